@@ -1,9 +1,9 @@
-"""The conditions that join the slots of a request, cheapest to check first.
+"""The conditions on several slots of a request, cheapest first.
 
-Capacity, isolation and collective traits are monotonic: what fails now fails however the search
-goes on. `same_subtree` is not: two siblings fail until their parent joins, so a placement is
-refused only when no placed and no possible provider can be the ancestor of all. Nor is what
-stands outside a subtree: which one it is, is known when all its groups are placed.
+Capacity, isolation and collective traits are monotonic: a violation remains, however the search
+continues. `same_subtree` is not: two siblings violate it until their parent is placed, so a
+placement is refused only if no placed and no possible provider can be the ancestor of all. The same
+is true of groups outside a subtree, whose top is known only when all its groups are placed.
 """
 
 from placement.candidates.constraints.base import Constraint, Undo, build_constraints
@@ -13,7 +13,7 @@ from placement.candidates.constraints.isolation import Isolation, OnePerTree, Pa
 from placement.candidates.constraints.same_subtree import OutsideSubtree, SameSubtree
 from placement.candidates.constraints.split_capacity import SplitCapacity
 
-# In this order they are built and checked. CollectiveTraits narrows what the others look at.
+# In the order of construction and evaluation. CollectiveTraits narrows the options of the others.
 CONSTRAINTS: tuple[type[Constraint], ...] = (
     CollectiveTraits,
     OnePerTree,

@@ -1,9 +1,9 @@
-"""What a constraint is: a condition on the providers of several slots at once.
+"""The base class of constraints: a constraint is a condition on the providers of several slots.
 
-The solver places providers on slots one after the other. A constraint accepts a placement or
-refuses it, and gives it back when the search steps back, in the reverse order.
+The solver places providers on slots one after the other. A constraint accepts or refuses each
+placement, and undoes placements in reverse order when the search backtracks.
 
-To add one: a subclass in a module of this package, and its name in `CONSTRAINTS`.
+To add one: write a subclass in a module of this package, and add its name to `CONSTRAINTS`.
 """
 
 from abc import ABC, abstractmethod
@@ -17,35 +17,34 @@ from placement.candidates.trace import Refusal
 
 Undo = Callable[[], object]
 
-# What it takes to make a constraint, besides its slots and what is looked at in the pool.
+# Cost of making a constraint, in addition to that of its slots and of reading the pool.
 LOOKS_PER_CONSTRAINT = 8 * LOOKS_PER_STEP
 
-# Options of slots that are compared in the time of a look.
+# Options of slots that can be compared at a cost of 1.
 OPTIONS_PER_LOOK = 4
 
 
 class Constraint(ABC):
-    """A condition on several slots; slots and providers are given by position.
+    """A condition on several slots; slots and providers are given by position."""
 
-    code: what a refusal is counted as. decides_early: its slots can be dead ends, and are searched
-    before others. slots: those that it looks at.
-    """
-
+    # Rejection code, for counting.
     code: ClassVar[Refusal]
+    # Whether its slots often are dead ends, and should be searched first.
     decides_early: ClassVar[bool] = False
+    # The slots that it depends on.
     slots: frozenset[int]
 
     @classmethod
     @abstractmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether the request can have such a condition at all."""
+        """Return whether a request can have such a condition."""
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
-        """Return all that `build` reads of the anchor's own members, but its options.
+        """Return everything except options that `build` reads of the anchor's own members.
 
-        Pools with equal signatures and options, and the same sharing providers, have the same
-        assignments: only one is searched.
+        Pools with equal signatures, equal options and the same sharing providers have the same
+        assignments, so only one of them is searched.
         """
         return None
 
@@ -54,36 +53,39 @@ class Constraint(ABC):
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
     ) -> Sequence[Self]:
-        """Make the conditions of this kind that the pool has to meet.
+        """Make the constraints of this kind for a pool.
 
-        options: equal ones are one object. spend: is told of work that takes more than a few looks
-        at providers, here and later.
+        Args:
+            plan: of the request.
+            pool: the providers.
+            options: slot -> providers that may serve it; equal ones are the same object.
+            spend: is called with the cost of expensive work, now and later.
         """
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
-        """Return the options without those that can be part of no answer."""
+        """Return the options without those that cannot be part of any assignment."""
         return options
 
     def feasible(self) -> bool:
-        """Whether the condition can hold with nothing placed yet."""
+        """Return whether the condition can hold, before anything is placed."""
         return True
 
     def needs(self, slot: int) -> int:
-        """Return what only this open slot can still bring, in bits that the split of it knows."""
+        """Return what only this open slot can still contribute, as bits for splits of it."""
         return 0
 
     @abstractmethod
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Place a provider on one of `slots` and return what undoes it.
+        """Place a provider on one of `slots`, and return a function that undoes it.
 
-        None, with nothing changed, when the placement makes the condition impossible.
+        Returns None, without a change, if the placement makes the condition impossible.
         """
 
 
 def build_constraints(
     kinds: Iterable[type[Constraint]], plan: SearchPlan, pool: Pool, options: Options, spend: Spend
 ) -> tuple[list[Constraint], Sequence[OptionList]]:
-    """Return the conditions of these kinds on a pool, and the options that they leave."""
+    """Return the constraints of these kinds on a pool, and the narrowed options."""
     narrowed: Sequence[OptionList] = _shared(options, spend)
     constraints: list[Constraint] = []
     for kind in kinds:
@@ -95,12 +97,12 @@ def build_constraints(
 
 
 def _shared(options: Options, spend: Spend) -> list[OptionList]:
-    """Return the options, of which equal ones are one object."""
+    """Return the options with equal ones replaced by the same object."""
     distinct: dict[tuple[int, ...], OptionList] = {}
     shared: list[OptionList] = []
     latest: Sequence[int] | None = None
     for providers in options:
-        if providers is latest:  # PERF: slots that ask the same have one list already
+        if providers is latest:  # PERF: slots with equal requirements share a list already
             shared.append(shared[-1])
             continue
         spend(len(providers) // OPTIONS_PER_LOOK)

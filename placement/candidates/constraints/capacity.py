@@ -1,4 +1,4 @@
-"""What several slots take of one class from one provider has to fit together."""
+"""The amounts of one class that several slots take from one provider must fit together."""
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -11,14 +11,17 @@ from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
-MOST_SIZES = 8  # amounts of one class that the look-ahead tells apart
+MAX_SIZES = 8  # distinct amounts of one class in the look-ahead
 
 
 class Capacity(Constraint):
-    """The amounts of one class that slots take from a provider stay within its room.
+    """The amounts of one class that slots take from a provider stay within its free capacity.
 
-    options: slot -> providers that may serve it. amounts: slot -> units. room: provider -> the
-    most units that may be taken from it.
+    Args:
+        options: slot -> providers that may serve it.
+        amounts: slot -> units.
+        room: provider -> free units.
+        spend: is called with the cost of expensive work.
     """
 
     code = Refusal.CAPACITY_SUM
@@ -33,7 +36,7 @@ class Capacity(Constraint):
         self.slots = frozenset(options)
         self._amounts = amounts
         self._room = dict(room)
-        # As many seats as slots would fit if all were like the smallest: never too few.
+        # Seats are counted as if all slots had the smallest amount, so there are never too few.
         self._least = min(amounts.values())
         self._matching = Matching(
             options, {provider: units // self._least for provider, units in room.items()}, spend
@@ -42,15 +45,15 @@ class Capacity(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether several slots ask for one class."""
+        """Return whether several slots request the same class."""
         return bool(plan.contended_classes)
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
-        """Return how much of each contended class each member can give to any of the slots.
+        """Return how much of each contended class each member can give to any slots.
 
-        Only sums of amounts are ever taken. So of rooms between two of these sums one is as good
-        as another, and hosts that are used differently may be alike.
+        Only sums of requested amounts matter: free capacities between two of these sums are
+        equivalent, so hosts with different usages may have equal signatures.
         """
         classes = []
         for name in plan.contended_classes:
@@ -63,7 +66,7 @@ class Capacity(Constraint):
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
     ) -> Sequence[Self]:
-        """Make conditions for each class that several slots ask for."""
+        """Make constraints for each class that several slots request."""
         return [
             cls._of_slots(name, amounts, pool, options, spend)
             for name in plan.contended_classes
@@ -85,11 +88,11 @@ class Capacity(Constraint):
         return cls(servers, amounts, room, spend)
 
     def feasible(self) -> bool:
-        """Whether every slot can be seated."""
+        """Return whether each slot can get a seat."""
         return self._matching.complete()
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Take the slot's amount from the provider's room."""
+        """Subtract the slot's amount from the provider's free capacity."""
         amount = self._amounts[slot]
         left = self._room[provider] - amount
         if left < 0 or self._matching.place(slot, provider, left // self._least) is None:
@@ -105,17 +108,17 @@ class Capacity(Constraint):
 
 
 def room_of(name: str, pool: Pool, positions: Iterable[int]) -> dict[int, int]:
-    """Return the room of members that have an inventory of the class."""
+    """Return the free capacity of members that have an inventory of the class."""
     return {position: pool.members[position].stocks[name].room for position in positions}
 
 
 def by_least_amount(amounts: Mapping[int, int]) -> Iterator[Mapping[int, int]]:
-    """Yield the slots (with their amounts) of at least each size that occurs.
+    """Yield the slots with at least each amount that occurs, with their amounts.
 
-    The look-ahead takes every slot for as small as the smallest. So the large ones get
-    constraints of their own, in which they do not count as small.
+    The look-ahead counts each slot as if it had the smallest amount. Slots with large amounts
+    therefore get additional constraints without the smaller ones.
     """
-    for least in sorted(set(amounts.values()))[:MOST_SIZES]:
+    for least in sorted(set(amounts.values()))[:MAX_SIZES]:
         large = {slot: amount for slot, amount in amounts.items() if amount >= least}
         if len(large) < 2:
             return

@@ -1,4 +1,4 @@
-"""The unsuffixed group: its providers have every required trait between them."""
+"""The providers of the unsuffixed group have every required trait between them."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Self
@@ -13,11 +13,14 @@ from placement.candidates.trace import Refusal
 
 
 class CollectiveTraits(Constraint):
-    """The providers of the slots meet every trait set together.
+    """The providers of the slots together satisfy every trait set.
 
-    covers: slot -> provider -> bits of the trait sets that the provider meets. needed: the bits
-    of all sets. splittable: slots that several providers may serve in parts; to these, `covers` has
-    the bits of all who may serve a part, and of splits by their numbers.
+    Args:
+        covers: slot -> provider -> bits of the trait sets that the provider satisfies.
+        needed: bits of all sets.
+        spend: is called with the cost of expensive work.
+        splittable: slots that several providers may serve together; for these, `covers` has the
+            bits of all providers of a part, and of splits by number.
     """
 
     code = Refusal.COLLECTIVE_TRAITS
@@ -37,13 +40,13 @@ class CollectiveTraits(Constraint):
         self._spend = spend
         self._possible = {slot: _union(bits.values()) for slot, bits in covers.items()}
         self._open = set(covers)
-        # The slots that are placed, and the bits of their providers.
+        # Placed slots, and the bits of their providers.
         self._placed: list[int] = []
         self._placed_bits: list[int] = []
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether several providers may bring the required traits, each for a whole slot."""
+        """Return whether several providers may have the required traits, each for a whole slot."""
         return bool(plan.collective_traits) and not plan.splittable
 
     @classmethod
@@ -55,7 +58,7 @@ class CollectiveTraits(Constraint):
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
     ) -> Sequence[Self]:
-        """Make one condition for the unsuffixed group."""
+        """Make one constraint for the unsuffixed group."""
         trait_sets = plan.collective_traits
         slots = plan.unsuffixed_slots
         servers = all_providers([options[slot] for slot in slots])
@@ -70,7 +73,7 @@ class CollectiveTraits(Constraint):
         return (cls(covers, all_bits, spend),)
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
-        """A trait set that one slot alone can meet decides that slot's provider."""
+        """Restrict a slot if only its provider can satisfy one of the trait sets."""
         narrowed = list(options)
         for number in range(self._needed.bit_length()):
             bit = 1 << number
@@ -86,13 +89,13 @@ class CollectiveTraits(Constraint):
         return narrowed
 
     def needs(self, slot: int) -> int:
-        """Return the bits of trait sets that no other slot brings or can bring."""
+        """Return the bits of trait sets that no other slot satisfies or can satisfy."""
         self._spend(len(self.slots))
         others = _union(map(self._possible.__getitem__, self._open - {slot}))
         return self._needed & ~(others | _union(self._placed_bits))
 
     def feasible(self) -> bool:
-        """Whether all slots together could meet every trait set."""
+        """Return whether all slots together can satisfy every trait set."""
         return self._within_reach()
 
     def _within_reach(self) -> bool:
@@ -101,7 +104,7 @@ class CollectiveTraits(Constraint):
         return self._needed & ~(possible | _union(self._placed_bits)) == 0
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Count what the provider brings, as long as open slots can bring the rest."""
+        """Add the bits of the provider, if open slots can contribute the rest."""
         self._open.discard(slot)
         self._placed.append(slot)
         self._placed_bits.append(self._covers[slot][provider])
@@ -116,7 +119,7 @@ class CollectiveTraits(Constraint):
 
 
 def bits_met(trait_sets: Sequence[TraitSet], member: Member) -> int:
-    """Return a bit for each of the trait sets that the member meets."""
+    """Return a bit for each trait set that the member satisfies."""
     mask = 0
     for number, trait_set in enumerate(trait_sets):
         if not trait_set.isdisjoint(member.traits):

@@ -1,6 +1,6 @@
-"""A pool as a forest: who is above whom, and which providers could be above all that serve.
+"""A pool as a forest: ancestors, and providers that can be the common ancestor of all that serve.
 
-Worked out once for a search, and shared by all `same_subtree` conditions.
+It is computed once for a search, and shared by all `same_subtree` constraints.
 """
 
 from collections import Counter
@@ -10,11 +10,11 @@ from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.matching import Matching, all_providers
 from placement.candidates.model import OptionList, Pool
 
-NOBODY = -1
+NO_PROVIDER = -1
 
 
 def pool_parents(pool: Pool) -> list[int]:
-    """Return for each member the nearest one above it that is in the pool too, or NOBODY."""
+    """Return the nearest ancestor of each member that is in the pool too, or NO_PROVIDER."""
     parents = [member.parent for member in pool.members[: pool.local]]
     positions = {
         (sharing.tree.id, sharing.position): position
@@ -24,12 +24,12 @@ def pool_parents(pool: Pool) -> list[int]:
         members, above = sharing.tree.members, sharing.member.parent
         while above >= 0 and (sharing.tree.id, above) not in positions:
             above = members[above].parent
-        parents.append(positions.get((sharing.tree.id, above), NOBODY))
+        parents.append(positions.get((sharing.tree.id, above), NO_PROVIDER))
     return parents
 
 
 class Forest:
-    """The providers of a pool by their parents, who come before their children."""
+    """The providers of a pool by parent; parents come before their children."""
 
     def __init__(self, parents: Sequence[int], spend: Spend = free) -> None:
         spend(4 * len(parents))
@@ -37,11 +37,11 @@ class Forest:
         self._spend = spend
         self._first, self._end = _number(parents)
         self._counts: dict[OptionList, Sequence[int]] = {}
-        # By what they are found from: whether slots are isolated, and options with their number.
+        # Key: whether slots are isolated, and options with the number of their slots.
         self._hosts: dict[tuple[bool, frozenset[tuple[OptionList, int]]], CommonAncestors] = {}
 
     def covers(self, top: int, provider: int) -> bool:
-        """Whether the provider is `top` or below it."""
+        """Return whether the provider is `top` or a descendant."""
         return self._first[top] <= self._first[provider] < self._end[top]
 
     def counts(self, options: OptionList) -> Sequence[int]:
@@ -63,9 +63,11 @@ class Forest:
         return counts
 
     def hosts(self, options: Sequence[OptionList], *, isolated: bool) -> "CommonAncestors":
-        """Return who could be above all that serve some slots, given the options of each.
+        """Return the possible common ancestors of the providers of some slots.
 
-        isolated: the slots use different providers.
+        Args:
+            options: of each slot.
+            isolated: whether the slots use different providers.
         """
         key = isolated, frozenset(Counter(options).items())
         hosts = self._hosts.get(key)
@@ -75,9 +77,9 @@ class Forest:
 
 
 def _number(parents: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-    """Number providers so that each subtree is a run: its first number, and the one after it.
+    """Number providers so that each subtree is a range; return its start and its end.
 
-    Then one provider is below another when its number is in the other's run.
+    A provider is a descendant of another if its number is in the range of the other.
     """
     sizes = [1] * len(parents)
     for provider in range(len(parents) - 1, -1, -1):
@@ -85,7 +87,7 @@ def _number(parents: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
             sizes[parents[provider]] += sizes[provider]
     first = [0] * len(parents)
     end = [0] * len(parents)
-    next_child = [0] * len(parents)  # where the run of a provider's next child begins
+    next_child = [0] * len(parents)  # start of the range of the next child
     next_root = 0
     for provider, parent in enumerate(parents):
         if parent >= 0:
@@ -100,9 +102,11 @@ def _number(parents: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
 
 
 class CommonAncestors:
-    """Providers that may serve one of some slots, and have options for all of them below.
+    """Hosts: providers that may serve a slot, and have options for all slots in their subtree.
 
-    nearest: provider -> the lowest host at or above it, or NOBODY.
+    Attributes:
+        exist: whether there are any.
+        nearest: provider -> lowest host at or above it, or NO_PROVIDER.
     """
 
     def __init__(
@@ -116,45 +120,44 @@ class CommonAncestors:
         spend(2 * len(forest.parents))
         self.nearest: list[int] = []
         for provider, parent in enumerate(forest.parents):
-            nearest_above = self.nearest[parent] if parent >= 0 else NOBODY
+            nearest_above = self.nearest[parent] if parent >= 0 else NO_PROVIDER
             self.nearest.append(provider if provider in hosts else nearest_above)
 
     def _find(self, options: Sequence[OptionList], isolated: bool) -> set[int]:
         """Find the hosts, children before parents.
 
-        Counting comes first: a subtree must have enough options of each list, one for each slot
-        where providers are not shared. Where slots have different lists, counts are not enough,
-        and a matching decides. A provider above a host needs neither: what can be placed below
-        the host can be placed below it.
+        A subtree must have enough options of each list: one for each slot if providers are not
+        shared. If slots have different lists, counting is not sufficient, and a matching decides.
+        An ancestor of a host needs neither check, because its subtree contains that of the host.
         """
-        askers = Counter(options)
+        slots_by_options = Counter(options)
         needed = [
             (self._forest.counts(providers), number if isolated else 1)
-            for providers, number in askers.items()
+            for providers, number in slots_by_options.items()
         ]
-        needs_matching = isolated and len(askers) > 1
+        needs_matching = isolated and len(slots_by_options) > 1
         hosts: set[int] = set()
         above_hosts: set[int] = set()
-        candidates = sorted(all_providers(askers), reverse=True)
+        candidates = sorted(all_providers(slots_by_options), reverse=True)
         self._spend(len(candidates) * len(needed))
         for provider in candidates:
             if any(counts[provider] < least for counts, least in needed):
                 continue
             if provider not in above_hosts:
-                if needs_matching and not self._seats_all(provider, options):
+                if needs_matching and not self._has_complete_matching(provider, options):
                     continue
-                self._add_line(provider, above_hosts)
+                self._add_ancestors(provider, above_hosts)
             hosts.add(provider)
         return hosts
 
-    def _add_line(self, provider: int, line: set[int]) -> None:
-        """Add the provider and all above it."""
-        while provider >= 0 and provider not in line:
-            line.add(provider)
+    def _add_ancestors(self, provider: int, ancestors: set[int]) -> None:
+        """Add the provider and its ancestors."""
+        while provider >= 0 and provider not in ancestors:
+            ancestors.add(provider)
             provider = self._forest.parents[provider]
 
-    def _seats_all(self, top: int, options: Sequence[OptionList]) -> bool:
-        """Whether the subtree has a provider of its own for every slot."""
+    def _has_complete_matching(self, top: int, options: Sequence[OptionList]) -> bool:
+        """Return whether the subtree has a different provider for every slot."""
         covers = self._forest.covers
         inside: dict[OptionList, OptionList] = {}
         for providers in set(options):
@@ -166,12 +169,12 @@ class CommonAncestors:
         return Matching(by_slot, seats, self._spend).complete()
 
     def above(self, host: int) -> int:
-        """Return the next host above a host, or NOBODY."""
+        """Return the next host above a host, or NO_PROVIDER."""
         parent = self._forest.parents[host]
-        return self.nearest[parent] if parent >= 0 else NOBODY
+        return self.nearest[parent] if parent >= 0 else NO_PROVIDER
 
     def serving(self, options: OptionList) -> Sequence[bool]:
-        """Return for each host whether it or one above it is among the options."""
+        """Return for each host whether it or an ancestor host is among the options."""
         serving = self._serving.get(options)
         if serving is None:
             self._spend(2 * len(self.nearest))

@@ -1,4 +1,4 @@
-"""Which slots may have one provider or one tree: isolated groups, and answers without trees."""
+"""Which slots may share a provider or a tree: isolated groups, and answers without trees."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,9 @@ from placement.candidates.trace import Refusal
 class Isolation(Constraint):
     """No provider serves two of the slots: each has one seat, which a placement takes.
 
-    options: slot -> providers that may serve it.
+    Args:
+        options: slot -> providers that may serve it.
+        spend: is called with the cost of expensive work.
     """
 
     code = Refusal.ISOLATE
@@ -27,33 +29,37 @@ class Isolation(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether all suffixed groups must use different providers."""
+        """Return whether all suffixed groups must use different providers."""
         return len(plan.isolated_slots) > 1 and not plan.shared_slots
 
     @classmethod
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
     ) -> Sequence[Self]:
-        """Make one condition for all suffixed groups."""
+        """Make one constraint for all suffixed groups."""
         return (cls({slot: options[slot] for slot in plan.isolated_slots}, spend),)
 
     def feasible(self) -> bool:
-        """Whether every slot can have a provider of its own."""
+        """Return whether each slot can have a different provider."""
         return self._matching.complete()
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Take the provider for the slot alone."""
+        """Reserve the provider for the slot."""
         if self._matching.seats(provider) == 0:
             return None
         return self._matching.place(slot, provider, 0)
 
 
 class PartialIsolation(Constraint):
-    """Providers of isolated slots serve no other slot; the other slots may share theirs.
+    """Providers of isolated slots serve no other slot; the other slots may share providers.
 
-    The look-ahead is a matching for each list of options that other slots have: every isolated
-    slot has a provider of its own, and one is left for the slots of that list, which may all share
-    it. isolated, shared: slot -> providers that may serve it; equal ones are one object.
+    The look-ahead has a matching for each distinct list of options of shared slots: each isolated
+    slot has a different provider, and one is left for the shared slots with that list.
+
+    Args:
+        isolated: slot -> providers that may serve it; equal ones are the same object.
+        shared: the same for the other slots.
+        spend: is called with the cost of expensive work.
     """
 
     code = Refusal.ISOLATE
@@ -66,52 +72,52 @@ class PartialIsolation(Constraint):
     ) -> None:
         self.slots = frozenset(isolated) | frozenset(shared)
         self._isolated = frozenset(isolated)
-        # One slot of each list stands for all that have it: they may share its provider.
-        standing = {providers: slot for slot, providers in shared.items()}
+        # One slot represents all slots with the same list, because they may share its provider.
+        representatives = {providers: slot for slot, providers in shared.items()}
         self._matchings: dict[int, Matching] = {}
-        for slot in standing.values():
+        for slot in representatives.values():
             options = {**isolated, slot: shared[slot]}
             seats = dict.fromkeys(all_providers(options.values()), 1)
             self._matchings[slot] = Matching(options, seats, spend)
-        self._shared = {slot: frozenset(shared[slot]) for slot in standing.values()}
+        self._shared = {slot: frozenset(shared[slot]) for slot in representatives.values()}
         self._spend = spend
-        self._open = set(self._matchings)  # standing slots that no placement serves yet
-        self._alone: set[int] = set()  # providers of isolated slots
+        self._open = set(self._matchings)  # representatives without a placement
+        self._reserved: set[int] = set()  # providers of isolated slots
         self._times_shared: Counter[int] = Counter()
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether some suffixed groups are isolated and others are not."""
+        """Return whether some suffixed groups are isolated and others are not."""
         return bool(plan.isolated_slots and plan.shared_slots)
 
     @classmethod
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
     ) -> Sequence[Self]:
-        """Make one condition for all suffixed groups."""
+        """Make one constraint for all suffixed groups."""
         isolated = {slot: options[slot] for slot in plan.isolated_slots}
         shared = {slot: options[slot] for slot in plan.shared_slots}
         return (cls(isolated, shared, spend),)
 
     def feasible(self) -> bool:
-        """Whether every isolated slot can have a provider of its own, beside any other slot."""
+        """Return whether each isolated slot can have a different provider, next to other slots."""
         return all(matching.complete() for matching in self._matchings.values())
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Take the provider for the slot alone, or for slots that may share it."""
+        """Reserve the provider for the slot, or use it for slots that may share it."""
         isolated = slot in self._isolated
-        if provider in self._alone or (isolated and self._times_shared[provider]):
+        if provider in self._reserved or (isolated and self._times_shared[provider]):
             return None
         steps: list[Undo] = []
         self._spend(len(self._matchings))
-        for standing_slot, matching in self._matchings.items():
+        for representative, matching in self._matchings.items():
             if isolated:
                 step = matching.place(slot, provider, 0)
-            elif standing_slot in self._open and provider in self._shared[standing_slot]:
-                step = matching.place(standing_slot, provider, 0)
+            elif representative in self._open and provider in self._shared[representative]:
+                step = matching.place(representative, provider, 0)
                 if step is not None:
-                    self._open.discard(standing_slot)
-                    steps.append(partial(self._open.add, standing_slot))
+                    self._open.discard(representative)
+                    steps.append(partial(self._open.add, representative))
             else:
                 step = matching.shrink(provider, 0)
             if step is None:
@@ -119,8 +125,8 @@ class PartialIsolation(Constraint):
                 return None
             steps.append(step)
         if isolated:
-            self._alone.add(provider)
-            steps.append(partial(self._alone.discard, provider))
+            self._reserved.add(provider)
+            steps.append(partial(self._reserved.discard, provider))
         else:
             self._times_shared[provider] += 1
             steps.append(partial(self._times_shared.subtract, (provider,)))
@@ -133,9 +139,11 @@ def _take_back(steps: list[Undo]) -> None:
 
 
 class OnePerTree(Constraint):
-    """No two providers of one tree serve, in answers that know no trees.
+    """No two providers of one tree serve, in answers without nested providers.
 
-    tree_of: provider -> a number for its tree.
+    Args:
+        slots: all slots.
+        tree_of: provider -> id of its tree.
     """
 
     code = Refusal.ONE_PER_TREE
@@ -148,19 +156,19 @@ class OnePerTree(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether the answer knows no trees, and several slots could meet in one."""
+        """Return whether the version has no nested providers, and there are several slots."""
         return not plan.request.nested and len(plan.slots) > 1
 
     @classmethod
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
     ) -> Sequence[Self]:
-        """Make one condition for all slots."""
+        """Make one constraint for all slots."""
         trees = [pool.tree(position).id for position in range(len(pool.members))]
         return (cls(range(len(plan.slots)), trees),)
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Let the provider be the one of its tree, unless another is."""
+        """Use the provider for its tree, unless the tree has another one."""
         placed = self._placed.setdefault(self._tree_of[provider], [])
         if placed and placed[-1] != provider:
             return None

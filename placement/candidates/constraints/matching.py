@@ -1,4 +1,4 @@
-"""The look-ahead of isolation and capacity: every open slot keeps a provider free for it."""
+"""The look-ahead of isolation and capacity: each open slot keeps a provider that can serve it."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,18 +8,21 @@ from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Undo
 from placement.candidates.model import OptionList
 
-# What it takes to seat a slot, besides the providers looked at.
+# Cost of moving a slot, in addition to the providers that are examined.
 LOOKS_PER_MOVE = 10
 
 
 class Matching:
-    """A bipartite matching of open slots to providers' seats.
+    """A bipartite matching of open slots to seats of providers.
 
-    A provider has as many seats as open slots it can still take. While the matching is complete,
-    no slot is without a provider; a placement after which it cannot be completed is refused at
-    once, and not after everything that could follow it has been tried.
+    A provider has as many seats as open slots it can still serve. While the matching is complete,
+    each slot has a provider. A placement after which it cannot be completed is refused
+    immediately, before the search tries its continuations.
 
-    options: slot -> providers that may serve it. seats: provider -> number of seats at first.
+    Args:
+        options: slot -> providers that may serve it.
+        seats: provider -> initial number of seats.
+        spend: is called with the cost of expensive work.
     """
 
     def __init__(
@@ -31,76 +34,76 @@ class Matching:
         self._options = options
         self._seats = dict(seats)
         self._spend = spend
-        self._partners: dict[int, int] = {}  # open slot -> provider
-        self._guests: dict[int, set[int]] = {}  # provider -> slots
-        self._placed: list[tuple[int, int, int]] = []  # slot, provider, its seats before
+        self._matches: dict[int, int] = {}  # open slot -> provider
+        self._matched_slots: dict[int, set[int]] = {}  # provider -> slots
+        self._placed: list[tuple[int, int, int]] = []  # slot, provider, its previous seats
 
     def seats(self, provider: int) -> int:
-        """How many open slots the provider can still take."""
+        """Return how many open slots the provider can still serve."""
         return self._seats[provider]
 
     def complete(self) -> bool:
-        """Find a partner for every slot; False when some slot must go without."""
-        return all(slot in self._partners or self._augment(slot) for slot in self._options)
+        """Match each slot; return False if a slot cannot be matched."""
+        return all(slot in self._matches or self._augment(slot) for slot in self._options)
 
     def place(self, slot: int, provider: int, seats: int) -> Undo | None:
-        """Take the slot out, placed on the provider, which is left with so many seats.
+        """Place the slot on the provider, which keeps `seats` for other slots.
 
-        None, with nothing changed, when the other open slots cannot all keep a partner.
+        Returns None, without a change, if the other open slots cannot all be matched.
         """
         seats_before = self._seats[provider]
-        partner = self._partners.pop(slot)
-        self._guests[partner].discard(slot)
+        match = self._matches.pop(slot)
+        self._matched_slots[match].discard(slot)
         self._seats[provider] = seats
-        guests = self._guests.setdefault(provider, set())
-        while len(guests) > seats:
-            displaced = guests.pop()
-            del self._partners[displaced]
+        matched_slots = self._matched_slots.setdefault(provider, set())
+        while len(matched_slots) > seats:
+            displaced = matched_slots.pop()
+            del self._matches[displaced]
             if self._augment(displaced):
                 continue
-            # As before, or nearly: another slot may have moved to the old partner meanwhile. Then
-            # it has left a seat of this provider, where each such chain of moves begins.
+            # Restore the state. Another slot may have moved to the previous match of this one; it
+            # has then left a seat of this provider, where each chain of moves begins.
             self._seats[provider] = seats_before
             self._seat(displaced, provider)
-            partner_is_free = len(self._guests[partner]) < self._seats[partner]
-            self._seat(slot, partner if partner_is_free else provider)
+            match_is_free = len(self._matched_slots[match]) < self._seats[match]
+            self._seat(slot, match if match_is_free else provider)
             return None
         self._placed.append((slot, provider, seats_before))
         return self.undo
 
     def shrink(self, provider: int, seats: int) -> Undo | None:
-        """Leave the provider no more than so many seats.
+        """Reduce the seats of the provider to `seats`.
 
-        None, with nothing changed, when the open slots cannot all keep a partner.
+        Returns None, without a change, if the open slots cannot all be matched.
         """
         seats_before = self._seats.get(provider, 0)
         self._seats[provider] = seats
-        guests = self._guests.setdefault(provider, set())
-        while len(guests) > seats:
-            displaced = guests.pop()
-            del self._partners[displaced]
+        matched_slots = self._matched_slots.setdefault(provider, set())
+        while len(matched_slots) > seats:
+            displaced = matched_slots.pop()
+            del self._matches[displaced]
             if not self._augment(displaced):
-                # Those that have moved leave room for this one to come back.
+                # Slots that have moved leave room for this one to return.
                 self._seats[provider] = seats_before
                 self._seat(displaced, provider)
                 return None
         return partial(self._seats.__setitem__, provider, seats_before)
 
     def undo(self) -> None:
-        """Open the slot that was placed last; its provider has its seats again."""
+        """Undo the last placement, and restore the seats of its provider."""
         slot, provider, seats_before = self._placed.pop()
         self._seats[provider] = seats_before
         self._seat(slot, provider)
 
     def _seat(self, slot: int, provider: int) -> None:
-        self._partners[slot] = provider
-        self._guests.setdefault(provider, set()).add(slot)
+        self._matches[slot] = provider
+        self._matched_slots.setdefault(provider, set()).add(slot)
 
     def _augment(self, slot: int) -> bool:
-        """Seat the slot, moving others where that makes room.
+        """Match the slot, moving others if that makes room.
 
-        The search goes by breadth, so the first free seat ends the shortest chain of moves. Each
-        provider is visited once: what leads from it to a free seat does not depend on the mover.
+        The search is breadth-first, so that the first free seat ends the shortest chain of moves.
+        Each provider is visited once, because the rest of a chain does not depend on the mover.
         """
         mover_to: dict[int, int] = {}  # provider -> slot that would move there
         waiting = deque([slot])
@@ -110,28 +113,28 @@ class Matching:
                 if provider in mover_to:
                     continue
                 mover_to[provider] = mover
-                guests = self._guests.get(provider, ())
-                if len(guests) < self._seats[provider]:
+                matched_slots = self._matched_slots.get(provider, ())
+                if len(matched_slots) < self._seats[provider]:
                     self._spend(LOOKS_PER_MOVE + 2 * looks)
                     self._move_along(slot, provider, mover_to)
                     return True
-                waiting.extend(guests)
+                waiting.extend(matched_slots)
             self._spend(2 * len(self._options[mover]))
         return False
 
     def _move_along(self, slot: int, free_provider: int, mover_to: Mapping[int, int]) -> None:
-        """Move each slot of the chain one provider further; the last to move is `slot`."""
+        """Move each slot of the chain to the next provider; the last to move is `slot`."""
         provider = free_provider
         while True:
             mover = mover_to[provider]
-            vacated = self._partners.get(mover)
+            vacated = self._matches.get(mover)
             self._seat(mover, provider)
             if mover == slot or vacated is None:
                 return
-            self._guests[vacated].discard(mover)
+            self._matched_slots[vacated].discard(mover)
             provider = vacated
 
 
 def all_providers(options: Iterable[OptionList]) -> set[int]:
-    """Return the providers among any of the options, most of which are one object."""
+    """Return the providers in any of the options, many of which are the same object."""
     return set().union(*set(options))

@@ -1,11 +1,11 @@
 """`same_subtree`: one of the providers of these groups is ancestor-or-self of all of them.
 
-The condition is not monotonic: two siblings fail until their parent joins. So a placement is
-refused only when no placed and no possible provider can be above all.
+The condition is not monotonic: two siblings violate it until their parent is placed. So a placement
+is refused only if no placed and no possible provider can be the ancestor of all.
 
-Providers of negated groups are outside the subtree of the *top*, the provider above all others.
-Which one that is, is known for certain when all groups inside are placed. Until then a placement
-is refused only when no provider that can still be the top leaves the negated groups a place.
+Providers of negated groups are outside the subtree of the *top*, the common ancestor. The top is
+certain only when all groups inside are placed. Until then a placement is refused only if no
+provider that can still be the top leaves options to the negated groups.
 """
 
 from collections import Counter
@@ -23,8 +23,13 @@ from placement.candidates.trace import Refusal
 class SameSubtree(Constraint):
     """Some provider that serves a slot has the providers of all slots in its subtree.
 
-    A *host* is a provider that could be that one. options: slot -> providers that may serve it;
-    equal ones are best one object. isolated: the slots use different providers.
+    A *host* is a provider that could be that ancestor.
+
+    Args:
+        options: slot -> providers that may serve it; equal ones should be the same object.
+        forest: of the pool.
+        isolated: whether the slots use different providers.
+        spend: is called with the cost of expensive work.
     """
 
     code = Refusal.SAME_SUBTREE
@@ -43,17 +48,17 @@ class SameSubtree(Constraint):
         self._spend = spend
         self._hosts = forest.hosts(list(options.values()), isolated=isolated)
         self._options = options
-        # Slots with the same options are counted together: how many of them are open, and for each
-        # host whether it or one above it may serve them.
+        # Slots with the same options are counted together: how many are open, and for each host
+        # whether it or an ancestor host may serve them.
         self._open = Counter(options.values())
         self._serving = {providers: self._hosts.serving(providers) for providers in self._open}
         self._times_placed: Counter[int] = Counter()
         self._placed: list[tuple[int, int]] = []
-        self._tops: list[int] = []  # with each placement: the lowest host above all placed
+        self._tops: list[int] = []  # after each placement: the lowest host above all placed
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether the request joins groups so."""
+        """Return whether the request has rules about subtrees."""
         return bool(plan.request.same_subtree)
 
     @classmethod
@@ -65,28 +70,28 @@ class SameSubtree(Constraint):
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
     ) -> Sequence[Self]:
-        """Make one condition for each set of groups, on one forest."""
+        """Make one constraint for each set of groups, with a common forest."""
         forest = Forest(pool_parents(pool), spend)
         constraints = []
         for rule in plan.request.same_subtree:
             joined = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
-            # All are served by different providers where at most one of them may share its own.
+            # They use different providers if at most one of them may share its provider.
             isolated = len(joined.keys() - set(plan.isolated_slots)) <= 1
             constraints.append(cls(joined, forest, isolated=isolated, spend=spend))
         return constraints
 
     def feasible(self) -> bool:
-        """Whether some provider could be above all."""
+        """Return whether some provider can be the common ancestor."""
         return self._hosts.exist
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Place the provider, as long as some host can be above all."""
+        """Place the provider, if some host can still be the common ancestor."""
         top = self._lowest_host_above(provider)
         if top < 0:
             return None
         options = self._options[slot]
         self._open[options] -= 1
-        # Whether the host serves already, or itself or one above it may serve an open slot.
+        # The host must serve already, or it or an ancestor host must be able to serve an open slot.
         if top != provider and not self._times_placed[top] and not self._may_serve(top):
             self._open[options] += 1
             return None
@@ -96,7 +101,7 @@ class SameSubtree(Constraint):
         return self._undo
 
     def _lowest_host_above(self, provider: int) -> int:
-        """Return the lowest host above all placed and the provider, or a number below 0."""
+        """Return the lowest host above the provider and all placed ones, or a negative number."""
         if not self._tops:
             return self._hosts.nearest[provider]
         top, climbed = self._tops[-1], 0
@@ -107,7 +112,7 @@ class SameSubtree(Constraint):
         return top
 
     def _may_serve(self, top: int) -> bool:
-        """Whether an open slot may be served by a host at or above `top`."""
+        """Return whether a host at or above `top` may serve an open slot."""
         self._spend(len(self._serving))
         return any(number and self._serving[options][top] for options, number in self._open.items())
 
@@ -119,9 +124,13 @@ class SameSubtree(Constraint):
 
 
 class OutsideSubtree(Constraint):
-    """No provider of a slot outside is in the subtree of the top of those inside.
+    """No provider of a slot outside is in the subtree of the top of the slots inside.
 
-    inside, outside: slot -> providers that may serve it; equal ones are best one object.
+    Args:
+        inside: slot -> providers that may serve it; equal ones should be the same object.
+        outside: the same for the negated groups.
+        forest: of the pool.
+        spend: is called with the cost of expensive work.
     """
 
     code = Refusal.SAME_SUBTREE
@@ -133,12 +142,12 @@ class OutsideSubtree(Constraint):
         forest: Forest,
         spend: Spend = free,
     ) -> None:
-        # `SameSubtree` has the slots inside searched early, so that the top is known soon.
+        # `SameSubtree` makes the search begin with the slots inside, so the top is known early.
         self.slots = frozenset(inside) | frozenset(outside)
         self._forest = forest
         self._spend = spend
         self._options = inside
-        # Options of slots inside -> how many of these are not placed, and the same as a set.
+        # Options of slots inside -> number of open slots, and the options as a set.
         self._open = Counter(inside.values())
         self._servers = {providers: frozenset(providers) for providers in self._open}
         self._tops = self._find_tops(inside, outside)
@@ -148,7 +157,7 @@ class OutsideSubtree(Constraint):
     def _find_tops(
         self, inside: Mapping[int, OptionList], outside: Mapping[int, OptionList]
     ) -> set[int]:
-        """Return the providers above options of all slots inside, with options of all outside."""
+        """Return providers with options of all slots inside below them, and of all others not."""
         nearest = self._forest.hosts(list(inside.values()), isolated=False).nearest
         lists = set(outside.values())
         self._spend(len(nearest) * (1 + LOOKS_PER_STEP * len(lists)))
@@ -160,7 +169,7 @@ class OutsideSubtree(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether the request keeps groups out of a subtree."""
+        """Return whether the request keeps groups out of a subtree."""
         return any(rule.outside for rule in plan.request.same_subtree)
 
     @classmethod
@@ -172,7 +181,7 @@ class OutsideSubtree(Constraint):
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
     ) -> Sequence[Self]:
-        """Make one condition for each rule with negated groups, on one forest."""
+        """Make one constraint for each rule with negated groups, with a common forest."""
         forest = Forest(pool_parents(pool), spend)
         constraints = []
         for rule in plan.request.same_subtree:
@@ -183,11 +192,11 @@ class OutsideSubtree(Constraint):
         return constraints
 
     def feasible(self) -> bool:
-        """Whether some provider could be the top."""
+        """Return whether some provider can be the top."""
         return bool(self._tops)
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Place the provider, as long as some provider can be the top."""
+        """Place the provider, if some provider can still be the top."""
         undo = self._place(slot, provider)
         if any(map(self._can_be_top, self._possible_tops())):
             return undo
@@ -209,7 +218,7 @@ class OutsideSubtree(Constraint):
         return undo
 
     def _possible_tops(self) -> Iterable[int]:
-        """Yield the tops at or above a provider placed inside; all while none is placed."""
+        """Yield the tops at or above a provider placed inside; all tops if none is placed."""
         if not self._inside:
             yield from self._tops
             return
@@ -229,5 +238,5 @@ class OutsideSubtree(Constraint):
         )
 
     def _may_serve(self, top: int) -> bool:
-        """Whether an open slot inside may be served by the top."""
+        """Return whether the top may serve an open slot inside."""
         return any(number and top in self._servers[each] for each, number in self._open.items())

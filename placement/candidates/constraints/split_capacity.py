@@ -1,4 +1,4 @@
-"""Capacity where one of the slots may be served in parts, by several providers."""
+"""Capacity if one of the slots may be served in parts by several providers."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Self
@@ -10,16 +10,23 @@ from placement.candidates.constraints.matching import all_providers
 from placement.candidates.model import OptionList, Pool, Split
 from placement.candidates.plan import SearchPlan
 
-# A split by its number.
+# Returns the split with a number.
 SplitOf = Callable[[int], Split]
 
 
 class SplitCapacity(Capacity):
-    """The amounts of one class stay within the room of each provider, also those of parts.
+    """The amounts of one class, including parts, stay within the free capacity of each provider.
 
-    Whoever may serve a part may do so beside many others. So the look-ahead is for the other slots
-    alone, and each part takes room from them. splittable: the slot. split: what its numbers mean.
-    options: those of the other slots.
+    Any provider of a part can serve other slots as well. So the look-ahead has only the other
+    slots, and each part takes room from them.
+
+    Args:
+        splittable: the slot that may be split.
+        split: returns the split with a number.
+        options: slot -> providers that may serve it, of the other slots.
+        amounts: slot -> units, of all slots.
+        room: provider -> free units.
+        spend: is called with the cost of expensive work.
     """
 
     def __init__(
@@ -41,12 +48,12 @@ class SplitCapacity(Capacity):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether other slots ask for a class that may be split."""
+        """Return whether other slots request a class that may be split."""
         return bool(plan.contended_splits)
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
-        """Return the room of each member for each class that may be split and is contended."""
+        """Return the free capacity of each member for each contended class that may be split."""
         names = [plan.slots[slot].resources[0][0] for slot in plan.contended_splits]
         return tuple(
             [tuple([stock and stock.room for stock in pool.stocks(name)]) for name in names]
@@ -58,13 +65,13 @@ class SplitCapacity(Capacity):
         plan: SearchPlan,
         pool: Pool,
         options: Sequence[OptionList],
-        givers: Mapping[int, Iterable[int]],
+        part_providers: Mapping[int, Iterable[int]],
         split: SplitOf,
         spend: Spend,
     ) -> list[Self]:
-        """Make conditions for each class that may be split and that other slots ask for, too.
+        """Make constraints for each class that may be split and that other slots request, too.
 
-        givers: slot -> positions of those who may serve a part of it.
+        `part_providers`: slot -> positions of the providers that may serve a part of it.
         """
         constraints = []
         for slot in plan.contended_splits:
@@ -74,7 +81,9 @@ class SplitCapacity(Capacity):
             for amounts in list(by_least_amount(others)) or [others]:
                 servers = {other: options[other] for other in amounts}
                 room = room_of(
-                    name, pool, all_providers(servers.values()).union(options[slot], givers[slot])
+                    name,
+                    pool,
+                    all_providers(servers.values()).union(options[slot], part_providers[slot]),
                 )
                 spend(2 * len(room) + len(amounts))
                 units = {slot: amount, **amounts}
@@ -82,11 +91,11 @@ class SplitCapacity(Capacity):
         return constraints
 
     def feasible(self) -> bool:
-        """Whether all slots together do not ask for more than there is."""
+        """Return whether the sum of all amounts is within the total free capacity."""
         return self._together and super().feasible()
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Take the slot's amount from the provider's room, or the parts from those of a split."""
+        """Subtract the slot's amount from the provider's free capacity, or the parts of a split."""
         if slot != self._splittable:
             return super().add(slot, provider)
         parts = self._split(provider) if provider < 0 else ((provider, self._amount),)

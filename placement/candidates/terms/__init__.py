@@ -1,7 +1,7 @@
-"""The conditions of requests: one class for each, which knows all that there is to know of it.
+"""The conditions of requests, with one class for each.
 
-Parsing, the search, the filter of the database, the list of providers and explanations read it
-from here. SQL has no place here: of a kind of condition it is in `db.conditions`.
+A class has everything that is specific to its condition, for parsing, the search, the database
+filter, the list of providers and explanations. Only SQL is elsewhere, in `db.conditions`.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from placement.candidates.terms.trees import InSubtree, InTree
 
 T = TypeVar("T", bound=Term)
 
-# Of a group, in the order in which they are looked at.
+# Terms of a group, in the order of evaluation.
 GROUP_TERMS: tuple[type[Term], ...] = (
     RequiredTraits,
     ForbiddenTrait,
@@ -31,9 +31,9 @@ _ORDER = {kind: number for number, kind in enumerate(GROUP_TERMS)}
 
 
 def ordered(terms: Iterable[Term]) -> tuple[Term, ...]:
-    """Return terms, each once, in the order in which they are looked at.
+    """Return the distinct terms in the order of evaluation.
 
-    Those that state one name are ordered by it, others as they come.
+    Terms of a class that state a single name are sorted by it; others keep their order.
     """
     return tuple(sorted(dict.fromkeys(terms), key=_order))
 

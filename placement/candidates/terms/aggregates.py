@@ -1,6 +1,6 @@
 """Terms about the aggregates of a provider.
 
-One aggregate has many spellings: providers have it by `identifiers.key`.
+An aggregate has several spellings; providers store it by `identifiers.key`.
 """
 
 from collections.abc import Hashable, Sequence
@@ -34,9 +34,9 @@ class MemberOf(MemberTerm):
     root_role = RootRole.SUBSTITUTE
     looks = 1
 
-    # As the client wrote them.
+    # UUIDs as written by the client.
     any_of: frozenset[str]
-    # The keys of those that exist; None before they are looked up.
+    # Keys of the existing aggregates; null before the look-up.
     existing: frozenset[str] | None = None
 
     @property
@@ -46,7 +46,7 @@ class MemberOf(MemberTerm):
 
     @property
     def keys(self) -> frozenset[str]:
-        """The aggregates as providers in memory have them."""
+        """The aggregates as keys, which providers in memory have."""
         if self.existing is None:
             return frozenset(map(identifiers.key, self.any_of))
         return self.existing
@@ -58,7 +58,7 @@ class MemberOf(MemberTerm):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the aggregates were looked up, and none exists."""
+        """Whether the look-up found none of the aggregates."""
         return self.existing is not None and not self.existing
 
     def is_known(self, known: KnownNames) -> bool:
@@ -66,25 +66,25 @@ class MemberOf(MemberTerm):
         return bool(known.aggregate_keys(self.any_of))
 
     def resolved(self, known: KnownNames) -> Self:
-        """Return the term without aggregates that do not exist."""
+        """Return the term without unknown aggregates."""
         return replace(self, existing=known.aggregate_keys(self.any_of))
 
     @classmethod
     def from_json(cls, value: str | Sequence[str]) -> Self:
-        """Return the term of one name, or of several."""
+        """Return the term for one name, or for alternatives."""
         return cls(frozenset([value] if isinstance(value, str) else value))
 
     def allows(self, value: frozenset[str]) -> bool:
-        """Whether one of the aggregates is among those of a provider."""
+        """Return whether a provider is in one of the aggregates."""
         return not self.keys.isdisjoint(value)
 
     @classmethod
     def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
-        """Return what judges several sets of aggregates at once."""
+        """Return a check for several sets of aggregates."""
         return check_any_of([(bit, term.keys) for bit, term in terms])
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return that the provider is in one of the aggregates."""
+        """Return the condition that the provider is in one of the aggregates."""
         return (IdCondition(ConditionKind.ANY_AGGREGATE, known.aggregate_ids(self.keys)),)
 
 
@@ -101,7 +101,7 @@ class NotMemberOf(MemberTerm):
     reads = AGGREGATES
     root_role = RootRole.REQUIRED
 
-    # As the client wrote it.
+    # UUID as written by the client.
     uuid: str
 
     @property
@@ -115,15 +115,15 @@ class NotMemberOf(MemberTerm):
         return NotMemberOf, identifiers.key(self.uuid)
 
     def allows(self, value: frozenset[str]) -> bool:
-        """Whether the aggregate is not among those of a provider."""
+        """Return whether a provider is not in the aggregate."""
         return identifiers.key(self.uuid) not in value
 
     @classmethod
     def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
-        """Return what judges several forbidden aggregates at once."""
+        """Return a check for several forbidden aggregates."""
         return check_absent([(bit, identifiers.key(term.uuid)) for bit, term in terms])
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return that the provider is not in the aggregate."""
+        """Return the condition that the provider is not in the aggregate."""
         ids = known.aggregate_ids([identifiers.key(self.uuid)])
         return (IdCondition(ConditionKind.NO_AGGREGATE, ids),)

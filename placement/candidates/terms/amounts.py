@@ -1,4 +1,4 @@
-"""The term about the room that a provider has."""
+"""The term about the free capacity of a provider."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from falcon_placement_client.inventory import Stock, fits, sizes
 from placement.candidates.trace import Refusal
 
-# Whether a stock allows an amount. Together they say what `fits` says.
+# Returns whether a stock allows an amount. All conditions together are equivalent to `fits`.
 StockCondition = Callable[[Stock, int], bool]
 
 STOCK_CONDITIONS: tuple[tuple[Refusal, StockCondition], ...] = (
@@ -21,20 +21,26 @@ AMOUNT_CODES = (Refusal.NO_INVENTORY, *(code for code, _allows in STOCK_CONDITIO
 
 
 class Amount(NamedTuple):
-    """The provider has an inventory of the class that has room for the units.
+    """The provider has an inventory of the class with enough free capacity.
 
-    Unlike other terms it is divided: slots of the unsuffixed group ask for one class each, and
-    several providers may serve parts.
+    Unlike other terms it can be divided: each slot of the unsuffixed group requests one class, and
+    several providers may serve parts of the amount.
     """
 
+    # Name of the class.
     resource_class: str
+    # Requested amount.
     units: int
 
 
 def unfit_whole(stock: Stock, units: int, missing: int, step: int) -> int:
-    """Return the bits of the reasons why a stock cannot serve the whole.
+    """Return the bits of the reasons why a stock cannot serve the whole amount.
 
-    missing: the bit of the first of `AMOUNT_CODES`. step: from there to that of the next one.
+    Args:
+        stock: the inventory.
+        units: the amount.
+        missing: bit of the first of `AMOUNT_CODES`.
+        step: distance between the bits of consecutive codes.
     """
     mask, bit = 0, missing
     for _code, allows in STOCK_CONDITIONS:
@@ -45,7 +51,7 @@ def unfit_whole(stock: Stock, units: int, missing: int, step: int) -> int:
 
 
 def unfit_for_a_part(stock: Stock, units: int, missing: int, step: int) -> int:
-    """Return the same of the first reason why it cannot serve even the smallest part, if any."""
+    """Return the bit of the first reason why a stock cannot serve any part of the amount, or 0."""
     parts = sizes(stock, units)
     if parts:
         return 0

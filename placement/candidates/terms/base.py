@@ -1,6 +1,6 @@
-"""What all terms have: a term is a single condition of a request on one provider.
+"""The base class of terms: a term is a single condition of a request on one provider.
 
-It is what a client states: of a request group, of the root of a tree, or of a list of providers.
+Clients state terms for a request group, for the root of a tree, or for a list of providers.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -13,18 +13,18 @@ from placement.candidates.trace import Refusal
 from placement.objects.known_names import KnownNames, NamesByKind
 from placement.vocabulary import IdCondition
 
-# What a client states in one term: any of some names, one name, or a number.
+# What a client states in one term: alternatives, one name, or a number.
 StatedValue = frozenset[str] | str | int
 
-# Returns the bits of the terms that do not allow what a reader has returned.
+# Takes a value returned by a reader, and returns the bits of the terms that reject it.
 Check = Callable[[Any], int]
 
 
 class Reader(Protocol):
-    """Returns the part of a provider that a term is judged by; hosts share equal ones."""
+    """Returns the part of a provider that a term depends on; hosts share equal parts."""
 
     def __call__(self, member: Member, /) -> Any:
-        """Return the part, which is hashable."""
+        """Return the part, a hashable value."""
 
 
 TRAITS: Reader = attrgetter("traits")
@@ -32,11 +32,11 @@ AGGREGATES: Reader = attrgetter("aggregates")
 
 
 class RootRole(Enum):
-    """What the root of an anchor is to a term of the unsuffixed group.
+    """How a term of the unsuffixed group applies to the root of an anchor.
 
-    IGNORED: nothing. SUBSTITUTE: a member of the tree meets all terms of this role, or else the
-    root meets all of them for it. REQUIRED: the root has to meet the term as well, also where a
-    sharing provider serves.
+    IGNORED: not at all. SUBSTITUTE: a member of the tree must satisfy all terms with this role, or
+    the root must satisfy all of them instead. REQUIRED: the root must satisfy the term as well,
+    even if a sharing provider serves.
     """
 
     IGNORED = auto()
@@ -45,31 +45,33 @@ class RootRole(Enum):
 
 
 class Term:
-    """A condition on one provider; terms are equal where a client has written the same."""
+    """A condition on one provider; terms are equal if a client has written the same."""
 
     __slots__ = ()
 
-    # The reason why a provider falls out, as a term of a group and as one of the root.
+    # Rejection code of a term of a group.
     code: ClassVar[Refusal]
+    # Rejection code of a term of the root.
     root_code: ClassVar[Refusal]
-    # The member of the JSON form that states it; the parameter of queries, which may be another's.
+    # Member of the JSON form.
     keyword: ClassVar[str]
+    # Parameter of queries, which several classes may have in common.
     parameter: ClassVar[str]
-    # What precedes the keyword in the path of a term of the root.
+    # Precedes the keyword in the path of a term of the root.
     root_prefix: ClassVar[str] = "root."
-    # Whether the JSON form has a list of them.
+    # Whether the JSON form has a list of terms.
     is_listed: ClassVar[bool] = True
-    # What it states: a "trait", an "aggregate", a "tree" by one of its providers.
+    # Kind of its names: "trait", "aggregate", or "tree" for a provider in it.
     name_kind: ClassVar[str]
-    # The reason why a request fails whose names do not exist; None: unknown names are errors.
+    # Rejection code of a request whose names do not exist; null: unknown names are errors.
     unknown_code: ClassVar[Refusal | None] = None
-    # Whether it is met by what a provider does not have.
+    # Whether it rejects providers that have something.
     excludes: ClassVar[bool] = False
-    # Whether several providers may meet it together, where they serve one group.
+    # Whether the providers of a group may satisfy it together.
     is_collective: ClassVar[bool] = False
-    # What the root of an anchor is to it, where the root counts for its members.
+    # How it applies to the root of an anchor.
     root_role: ClassVar[RootRole] = RootRole.IGNORED
-    # What judging it takes besides reading a provider, in looks.
+    # Cost of its evaluation in addition to reading a provider.
     looks: ClassVar[int] = 0
 
     @property
@@ -79,7 +81,7 @@ class Term:
 
     @property
     def json(self) -> str | int | list[str]:
-        """What the JSON form has for it: one value, or several of which any will do."""
+        """The value of the JSON form: one name or number, or a list of alternatives."""
         stated = self.stated
         if not isinstance(stated, frozenset):
             return stated
@@ -87,12 +89,12 @@ class Term:
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """Return the term of what the JSON form has."""
+        """Return the term for a value of the JSON form."""
         return cls(value)  # type: ignore[call-arg]
 
     @property
     def names(self) -> NamesByKind:
-        """Kind -> the names to look up, as the client wrote them."""
+        """Kind -> names to look up, as written by the client."""
         stated = self.stated
         if isinstance(stated, int):
             return {}
@@ -100,41 +102,41 @@ class Term:
 
     @property
     def meaning(self) -> Hashable:
-        """What is equal for terms that the same providers meet."""
+        """A value that is equal for terms that accept the same providers."""
         return self
 
     @property
     def is_unknown(self) -> bool:
-        """Whether its names were looked up, and none of them exists."""
+        """Whether the look-up found none of its names."""
         return False
 
     def is_known(self, known: KnownNames) -> bool:
-        """Whether enough of its names exist for some provider to meet it."""
+        """Return whether enough of its names exist for any provider to satisfy it."""
         return True
 
     def resolved(self, known: KnownNames) -> Self:
-        """Return the term with its names as trees in memory have them."""
+        """Return the term with its names as stored in trees in memory."""
         return self
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return the conditions that are to be met, as the database judges them."""
+        """Return the equivalent conditions for the database, all of which must hold."""
         raise NotImplementedError
 
 
 class MemberTerm(Term):
-    """A term that is judged by one part of a provider."""
+    """A term that depends on one part of a provider."""
 
     __slots__ = ()
 
     reads: ClassVar[Reader]
 
     def allows(self, value: Any) -> bool:
-        """Whether a provider meets the term; value: what `reads` returns of it."""
+        """Return whether the term accepts a value that `reads` has returned."""
         raise NotImplementedError
 
     @classmethod
     def check(cls, terms: Sequence[tuple[int, Any]]) -> Check:
-        """Return what judges several terms of the class, (bit, term) pairs, at once."""
+        """Return a check for several terms of the class, given as (bit, term) pairs."""
 
         def failed(value: Any) -> int:
             mask = 0
@@ -147,7 +149,7 @@ class MemberTerm(Term):
 
 
 def check_any_of(names: Sequence[tuple[int, frozenset[str]]]) -> Check:
-    """Return what judges (bit, names) pairs, of each of which a provider must have one."""
+    """Return a check for (bit, names) pairs; a provider must have one of the names of each."""
 
     def failed(value: frozenset[str]) -> int:
         mask = 0
@@ -160,7 +162,7 @@ def check_any_of(names: Sequence[tuple[int, frozenset[str]]]) -> Check:
 
 
 def check_absent(names: Sequence[tuple[int, str]]) -> Check:
-    """Return what judges (bit, name) pairs, each a name that a provider must not have.
+    """Return a check for (bit, name) pairs; a provider must have none of the names.
 
     PERF: it takes as long as the smaller of both sets, however many names are forbidden.
     """
@@ -179,7 +181,7 @@ def check_absent(names: Sequence[tuple[int, str]]) -> Check:
 
 
 class PlaceTerm(Term):
-    """A term that is judged by where in a tree a provider stands."""
+    """A term that depends on the position of a provider in its tree."""
 
     __slots__ = ()
 
@@ -188,9 +190,9 @@ class PlaceTerm(Term):
 
     @property
     def stored(self) -> str:
-        """The provider that the term names, as trees in memory have it."""
+        """UUID of the named provider as stored in trees in memory."""
         raise NotImplementedError
 
     def positions(self, tree: Tree) -> Collection[int]:
-        """Return the positions of the members that meet the term."""
+        """Return the positions of the members that satisfy the term."""
         raise NotImplementedError

@@ -1,7 +1,7 @@
-"""Terms put to the providers of a pool: who meets them, and which of them a provider fails.
+"""Evaluation of terms on the providers of a pool.
 
-A term is judged once for each different part of providers that it reads, however many hosts share
-that part.
+A term is evaluated once for each distinct part of providers that it depends on, however many hosts
+share that part.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,36 +19,36 @@ from placement.candidates.terms.base import (
     Term,
 )
 
-MAX_REMEMBERED = 10_000  # answers that are kept, of the terms that read the same
+MAX_REMEMBERED = 10_000  # cached results of the terms with the same reader
 
-# Of one term, put to one provider.
+# Cost of evaluating one term on one provider.
 LOOKS_PER_TERM = 4
 
 
 def lowest(mask: int) -> int:
-    """Return the lowest bit of a mask; 0 where there is none."""
+    """Return the lowest bit of a mask, 0 if there is none."""
     return mask & -mask
 
 
 def bits(mask: int) -> Iterator[int]:
-    """Yield the bits of a mask, the lowest first."""
+    """Yield the bits of a mask, lowest first."""
     while mask:
         bit = lowest(mask)
         yield bit
         mask ^= bit
 
 
-# The bits of the terms that each member of a pool fails, by its position: what it fails by itself,
-# and what it fails where the root's aggregates stand for its own. Either must be without fault; the
-# second is empty where that makes no difference.
-# PERF: a plain pair, for each host has one for each slot.
+# Bits of the terms that reject each member of a pool, by position: with its own aggregates and
+# traits, and with those of the root instead. A member is accepted if either has no bits. The second
+# is empty if it makes no difference.
+# PERF: a plain pair, because each host has one for each slot.
 Masks = tuple[Sequence[int], Sequence[int]]
 
 NO_MASKS: Masks = ((), ())
 
 
 def meeting(masks: Masks, needed: int) -> list[int]:
-    """Return the positions of the members that fail none of the needed bits."""
+    """Return the positions of the members that none of the needed bits rejects."""
     itself, as_root = masks
     positions = [position for position, mask in enumerate(itself) if not mask & needed]
     if not as_root:
@@ -58,13 +58,13 @@ def meeting(masks: Masks, needed: int) -> list[int]:
 
 
 def each_mask(masks: Masks) -> list[tuple[int, int]]:
-    """Return (position, mask) of all members by themselves, then of all as the root."""
+    """Return (position, mask) of all members, with their own values and then with the root's."""
     itself, as_root = masks
     return [*enumerate(itself), *enumerate(as_root)]
 
 
 class _Answers(dict[Any, int]):
-    """What is read of providers -> the bits of the terms that do not allow it."""
+    """Value of a reader -> bits of the terms that reject it."""
 
     def __init__(self, terms: Sequence[tuple[int, MemberTerm]], spend: Spend) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class _Answers(dict[Any, int]):
 
 
 def _union(masks: list[list[int]]) -> Sequence[int]:
-    """Return the bits that any of several masks of each member has."""
+    """Return the union of several masks for each member."""
     joined = masks[0]
     for others in masks[1:]:
         joined = list(map(or_, joined, others))
@@ -95,14 +95,18 @@ def _union(masks: list[list[int]]) -> Sequence[int]:
 
 
 class TermChecks:
-    """Terms, each with a bit: those with lower bits are looked at first."""
+    """Terms with a bit each, in the order of evaluation."""
 
     def __init__(
         self, terms: Iterable[Term], *, spans: bool = False, first: int = 0, spend: Spend = free
     ) -> None:
-        """spans: the root counts for its members, as it does for the unsuffixed group.
+        """Prepare the evaluation.
 
-        first: the number of the first bit. spend: told of what is judged.
+        Args:
+            terms: in the order of evaluation.
+            spans: whether the root counts for its members, as for the unsuffixed group.
+            first: number of the first bit.
+            spend: is called with the cost of evaluations.
         """
         self.terms = tuple(terms)
         self._first = first
@@ -119,30 +123,30 @@ class TermChecks:
             (reads, role, _Answers(pairs, spend)) for (reads, role), pairs in by_reader.items()
         ]
         self._root_readers = [reads for reads, role in by_reader if role is RootRole.REQUIRED]
-        # Of a single term, a member fails just what both it and the root fail.
+        # For a single term, a member is rejected exactly if both it and the root are.
         roles = [role for (_reads, role), pairs in by_reader.items() for _pair in pairs]
         self._has_alternatives = roles.count(RootRole.SUBSTITUTE) > 1
-        # The latest tree, and the positions in it that each term of places allows.
+        # The latest tree, and the positions in it that each PlaceTerm accepts.
         self._tree: Tree | None = None
         self._allowed: list[tuple[int, Collection[int]]] = []
 
     def term(self, bit: int) -> Term:
-        """Return the term that has the bit."""
+        """Return the term of a bit."""
         return self.terms[bit.bit_length() - 1 - self._first]
 
     def root_mask(self, root: Member) -> int:
-        """Return the bits of the terms that a root fails by itself, but for those of places."""
+        """Return the bits of the terms that reject a root; PlaceTerms are not evaluated."""
         mask = 0
         for reads, _role, failed in self._answers:
             mask |= failed[reads(root)]
         return mask
 
     def required_of_root(self, root: Member) -> tuple[Any, ...]:
-        """Return all that is read of an anchor's root for members of other trees."""
+        """Return the values of an anchor's root on which members of other trees depend."""
         return tuple([reads(root) for reads in self._root_readers])
 
     def meeting(self, pool: Pool, positions: list[int]) -> list[int]:
-        """Return those of the positions in a pool whose members fail nothing."""
+        """Return the positions whose members no term rejects."""
         members = pool.members
         for reads, role, failed in self._answers:
             exempt = 0 if role is RootRole.IGNORED else self._exempt(pool, reads, role, failed)
@@ -159,7 +163,7 @@ class TermChecks:
 
     @staticmethod
     def _exempt(pool: Pool, reads: Reader, role: RootRole, failed: _Answers) -> int | None:
-        """Return before which position members need not meet terms themselves; None: none can."""
+        """Return how many members are exempt because the root satisfies all; None: all fail."""
         if pool.anchor is None:
             return 0
         fails = failed[reads(pool.anchor.root)]
@@ -168,10 +172,10 @@ class TermChecks:
         return 0 if fails else pool.local
 
     def masks(self, pool: Pool) -> Masks:
-        """Return what each member of a pool fails; nothing where there are no terms."""
+        """Return the terms that reject each member of a pool; empty without terms."""
         if not self.terms:
             return NO_MASKS
-        itself: list[list[int]] = []  # of the terms that read the same
+        itself: list[list[int]] = []  # for each reader
         as_root: list[list[int]] = []
         if self._places:
             positions = range(len(pool.members))
@@ -191,9 +195,13 @@ class TermChecks:
     def _with_root(
         self, masks: list[int], of_root: int, role: RootRole, local: int
     ) -> tuple[list[int], list[int]]:
-        """Return what members fail by themselves, and as the root.
+        """Return the masks of members with their own values, and with the root's.
 
-        masks: without the root. of_root: what that fails. local: how many members are in its tree.
+        Args:
+            masks: of the members' own values.
+            of_root: mask of the root.
+            role: of the terms.
+            local: number of members in the root's tree.
         """
         if role is RootRole.REQUIRED:
             masks = [mask | of_root for mask in masks]

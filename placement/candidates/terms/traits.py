@@ -22,6 +22,7 @@ class RequiredTraits(MemberTerm):
     is_collective = True
     looks = 1
 
+    # Names of traits.
     any_of: frozenset[str]
 
     @property
@@ -31,20 +32,20 @@ class RequiredTraits(MemberTerm):
 
     @classmethod
     def from_json(cls, value: str | Sequence[str]) -> Self:
-        """Return the term of one name, or of several."""
+        """Return the term for one name, or for alternatives."""
         return cls(frozenset([value] if isinstance(value, str) else value))
 
     def allows(self, value: frozenset[str]) -> bool:
-        """Whether one of the traits is among those of a provider."""
+        """Return whether a provider has one of the traits."""
         return not self.any_of.isdisjoint(value)
 
     @classmethod
     def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
-        """Return what judges several sets of traits at once."""
+        """Return a check for several sets of traits."""
         return check_any_of([(bit, term.any_of) for bit, term in terms])
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return that the provider has one of the traits."""
+        """Return the condition that the provider has one of the traits."""
         return (IdCondition(ConditionKind.ANY_TRAIT, known.trait_ids(self.any_of)),)
 
 
@@ -60,6 +61,7 @@ class ForbiddenTrait(MemberTerm):
     name_kind = "trait"
     reads = TRAITS
 
+    # Name of the trait.
     name: str
 
     @property
@@ -68,22 +70,22 @@ class ForbiddenTrait(MemberTerm):
         return self.name
 
     def allows(self, value: frozenset[str]) -> bool:
-        """Whether the trait is not among those of a provider."""
+        """Return whether a provider does not have the trait."""
         return self.name not in value
 
     @classmethod
     def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
-        """Return what judges several forbidden traits at once."""
+        """Return a check for several forbidden traits."""
         return check_absent([(bit, term.name) for bit, term in terms])
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return that the provider does not have the trait."""
+        """Return the condition that the provider does not have the trait."""
         return (IdCondition(ConditionKind.NO_TRAIT, known.trait_ids([self.name])),)
 
 
 @dataclass(frozen=True, slots=True)
 class Untainted(ForbiddenTrait):
-    """The root does not have a taint: a trait that the service is configured to leave out.
+    """The root does not have a taint: a trait of hosts that the service is configured to exclude.
 
     Clients do not state it: `trees.resolve` adds it for each taint that a request does not
     tolerate.

@@ -1,4 +1,4 @@
-"""Terms about where a provider stands."""
+"""Terms about the position of a provider."""
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -14,9 +14,9 @@ from placement.vocabulary import ConditionKind, IdCondition
 
 @dataclass(frozen=True, slots=True)
 class _NamedPlace(PlaceTerm):
-    # The provider as the client wrote it.
+    # UUID of the named provider as written by the client.
     uuid: str
-    # As its row holds it; None before it is looked up, empty where it does not exist.
+    # The same as stored in its row; null before the look-up, empty if it does not exist.
     row_uuid: str | None = None
 
     unknown_code = Refusal.UNKNOWN_TREE
@@ -28,36 +28,36 @@ class _NamedPlace(PlaceTerm):
 
     @property
     def stored(self) -> str:
-        """The provider as trees in memory have it."""
+        """The provider as stored in trees in memory."""
         return self.row_uuid or self.uuid
 
     @property
     def meaning(self) -> Hashable:
-        """The provider as trees in memory have it."""
+        """The provider as stored in trees in memory."""
         return type(self), self.stored
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the provider was looked up, and does not exist."""
+        """Whether the look-up did not find the provider."""
         return self.row_uuid == ""
 
     def is_known(self, known: KnownNames) -> bool:
-        """Whether the provider exists."""
+        """Return whether the provider exists."""
         return self.uuid in known.providers
 
     def resolved(self, known: KnownNames) -> Self:
-        """Return the term with the provider as its row holds it."""
+        """Return the term with the provider as stored in its row."""
         return replace(self, row_uuid=known.providers.get(self.uuid, ""))
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return that the provider stands in the tree."""
+        """Return the condition that the provider is in the tree."""
         stored = known.providers[self.uuid]
         return (IdCondition(ConditionKind.TREE, frozenset([known.roots[stored]])),)
 
 
 @dataclass(frozen=True, slots=True)
 class InTree(_NamedPlace):
-    """The provider stands in the tree of another one."""
+    """The provider is in the tree of the named one."""
 
     code = root_code = Refusal.IN_TREE
     keyword = parameter = "in_tree"
@@ -69,17 +69,17 @@ class InTree(_NamedPlace):
 
 @dataclass(frozen=True, slots=True)
 class InSubtree(_NamedPlace):
-    """The provider is another one, or stands below it."""
+    """The provider is the named one or a descendant."""
 
     code = root_code = Refusal.SUBTREE
     keyword = parameter = "subtree"
 
     def positions(self, tree: Tree) -> Collection[int]:
-        """Return the positions of the provider and of those below it."""
+        """Return the positions of the named provider and its descendants."""
         return tree.subtree(self.stored)
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return that the provider stands in the tree, and in the subtree."""
+        """Return the conditions that the provider is in the tree, and in the subtree."""
         top = frozenset(identifiers.stored_forms(self.uuid))
         in_tree = super(InSubtree, self).conditions(known)
         return (*in_tree, IdCondition(ConditionKind.SUBTREE, top))
