@@ -18,6 +18,11 @@ def set_application(master: Any, application: Any) -> None:
     master.app.callable = application
 
 
+def get_addresses(master: Any) -> list[str]:
+    """Return the addresses of all listeners."""
+    return [str(listener) for listener in master.LISTENERS]
+
+
 def get_own_listeners(master: Any) -> list[Any]:
     """Return the listeners, or none if another master or systemd may share them."""
     is_shared = master.reexec_pid or master.master_pid or master.systemd

@@ -45,7 +45,7 @@ def when_ready(master: Any) -> None:
         __version__,
         getattr(application, "database", "no database"),
         master.cfg.workers,
-        ", ".join(map(str, master.LISTENERS)),
+        ", ".join(gunicorn.get_addresses(master)),
     )
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
 
 from falcon_placement_client.flavors import request_of_flavor
 from falcon_placement_client.query import pairs_of
+from placement.api.commands import provider_tree
 from placement.api.history import v
 from placement.api.query import json_of, parse_candidates, read_candidates
-from placement.api.request_schemas import candidates
+from placement.api.request_schemas import candidates, provider_trees
 
 PAGE = (Path(__file__).parents[2] / "docs" / "requests.rst").read_text()
 NEWEST = v("2.0")
@@ -36,13 +38,25 @@ def test_a_flavor_equals_the_query_next_to_it(row: list[str]) -> None:
     assert set(parse_qsl(query)) <= set(pairs_of(request_of_flavor(flavor)))
 
 
-def test_the_request_as_json_is_understood() -> None:
-    section = PAGE.split("\nAs JSON\n", 1)[1]
+def body_below(heading: str) -> Any:
+    """Return the JSON of the first block after a heading."""
+    section = PAGE.split(f"\n{heading}\n", 1)[1]
     block = re.search(r"\.\. code-block:: json\n\n((?:   .*\n|\n)+)", section)
-    assert block
-    body = json.loads(block[1])
+    assert block is not None
+    return json.loads(block[1])
+
+
+def test_the_request_as_json_is_understood() -> None:
+    body = body_below("As JSON")
     candidates.FIND.at(NEWEST).check(body)
     assert json_of(read_candidates(body))["groups"].keys() == body["groups"].keys()
+
+
+def test_the_tree_as_json_is_understood() -> None:
+    body = body_below("Whole trees")
+    provider_trees.PUT.at(NEWEST).check(body)
+    root, child = provider_tree(body["providers"][0]["uuid"], body).providers
+    assert child.parent_uuid == root.uuid
 
 
 @pytest.mark.parametrize("query", [row[0] for row in rows("At a glance") if "=" in row[0]])
