@@ -1,6 +1,6 @@
-"""The reasons for which the search rejects trees and placements: stable codes, counted.
+"""Stable codes for the reasons why the search rejects trees and providers, and their counts.
 
-The search writes a trace and never reads it. Thus an explanation cannot change an answer.
+The search writes a trace and never reads it, so an explanation cannot change an answer.
 """
 
 from collections import Counter
@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 
 class Form(NamedTuple):
-    """A sentence with fields in braces, which `explanation.wording` fills in."""
+    """A text with fields in braces, which `explanation.wording` fills in."""
 
+    # The text; its field `items` is the list of terms or sums.
     frame: str
-    # The field `items` of the frame: this for each of the terms, or of the sums.
+    # The text of each item.
     item: str = "{value}"
-    # What joins the items.
+    # The separator of the last two items.
     between: str = " or "
 
 
@@ -23,24 +24,25 @@ NO_FORM = Form("")
 
 
 class Reason(NamedTuple):
-    """The words for one code: the only table of them, for answers, commands and documents."""
+    """The texts for one code, which answers, commands and documents share."""
 
-    # A clause that is true of a host which the code leaves out.
+    # A clause that is true of each host rejected at the code.
     meaning: str
-    # The detail of a reason: what the request asks, and what the providers of a host have instead.
+    # The detail of a rejection: what the request requires, and what providers have instead.
     refused: Form = NO_FORM
-    # The same as the predicate of so many hosts, in the text of an explanation.
+    # The same as a predicate of hosts, for the text of an explanation.
     lacking: Form = NO_FORM
-    # What a code that joins groups asks of them together.
+    # What the request requires of groups together, if the code joins groups.
     asked: str = ""
 
 
 class Refusal(StrEnum):
-    """A stable code for why a host is left out, with the words for it.
+    """A stable code for the rejection of a host, with its texts.
 
-    The codes are in the order in which conditions are looked at.
+    The codes are in the order in which conditions are evaluated.
     """
 
+    # The texts of the code.
     reason: Reason
 
     def __new__(cls, code: str, *words: Any) -> "Refusal":
@@ -52,7 +54,7 @@ class Refusal(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """A clause that is true of a host which the code leaves out."""
+        """A clause that is true of each host rejected at the code."""
         return self.reason.meaning
 
     # the request as a whole
@@ -215,7 +217,7 @@ class Refusal(StrEnum):
     FILTERED = "filtered", "left out by the database"
 
 
-# Codes after which no provider with room is left.
+# Codes of amounts: a host rejected at one of these has no provider with room.
 WITHOUT_CAPACITY = frozenset(
     {
         Refusal.NO_INVENTORY,
@@ -228,14 +230,15 @@ WITHOUT_CAPACITY = frozenset(
 
 
 class Trace:
-    """What one search rejected."""
+    """The rejections of one search."""
 
     def __init__(self) -> None:
-        # (code, suffix of the group) -> groups that no tree can serve.
+        # (code, suffix of the group) -> number of groups that no tree can serve.
         self.requests: Counter[tuple[Refusal, str]] = Counter()
-        # (code, suffix of the group) -> trees; the suffix is empty if no single group is the cause.
+        # (code, suffix of the group) -> number of trees; the suffix is empty if no single group is
+        # the cause.
         self.trees: Counter[tuple[Refusal, str]] = Counter()
-        # Code -> providers that the search tried for a group and rejected.
+        # Code -> number of providers that the search tried for a group and rejected.
         self.placements: Counter[Refusal] = Counter()
         # The number of trees that each filtering query of the database returned.
         self.filtered: list[int] = []
@@ -253,11 +256,11 @@ class Trace:
         self.placements[code] += 1
 
     def filter_trees(self, offered: int) -> None:
-        """Note the number of trees that a filtering query of the database returned."""
+        """Record the number of trees that a filtering query of the database returned."""
         self.filtered.append(offered)
 
     def __str__(self) -> str:
-        """Return the summary, made when a log line is written."""
+        """Return the summary; it is computed only when a log line is written."""
         return str(self.summary())
 
     def summary(self) -> Mapping[str, object]:

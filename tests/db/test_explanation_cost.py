@@ -1,4 +1,4 @@
-"""Cost of an explanation: statements, and memory for hosts, for clouds of any size."""
+"""The cost of explanations for clouds of any size: statements, memory and work."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,11 +22,15 @@ from placement.candidates import (
     find_candidates,
 )
 from placement.candidates.budget import LOOKS_PER_STEP
-from placement.candidates.explanation import reductions, tally
-from placement.candidates.explanation.falls import GroupFalls
-from placement.candidates.explanation.question import LOOKS_PER_CHECKS, LOOKS_PER_SCREEN, Joins
-from placement.candidates.explanation.screens import Screen
-from placement.candidates.explanation.verdicts import LOOKS_PER_FALL
+from placement.candidates.explanation import host_counts, reductions
+from placement.candidates.explanation.explain_request import (
+    COST_PER_CHECKS,
+    COST_PER_SLOT_TERMS,
+    Joins,
+)
+from placement.candidates.explanation.host_evaluator import COST_PER_SLOT
+from placement.candidates.explanation.rejections import GroupRejections
+from placement.candidates.explanation.slot_terms import SlotTerms
 from placement.candidates.terms import TermChecks
 from placement.candidates.trees import roots
 from placement.candidates.trees.scan import Scan
@@ -44,7 +48,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def warmed(directory: Path, cloud: Cloud) -> Searcher:
-    """A searcher that has all trees of the cloud in memory: loading them is work, too."""
+    """A searcher with all trees of the cloud in memory, because reading them counts as work."""
     searcher = loaded(directory, cloud)
     explained(searcher, NOBODY)
     return searcher
@@ -71,7 +75,7 @@ def explained(
     max_steps: int | None = None,
     tuning: SearchTuning = DEFAULT_TUNING,
 ) -> tuple[Explanation, int]:
-    """The explanation of a request, and how many statements it took."""
+    """The explanation of a request, and the number of statements."""
     request = parse_candidates(pairs(path.rpartition("?")[2]), v("2.0"))
     settings = cloud.settings.candidates
     if max_steps is not None:
@@ -96,7 +100,7 @@ def test_statements_do_not_depend_on_the_number_of_hosts(clouds: list[Searcher],
 def test_an_explanation_reads_nothing_again_that_its_search_has_read(
     clouds: list[Searcher], trees: Searcher, path: str
 ) -> None:
-    """Names and sharing providers are known, and the first roots; of 20 trees these are all."""
+    """Names, sharing providers and the first roots are cached; the first roots include all 20."""
     request = parse_candidates(pairs(path.rpartition("?")[2]), v("2.0"))
     costs = []
     for cloud in (trees, *clouds):
@@ -139,12 +143,12 @@ def test_single_hosts_take_two_statements_more(clouds: list[Searcher]) -> None:
 
 
 @pytest.mark.parametrize("path", [NOBODY, f"{FLAT}&explain=summary", FOUR_GROUPS, APART])
-def test_few_verdicts_kept_at_a_time_change_nothing(
+def test_a_small_maximum_of_evaluations_in_memory_changes_nothing(
     clouds: list[Searcher], trees: Searcher, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cloud = trees if path in (FOUR_GROUPS, APART) else clouds[0]
     whole, _statements = explained(cloud, path)
-    monkeypatch.setattr(tally, "MAX_VERDICTS", 1)
+    monkeypatch.setattr(host_counts, "MAX_EVALUATIONS", 1)
     assert explained(cloud, path)[0] == whole
 
 
@@ -176,13 +180,13 @@ def test_a_host_that_takes_too_long_is_undecided(trees: Searcher) -> None:
 
 
 def unlike(hosts: int) -> Cloud:
-    """Hosts each of which has traits that no other has."""
+    """Hosts with unique traits."""
     members = [Provider({"VCPU": 4}, traits=(f"CUSTOM_T{host}",)) for host in range(hosts)]
     return Cloud("unlike", lambda: members)
 
 
-def test_the_bound_counts_what_is_asked_of_hosts_that_are_all_different(directory: Path) -> None:
-    """Each of many terms is put to each set of traits, and each relaxation to each host."""
+def test_the_bound_counts_the_terms_of_hosts_that_are_all_different(directory: Path) -> None:
+    """Each term is evaluated for each set of traits, and each relaxation for each host."""
     searcher = loaded(directory, unlike(100))
     traits = ",".join(f"CUSTOM_T{host}" for host in range(100))
     explanation, _statements = explained(
@@ -217,15 +221,15 @@ ANY_OF = "&".join(f"required=in:CUSTOM_T{first},CUSTOM_T{first + 13}" for first 
 def test_a_request_without_a_term_is_planned_once_for_all_hosts(
     tmp_path: Path, terms: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even once where other terms are in the way, too."""
+    """A host that fails several terms needs no plan at all."""
     planned: list[CandidateRequest] = []
-    plan_of = Joins.of
+    plan_of = Joins.from_request
 
     def plan(request: CandidateRequest) -> Joins:
         planned.append(request)
         return plan_of(request)
 
-    monkeypatch.setattr(Joins, "of", plan)
+    monkeypatch.setattr(Joins, "from_request", plan)
     searcher = loaded(tmp_path, mixed(200))
     explanation, _statements = explained(searcher, f"resources=VCPU:1,MEMORY_MB:1&{terms}")
     searcher.database.dispose()
@@ -234,7 +238,7 @@ def test_a_request_without_a_term_is_planned_once_for_all_hosts(
     assert len(planned) <= 21
 
 
-def test_amounts_that_are_tried_in_vain_are_counted(
+def test_amounts_that_no_host_can_serve_are_counted(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The amount that a host can still provide after any sum that other groups may take."""
@@ -256,15 +260,15 @@ def test_amounts_that_are_tried_in_vain_are_counted(
     explanation, _statements = explained(searcher, path, max_steps=steps)
     searcher.database.dispose()
     assert explanation.hosts.looked == 1
-    assert looked_at <= steps * LOOKS_PER_STEP // reductions.LOOKS_PER_AMOUNT + 1000
+    assert looked_at <= steps * LOOKS_PER_STEP // reductions.COST_PER_AMOUNT + 1000
 
 
 @pytest.mark.parametrize(
     ("hosts", "room", "groups", "terms"),
     [(100, lambda host: 100 + host, 200, ""), (1100, lambda _host: 1000, 20, "HW_CPU_X86_AVX")],
-    ids=("verdicts", "masks"),
+    ids=("evaluations", "masks"),
 )
-def test_the_bound_counts_what_each_of_many_groups_takes(
+def test_the_bound_counts_each_of_many_groups(
     tmp_path: Path,
     hosts: int,
     room: Callable[[int], int],
@@ -272,7 +276,7 @@ def test_the_bound_counts_what_each_of_many_groups_takes(
     terms: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Hosts have one provider, and no two groups ask the same: each host is put to each group."""
+    """Each host has one provider, and all groups differ: each host is evaluated for each group."""
     looks = Counter[str]()
 
     def count(owner: type, name: str, each: int) -> None:
@@ -292,18 +296,18 @@ def test_the_bound_counts_what_each_of_many_groups_takes(
     if terms:
         path += "".join(f"&required_{amount}=!{terms}" for amount in amounts)
     explained(searcher, path, max_steps=1)  # reads the first trees
-    count(Screen, "masks", LOOKS_PER_SCREEN)
-    count(GroupFalls, "_of_slot", LOOKS_PER_FALL)
+    count(SlotTerms, "masks", COST_PER_SLOT_TERMS)
+    count(GroupRejections, "_find_for_slot", COST_PER_SLOT)
     if terms:
-        count(TermChecks, "masks", LOOKS_PER_CHECKS)
+        count(TermChecks, "masks", COST_PER_CHECKS)
     explanation, _statements = explained(searcher, path, max_steps=steps)
     searcher.database.dispose()
     assert 0 < explanation.hosts.looked < hosts
     assert looks.total() <= steps * LOOKS_PER_STEP
 
 
-def test_looking_for_smaller_amounts_leaves_work_for_other_hosts(directory: Path) -> None:
-    """Each group fits alone and all hosts differ, so there is much to try on each of them."""
+def test_the_search_for_smaller_amounts_leaves_work_for_other_hosts(directory: Path) -> None:
+    """Each group fits alone and all hosts differ, so each host has many amounts to try."""
     members = [Provider({"VCPU": 200 + host}) for host in range(100)]
     searcher = loaded(directory, Cloud("sizes", lambda: members))
     groups = "&".join(f"resources_{amount}=VCPU:{amount}" for amount in range(20, 40))
@@ -325,7 +329,7 @@ def wide(directory: Path, request: pytest.FixtureRequest) -> Iterator[Searcher]:
     searcher.database.dispose()
 
 
-def test_a_host_whose_relaxations_take_too_long_falls_out_all_the_same(wide: Searcher) -> None:
+def test_a_host_whose_relaxations_take_too_long_is_rejected_with_its_code(wide: Searcher) -> None:
     suffixes = [f"_{number}" for number in range(101)]
     groups = "&".join(f"resources{suffix}=CUSTOM_VF:1" for suffix in suffixes)
     path = f"{groups}&isolate={','.join(suffixes)}"
@@ -334,10 +338,10 @@ def test_a_host_whose_relaxations_take_too_long_falls_out_all_the_same(wide: Sea
     assert not explanation.hosts.complete
 
 
-def test_a_smaller_amount_that_is_known_to_be_the_largest_leaves_nothing_open(
+def test_an_explanation_with_the_largest_possible_amount_is_complete(
     wide: Searcher,
 ) -> None:
-    """Between what is asked and what there is are more amounts than are tried."""
+    """More amounts lie between the request and the capacity than are tried."""
     path = "resources=CUSTOM_VF:1000&can_split=CUSTOM_VF"
     explanation, _statements = explained(wide, path)
     assert [each.to for each in explanation.relaxations] == [100]

@@ -53,10 +53,10 @@ def roots(world: oracle.World) -> set[str]:
 
 def without(query: oracle.Query) -> Iterator[tuple[Key, oracle.Query]]:
     """The query without each single condition, except resources."""
-    for place, group in enumerate(query.groups):
+    for index, group in enumerate(query.groups):
         for changed in group_without(group):
             key, smaller = changed
-            groups = (*query.groups[:place], smaller, *query.groups[place + 1 :])
+            groups = (*query.groups[:index], smaller, *query.groups[index + 1 :])
             yield key, replace(query, groups=groups)
     for keyword in ("required", "member_of", "forbidden", "not_member_of"):
         terms = getattr(query, f"root_{keyword}")
@@ -102,19 +102,19 @@ def key_of(term: StatedTerm) -> Key:
     return term.keyword, term.suffix, term.value
 
 
-def greedy(rng: random.Random, query: oracle.Query) -> oracle.Query:
+def with_larger_amount(rng: random.Random, query: oracle.Query) -> oracle.Query:
     """The query, sometimes with a larger amount."""
     if rng.random() < 0.5:
         return query
-    place = rng.randrange(len(query.groups))
-    group = query.groups[place]
+    index = rng.randrange(len(query.groups))
+    group = query.groups[index]
     resources = {
         name: amount + rng.choice((0, 1, 3, 8)) for name, amount in group.resources.items()
     }
     groups = (
-        *query.groups[:place],
+        *query.groups[:index],
         replace(group, resources=resources),
-        *query.groups[place + 1 :],
+        *query.groups[index + 1 :],
     )
     return replace(query, groups=groups)
 
@@ -149,11 +149,11 @@ def check_reductions(world: oracle.World, query: oracle.Query, explanation: Expl
     }
     expected = {}
     if not explanation.hosts.served:
-        for place, group in enumerate(query.groups):
+        for index, group in enumerate(query.groups):
             for name, asked in group.resources.items():
                 for amount in range(asked - 1, 0, -1):
                     smaller = replace(group, resources={**group.resources, name: amount})
-                    groups = (*query.groups[:place], smaller, *query.groups[place + 1 :])
+                    groups = (*query.groups[:index], smaller, *query.groups[index + 1 :])
                     hosts = len(oracle.served(world, replace(query, groups=groups)))
                     if hosts:
                         expected[group.suffix, name] = amount, hosts
@@ -177,7 +177,7 @@ def check_counts(world: oracle.World, explanation: Explanation, served: set[str]
 
 
 def check_steps(explanation: Explanation) -> None:
-    """Each chain of steps is in the order of the codes, and starts where another one ended."""
+    """Steps are in the order of the codes, and their numbers of hosts are continuous."""
     left = explanation.hosts.looked
     for steps in explanation.groups.values():
         check_chain(steps)
@@ -213,7 +213,7 @@ def test_an_explanation_agrees_with_the_oracle(
             query = plain if feature is None else whole_query(rng, world, plain, feature)
             if query is None:
                 continue
-            query = greedy(rng, query)
+            query = with_larger_amount(rng, query)
             explanation = explained(service, query, rng)
             try:
                 check(world, query, explanation)
@@ -230,37 +230,37 @@ def test_an_explanation_agrees_with_the_oracle(
     assert reduced > examples / 40
 
 
-STEP = re.compile(r'\[""]|\[(?P<place>\d+)]|(?P<name>[^.\[\]]+)')
+STEP = re.compile(r'\[""]|\[(?P<index>\d+)]|(?P<name>[^.\[\]]+)')
 
 
-def at(body: Any, path: str) -> Any:
-    """The value at a path in a body, read as a program would."""
+def value_at(body: Any, path: str) -> Any:
+    """The value at a path in a body, as clients read it."""
     for step in STEP.finditer(path):
-        body = body[int(step["place"]) if step["place"] else step["name"] or ""]
+        body = body[int(step["index"]) if step["index"] else step["name"] or ""]
     return body
 
 
-def mixed_up(rng: random.Random, body: dict[str, Any]) -> dict[str, Any]:
-    """The body with the items of lists, and the members of objects, in another order."""
+def shuffled(rng: random.Random, body: dict[str, Any]) -> dict[str, Any]:
+    """The body with lists and members in random order."""
     mixed: dict[str, Any] = {}
     for name in rng.sample(list(body), len(body)):
         value = body[name]
         if isinstance(value, dict):
-            value = mixed_up(rng, value)
+            value = shuffled(rng, value)
         elif isinstance(value, list):
             value = rng.sample(value, len(value))
         mixed[name] = value
     return mixed
 
 
-def as_stated(value: Any) -> Any:
-    """A value without members that make no difference."""
+def normalized(value: Any) -> Any:
+    """A value in normal form: without empty members, sorted."""
     if isinstance(value, dict):
         return {name: sorted(suffixes) for name, suffixes in value.items() if suffixes}
     return sorted(value) if isinstance(value, list) else value
 
 
-def test_paths_lead_to_what_the_body_states_and_a_query_says_the_same(
+def test_paths_of_relaxations_lead_to_the_values_in_body_and_query(
     service: WorldService,
 ) -> None:
     rng = seeded(8)
@@ -273,23 +273,25 @@ def test_paths_lead_to_what_the_body_states_and_a_query_says_the_same(
             query = whole_query(rng, world, seeded_query(rng, world), feature)
             if query is None:
                 continue
-            query = greedy(rng, query)
-            body = mixed_up(rng, query.to_body())
+            query = with_larger_amount(rng, query)
+            body = shuffled(rng, query.to_body())
             path = "/allocation_candidates"
             answer = service.expect(200, "POST", path, {**body, "explain": "summary"}, "2.0")
             explanation = answer.json["explanation"]
             for each in explanation["relaxations"]:
                 if "reduce" in each:
-                    assert at(body, each["reduce"]) > each["to"] > 0
+                    assert value_at(body, each["reduce"]) > each["to"] > 0
                     reduced += 1
                 else:
-                    assert as_stated(at(body, each["drop"])) == as_stated(each["value"]), each
+                    assert normalized(value_at(body, each["drop"])) == normalized(each["value"]), (
+                        each
+                    )
                     dropped += 1
             params = [*query.to_params(), ("explain", "summary")]
             by_query = service.search(path, params, "2.0").json["explanation"]
             assert by_query["hosts"] == explanation["hosts"]
             assert by_query["groups"].keys() == explanation["groups"].keys()
-            said = parse_query(urlencode(query.to_params()))
+            parsed = parse_query(urlencode(query.to_params()))
             for each in by_query["relaxations"]:
-                found = at(said, each.get("drop") or each["reduce"])
-                assert as_stated(found) == as_stated(each.get("value", found))
+                found = value_at(parsed, each.get("drop") or each["reduce"])
+                assert normalized(found) == normalized(each.get("value", found))

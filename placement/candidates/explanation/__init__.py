@@ -1,4 +1,4 @@
-"""Why hosts are not served: each condition of a request, counted over all hosts."""
+"""Explains why hosts cannot serve a request: counts over all hosts for each condition."""
 
 from placement.candidates.explanation.all_hosts import explain
 from placement.candidates.explanation.from_trace import explain_trace

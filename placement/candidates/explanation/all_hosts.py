@@ -1,7 +1,7 @@
-"""An explanation of a request: all hosts, looked at one after the other within the bound on work.
+"""Explains a request by evaluating all hosts in turn, within the bound on work.
 
-A search ends as soon as it knows; this looks at every tree, in plain windows of roots, through the
-same cache. What it asks of them is what the search asks.
+A search stops as soon as it has a result. An explanation reads every tree, in windows of roots
+without a filter, through the same cache, and evaluates the same conditions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from placement import deadline
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
-from placement.candidates.explanation.question import Question
+from placement.candidates.explanation.explain_request import ExplainRequest
+from placement.candidates.explanation.host_counts import HostCounts
 from placement.candidates.explanation.reductions import Reductions
 from placement.candidates.explanation.single_hosts import SingleHosts
-from placement.candidates.explanation.split_verdicts import judges
+from placement.candidates.explanation.split_evaluator import make_evaluators
 from placement.candidates.explanation.taint_gains import TaintGains
-from placement.candidates.explanation.tally import Tally
 from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Explanation, Hosts
 from placement.candidates.model import Root, Tree
@@ -26,7 +26,8 @@ from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config.frozen import CandidateSettings
 from placement.errors import DeadlineExceeded
 
-LOOKS_PER_HOST = 4 * LOOKS_PER_STEP
+# Work per host, in addition to the work for its providers.
+COST_PER_HOST = 4 * LOOKS_PER_STEP
 
 
 def explain(
@@ -36,19 +37,25 @@ def explain(
     tuning: SearchTuning = DEFAULT_TUNING,
     ahead: Mapping[int, Tree] = NO_TREES,
 ) -> Explanation:
-    """Explain, on the snapshot of a scan, which hosts its request leaves out, and why.
+    """Explain which hosts cannot serve a request, and why.
 
-    `text` of what is returned is the whole for a person, as a claim that finds no candidate says
-    it. scan: what a search for the request has read. ahead: trees as they will be, as of
-    `RequestSearch.find`.
+    Args:
+        scan: The request, and what a search for it has read in the same snapshot.
+        cache: The cache of trees.
+        settings: The bound on work.
+        tuning: The sizes of windows and batches.
+        ahead: Root id -> the tree in a future state, as in `RequestSearch.find`.
+
+    Returns:
+        The explanation; it is incomplete if the bound on work or the deadline was reached.
     """
-    with deadline.waiting():  # so that there is an answer, of whatever is known by then
+    with deadline.waiting():  # the deadline does not apply: there is always an answer
         sharing = scan.sharing_providers()
     request = scan.resolved.request
     budget = Budget(settings.max_search_steps)
-    question = Question(request, budget.spend)
-    judge, reductions = judges(question, budget, settings.max_search_steps)
-    tally = Tally(question, judge)
+    explain_request = ExplainRequest(request, budget.spend)
+    evaluator, reductions = make_evaluators(explain_request, budget, settings.max_search_steps)
+    host_counts = HostCounts(explain_request, evaluator)
     single_hosts = SingleHosts(request) if request.explain == "providers" else None
     store = TreeStore(scan.conn, cache, roots_of(sharing), budget.spend, ahead)
     hosts = 0
@@ -60,24 +67,24 @@ def explain(
         try:
             for batch in _batches(() if spent else roots, tuning):
                 trees = reader.trees(batch)
-                taint_gains = taint_gains or TaintGains(question, judge, reader)
+                taint_gains = taint_gains or TaintGains(explain_request, evaluator, reader)
                 for tree in trees:
                     pool = reader.pool(tree)
-                    looks = LOOKS_PER_HOST + question.host_looks
-                    budget.spend(looks + question.looks * len(pool.members))
-                    verdict = tally.add(pool)
-                    taint_gains.add(tree, pool, verdict, tally)
+                    cost = COST_PER_HOST + explain_request.host_cost
+                    budget.spend(cost + explain_request.provider_cost * len(pool.members))
+                    evaluation = host_counts.add(pool)
+                    taint_gains.add(tree, pool, evaluation, host_counts)
                     if single_hosts is not None:
-                        single_hosts.add(pool, verdict)
-                    reductions.add(pool, verdict)
+                        single_hosts.add(pool, evaluation)
+                    reductions.add(pool, evaluation)
         except (BudgetSpentError, DeadlineExceeded):
-            spent = True  # the rest is only counted
-    uuids = tally.end()
+            spent = True  # the remaining hosts are only counted
+    uuids = host_counts.end()
     if uuids:
         with deadline.waiting():
-            tally.name(read_names(scan.conn, sorted(uuids)))
+            host_counts.name(read_names(scan.conn, sorted(uuids)))
     explanation = _explanation(
-        tally, reductions, hosts, spent=spent, several=len(question.groups) > 1
+        host_counts, reductions, hosts, spent=spent, several=len(explain_request.groups) > 1
     )
     if single_hosts is None:
         return explanation
@@ -86,7 +93,7 @@ def explain(
 
 
 def _windows(scan: Scan, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
-    """Yield all roots, a window at a time, also after the deadline."""
+    """Yield all roots in windows, also after the deadline."""
     windows = scan.roots.windows(tuning.largest_window)
     while True:
         with deadline.waiting():
@@ -97,7 +104,7 @@ def _windows(scan: Scan, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
 
 
 def _batches(roots: Sequence[Root], tuning: SearchTuning) -> Iterator[Sequence[Root]]:
-    """Yield roots whose trees are read together: few at first, for little work may be left."""
+    """Yield roots whose trees are read together: few at first, because little work may be left."""
     start, size = 0, tuning.first_batch
     while start < len(roots):
         yield roots[start : start + size]
@@ -105,17 +112,17 @@ def _batches(roots: Sequence[Root], tuning: SearchTuning) -> Iterator[Sequence[R
 
 
 def _explanation(
-    tally: Tally, reductions: Reductions, total: int, *, spent: bool, several: bool
+    host_counts: HostCounts, reductions: Reductions, total: int, *, spent: bool, several: bool
 ) -> Explanation:
-    undecided = spent or tally.undecided or (reductions.undecided and not reductions.served)
-    complete = tally.looked == total and not undecided
-    hosts = Hosts(total, tally.looked, tally.served, complete)
-    blocked = tally.blocked()
-    relaxations = [*tally.relaxed(), *reductions.relaxed()]
+    undecided = spent or host_counts.undecided or (reductions.undecided and not reductions.served)
+    complete = host_counts.looked == total and not undecided
+    hosts = Hosts(total, host_counts.looked, host_counts.served, complete)
+    blocked = host_counts.blocked()
+    relaxations = [*host_counts.relaxed(), *reductions.relaxed()]
     return Explanation(
         hosts,
-        tally.groups(),
-        tally.together(),
+        host_counts.groups(),
+        host_counts.together(),
         blocked,
         relaxations,
         text(
@@ -123,6 +130,6 @@ def _explanation(
             blocked,
             relaxations,
             several=several,
-            mentions=tally.mentions(),
+            mentions=host_counts.mentions(),
         ),
     )

@@ -1,9 +1,9 @@
-"""What the words of an explanation are about: hosts that fell out for one cause."""
+"""The data from which a form of an explanation is filled in."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from placement.candidates.explanation.profiles import Extreme, FallCause
+from placement.candidates.explanation.evaluation import Extreme, RejectionCause
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.plan import SearchPlan
 
@@ -11,26 +11,29 @@ Names = Mapping[str, str]  # UUID of a provider -> its name
 
 
 class Context(NamedTuple):
-    """What a form is filled in for: hosts that fell out for one cause."""
+    """Hosts that were rejected for one cause."""
 
+    # The plan of the request.
     plan: SearchPlan
     # Names of the providers that the explanation mentions.
     names: Names
-    cause: FallCause = FallCause()
-    # Class -> the figure of the hosts' inventories.
+    # Why the hosts were rejected.
+    cause: RejectionCause = RejectionCause()
+    # Class -> the largest or smallest value in the inventories of the hosts.
     extremes: Mapping[str, Extreme] = {}
-    # UUIDs of the sharing providers that alone have room.
+    # UUIDs of the sharing providers, if only these have room.
     sharing: Sequence[str] = ()
+    # Number of hosts.
     hosts: int = 0
-    # Terms that name the tree of the one host.
+    # The terms that name the tree of the host, if the context is about a single host.
     own: Collection[StatedTerm] = ()
 
     @property
     def several(self) -> bool:
-        """Whether there are several groups, so that each is called by its name."""
+        """Whether the request has several groups, so that texts have to name them."""
         return len(self.plan.request.groups) > 1
 
 
 def label(names: Names, uuid: str) -> str:
-    """Return the name of a provider, if it is known, and its UUID."""
+    """Return the name of a provider with its UUID, or the UUID alone if the name is unknown."""
     return f"{names[uuid]} ({uuid})" if uuid in names else uuid

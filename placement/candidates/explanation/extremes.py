@@ -1,26 +1,26 @@
-"""The largest or smallest figure of the inventories that an amount fails."""
+"""The largest or smallest value of the inventory field that rejects an amount."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from falcon_placement_client.inventory import Stock, sizes
+from placement.candidates.explanation.evaluation import Extreme, Rejection, RejectionCause
 from placement.candidates.explanation.manners import Manner
-from placement.candidates.explanation.profiles import Extreme, Fall, FallCause
 from placement.candidates.model import Member
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
 
 class Figure(NamedTuple):
-    """What to report of the inventories of a class."""
+    """The inventory value to report for a code."""
 
-    # Returns the figure of one inventory, for the units that the request asks for.
+    # Returns the value of one inventory, for the requested units.
     of_stock: Callable[[Stock, int], int]
-    # Whether to report the largest or the smallest.
+    # Whether to report the largest value; False: the smallest.
     is_largest: bool = True
-    # Whether the figures of a host's providers add up.
+    # Whether to add up the values of a host's providers.
     is_sum: bool = False
-    # Whether a larger amount may fit.
+    # Whether a larger amount may fit, which is reported too.
     is_advised: bool = False
 
 
@@ -37,13 +37,14 @@ def _max_unit(stock: Stock, _units: int) -> int:
     return stock.max_unit
 
 
+# Code -> the value to report.
 _FIGURES: Mapping[Refusal, Figure] = {
     Refusal.MIN_UNIT: Figure(lambda stock, _units: stock.min_unit, False, is_advised=True),
     Refusal.MAX_UNIT: Figure(_max_unit),
     Refusal.STEP_SIZE: Figure(lambda stock, _units: stock.step_size, False, is_advised=True),
     Refusal.CAPACITY: Figure(_free),
 }
-# Of groups whose sum does not fit.
+# The same for groups whose sum does not fit, by the manner of the cause.
 _FIGURES_OF_SUMS: Mapping[Manner | None, Figure] = {
     None: Figure(_free, is_sum=True),
     Manner.MAX_UNIT: Figure(_max_unit),
@@ -58,19 +59,19 @@ def _figure(code: Refusal, manner: Manner | None) -> Figure | None:
 
 
 class Measure:
-    """The extreme of one class at one fall, over the hosts of a verdict."""
+    """The extreme of one class for one rejection, over the hosts of an evaluation."""
 
     __slots__ = ("_figure", "_positions", "_units", "cause", "extreme", "name")
 
-    def __init__(self, fall: Fall, figure: Figure, amount: Amount) -> None:
-        self.cause: FallCause = fall.cause
+    def __init__(self, rejection: Rejection, figure: Figure, amount: Amount) -> None:
+        self.cause: RejectionCause = rejection.cause
         self.name, self._units = amount
         self.extreme: Extreme | None = None
-        self._positions = fall.at_code
+        self._positions = rejection.at_code
         self._figure = figure
 
     def note(self, members: Sequence[Member]) -> None:
-        """Look at the inventories of a host; members: of its pool."""
+        """Add the inventories of a host; members: all providers of its pool."""
         figure, total = self._figure, 0
         for position in self._positions:
             stock = members[position].stocks.get(self.name)
@@ -85,7 +86,7 @@ class Measure:
             self._widen(total)
 
     def _widen(self, there: int, stock: Stock | None = None) -> None:
-        """Take a figure into account; stock: the one that has it, which may give advice."""
+        """Add a value; stock: its inventory, unless the value is a sum."""
         figure, known = self._figure, self.extreme
         following = None
         if stock is not None and figure.is_advised:
@@ -94,21 +95,21 @@ class Measure:
             self.extreme = _wider(figure, known, Extreme(there, following))
 
 
-def measures(falls: Sequence[Fall]) -> Iterator[Measure]:
-    """Yield what to note of the hosts that have these falls."""
-    for fall in falls:
-        figure = _figure(fall.code, fall.cause.manner)
+def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:
+    """Yield the measures for hosts with the given rejections."""
+    for rejection in rejections:
+        figure = _figure(rejection.code, rejection.cause.manner)
         if figure is not None:
-            amounts = [term.value for term in fall.cause.terms] or fall.cause.amounts
+            amounts = [term.value for term in rejection.cause.terms] or rejection.cause.amounts
             for amount in amounts:
                 assert isinstance(amount, Amount)
-                yield Measure(fall, figure, amount)
+                yield Measure(rejection, figure, amount)
 
 
 def wider_at(
     code: Refusal, manner: Manner | None, known: Extreme | None, extreme: Extreme
 ) -> Extreme:
-    """Return the extreme of both, as far as one is known, of the figure of a code."""
+    """Return the extreme of two values of a code; known None: the other one."""
     figure = _figure(code, manner)
     assert figure is not None
     return _wider(figure, known, extreme)
@@ -123,7 +124,7 @@ def _wider(figure: Figure, known: Extreme | None, extreme: Extreme) -> Extreme:
 
 
 def _next_amount(stock: Stock, units: int) -> int | None:
-    """Return the least amount above one asked that a stock would give; None: it gives none."""
+    """Return the smallest amount above `units` that an inventory allows, or None."""
     amounts = sizes(stock, stock.room)
     steps = max(0, -(-(units - amounts.start) // amounts.step))
     return amounts[steps] if steps < len(amounts) else None

@@ -1,9 +1,10 @@
-"""The fields of the forms in the tables of reasons and manners, and what fills them in."""
+"""The fields of the forms in the tables of reasons and manners, and their values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from placement.candidates.explanation.context import Context, label
+from placement.candidates.explanation.evaluation import Extreme
 from placement.candidates.explanation.joining_fields import JOINING_FIELDS
 from placement.candidates.explanation.nouns import (
     MAX_TERMS,
@@ -15,20 +16,19 @@ from placement.candidates.explanation.nouns import (
     noun_of,
     value_of,
 )
-from placement.candidates.explanation.profiles import Extreme
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Form
 
 
 def fill(form: Form, context: Context) -> str:
-    """Return a form with all fields filled in."""
+    """Fill in all fields of a form."""
     items = [form.item.format_map(_ItemFields(context, item)) for item in _items(context)]
     return form.frame.format_map(_Fields(context, joined(items, form.between)))
 
 
 def fill_asked(text: str, context: Context) -> str:
-    """Return what a code that joins groups asks."""
+    """Fill in the fields of a text without items."""
     return text.format_map(_Fields(context, ""))
 
 
@@ -52,7 +52,7 @@ class _ItemFields(dict[str, str]):
 
 
 def _items(context: Context) -> Sequence[StatedTerm | Amount]:
-    """Return the terms of a cause; of sums those that exceed what there is, if some do."""
+    """Return the terms of a cause, or its sums; if some sums exceed the capacity, only these."""
     cause = context.cause
     if cause.terms:
         return cause.terms
@@ -61,7 +61,7 @@ def _items(context: Context) -> Sequence[StatedTerm | Amount]:
     return short or cause.amounts
 
 
-# -- of one term, or of one sum ----------------------------------------------------------------
+# -- for one term or one sum -------------------------------------------------------------------
 
 
 def _extreme(context: Context, item: StatedTerm | Amount) -> Extreme:
@@ -112,7 +112,7 @@ def _in_parts(context: Context, amount: Amount) -> str:
     return " in parts" + free * _is_short(context, amount)
 
 
-# Field of an item -> what fills it in.
+# Field of an item -> the function that returns its value.
 ITEM_FIELDS: Mapping[str, Callable[[Context, Any], str]] = {
     "value": _value,
     "noun": lambda _context, term: noun_of(term) + _gone(term),
@@ -128,7 +128,7 @@ ITEM_FIELDS: Mapping[str, Callable[[Context, Any], str]] = {
 }
 
 
-# -- of hosts ----------------------------------------------------------------------------------
+# -- for hosts ---------------------------------------------------------------------------------
 
 
 def _of_group(context: Context) -> str:
@@ -147,12 +147,12 @@ def _room(context: Context) -> str:
 
 
 def _only(context: Context) -> str:
-    """Return what suitable providers have, to be followed by what is wrong with them."""
+    """Return the start of a phrase about suitable providers, to be followed by their fault."""
     return f"{_room(context)} only on providers" if context.cause.amounts else "only providers"
 
 
 def _unfit(context: Context) -> str:
-    """Return why providers that meet the terms cannot serve."""
+    """Return why providers that meet the terms cannot serve the group."""
     terms, amounts = context.cause.terms, context.cause.amounts
     if not amounts:
         return "that fail another condition"
@@ -177,7 +177,7 @@ def _have(one: str, several: str) -> Callable[[Context], str]:
     return lambda context: one if context.hosts == 1 else several
 
 
-# Field of a frame -> what fills it in.
+# Field of a frame -> the function that returns its value.
 FIELDS: Mapping[str, Callable[[Context], str]] = {
     "have": _have("has", "have"),
     "are": _have("is", "are"),

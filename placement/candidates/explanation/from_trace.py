@@ -1,13 +1,18 @@
-"""An explanation made of a trace alone: what a search that found nothing can say of it.
+"""Explains an empty answer from the trace of its search alone, without reading further trees.
 
-It looks at no further tree. So it knows how many hosts fell out at which code, of those that it has
-looked at, and not what they had; the database may have ruled out others.
+The trace contains the number of hosts that the search rejected at each code, but not their
+inventories. The database may have excluded further hosts.
 """
 
 from collections.abc import Sequence
 
 from placement.candidates.explanation import nouns
-from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_group, of_root
+from placement.candidates.explanation.terms import (
+    StatedTerm,
+    terms_from_amounts,
+    terms_from_group,
+    terms_from_root,
+)
 from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Blocked, Clause, Explanation, Hosts
 from placement.candidates.request import CandidateRequest, RequestGroup
@@ -15,7 +20,7 @@ from placement.candidates.trace import Refusal, Trace
 
 
 def explain_trace(request: CandidateRequest, trace: Trace) -> Explanation:
-    """Return the explanation of an empty answer, which is incomplete."""
+    """Return an incomplete explanation of an empty answer."""
     hosts = Hosts(None, trace.trees.total(), 0, complete=False)
     groups = {group.suffix: group for group in request.groups}
     blocked = [
@@ -38,15 +43,15 @@ def _blocked(
 def _terms(
     request: CandidateRequest, group: RequestGroup | None, code: Refusal
 ) -> Sequence[StatedTerm]:
-    """Return the terms that a code may mean."""
-    terms = of_root(request.root)
+    """Return the terms that may have caused a rejection at a code."""
+    terms = terms_from_root(request.root)
     if group is not None:
-        terms += [*of_group(group), *of_amounts(group.suffix, group.resources)]
+        terms += [*terms_from_group(group), *terms_from_amounts(group.suffix, group.resources)]
     return [term for term in terms if term.code is code]
 
 
 def _rest(trace: Trace) -> str:
-    """Return what became of the hosts that the search has not looked at."""
+    """Return a sentence about the hosts that the search has not read."""
     if trace.requests:
         meanings = dict.fromkeys(code.meaning for code, _suffix in trace.requests)
         return "".join(f" {meaning[0].upper()}{meaning[1:]}." for meaning in meanings)

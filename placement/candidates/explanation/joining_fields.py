@@ -1,4 +1,4 @@
-"""The fields of forms about what joins groups, and what fills them in."""
+"""The fields of forms about conditions that join groups, and their values."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -11,7 +11,7 @@ from placement.candidates.explanation.nouns import (
     noun_of,
     value_of,
 )
-from placement.candidates.explanation.terms import StatedTerm, of_group
+from placement.candidates.explanation.terms import StatedTerm, terms_from_group
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import RequestGroup, SubtreeRule
 from placement.candidates.trace import Refusal
@@ -22,14 +22,14 @@ def _unsuffixed(plan: SearchPlan) -> RequestGroup:
 
 
 def _traits(context: Context) -> str:
-    terms = of_group(_unsuffixed(context.plan))
+    terms = terms_from_group(_unsuffixed(context.plan))
     return joined([noun_of(term) for term in terms if term.code is Refusal.TRAIT_MISSING], " and ")
 
 
 def _trait_names(context: Context) -> str:
-    # Also if the plan says that one provider serves all: others may serve parts.
+    # With `can_split`, other providers may serve parts even if the plan has a single slot.
     group, plan = _unsuffixed(context.plan), context.plan
-    terms = [term for term in of_group(group) if term.code is Refusal.TRAIT_MISSING]
+    terms = [term for term in terms_from_group(group) if term.code is Refusal.TRAIT_MISSING]
     alone = plan.alone and not group.can_split
     names = listed([value_of(term) for term in terms])
     return f"{names} {'on one provider' if alone else 'between its providers'}"
@@ -73,18 +73,18 @@ def _isolated(context: Context) -> str:
 
 
 def _each_asks(plan: SearchPlan, suffixes: Sequence[str]) -> str:
-    """Return what each of the groups asks, if all ask the same."""
+    """Return the request of each group in words, if all groups have equal requests."""
     asked = {_asked(plan.slots[plan.slot_of(suffix)].group) for suffix in suffixes}
     return f" (each asks for {asked.pop()})" if len(asked) == 1 else ""
 
 
 def _asked(group: RequestGroup) -> str:
     amounts = joined([f"{units} {name}" for name, units in group.resources], " and ")
-    terms = [_CONDITIONS[term.keyword].format(noun_of(term)) for term in of_group(group)]
+    terms = [_CONDITIONS[term.keyword].format(noun_of(term)) for term in terms_from_group(group)]
     return " ".join([amounts or "a provider", joined(terms, " and ")]).strip()
 
 
-# Keyword -> what a provider must be, to follow an amount.
+# Keyword -> the condition on a provider, to follow an amount.
 _CONDITIONS: Mapping[str, str] = {
     "required": "with {}",
     "forbidden": "without {}",
@@ -123,7 +123,7 @@ def _none_above(context: Context) -> str:
     return f"{below}, which same_subtree requires"
 
 
-# Field of a frame -> what fills it in.
+# Field of a frame -> the function that returns its value.
 JOINING_FIELDS: Mapping[str, Callable[[Context], str]] = {
     "traits": _traits,
     "trait_names": _trait_names,

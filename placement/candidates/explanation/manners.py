@@ -1,6 +1,6 @@
-"""The manners in which a code comes about, and the words of each.
+"""Special cases of codes, and their texts.
 
-`Refusal.reason` has the words of a code that comes about in the plain manner.
+`Refusal.reason` contains the text for the general case of a code.
 """
 
 from collections.abc import Mapping
@@ -10,34 +10,34 @@ from placement.candidates.trace import Form, Refusal
 
 
 class Manner(Enum):
-    """How a code comes about, if not in the way that its own words say."""
+    """A special case of a code, which needs a text of its own."""
 
     # Different providers meet the terms, and no provider meets all of them.
     APART = auto()
-    # Providers of the host meet the terms that cannot serve the group for another reason.
+    # Only providers that cannot serve the group for another reason meet the terms.
     ELSEWHERE = auto()
     # Only sharing providers have the room.
     SHARED = auto()
-    # The groups together exceed max_unit, and not the room.
+    # The groups together exceed max_unit, but not the free capacity.
     MAX_UNIT = auto()
-    # The groups together have too few providers, whatever the room.
+    # The isolated groups have too few providers, independent of their capacity.
     ISOLATION = auto()
-    # The amounts do not fit in parts either.
+    # The amounts do not fit even in parts.
     PARTS = auto()
 
 
 def _both(frame: str, *item: str, group: str = "{group}") -> tuple[Form, Form]:
-    """Return the forms of a detail, and of a predicate of hosts that have the same."""
+    """Return the form of a detail, and the form of a predicate with the same content."""
     return Form(frame, *item), Form(f"{{have}} {frame}{group}", *item)
 
 
 def _shared(relative: str, item: str = "{noun}") -> tuple[Form, Form]:
-    """Return the forms about sharing providers; relative: the clause about these."""
+    """Return both forms for sharing providers; relative: the relative clause about them."""
     frame = "{only_pools}, " + relative
     return Form(frame, item), Form("{have} {only_pools}{group}, " + relative, item)
 
 
-# The forms (refused, lacking) of codes that come about in another manner.
+# The forms (refused, lacking) of the special cases.
 FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
     (Refusal.NO_INVENTORY, Manner.APART): _both(
         "{items} only on different providers", "{name}", " and "
@@ -112,6 +112,6 @@ FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
 
 
 def forms_of(code: Refusal, manner: Manner | None) -> tuple[Form, Form]:
-    """Return the forms (refused, lacking) of a code that comes about in a manner."""
+    """Return the forms (refused, lacking) of a code; manner None: of the general case."""
     plain = code.reason.refused, code.reason.lacking
     return plain if manner is None else FORMS_BY_MANNER.get((code, manner), plain)

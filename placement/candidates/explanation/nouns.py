@@ -1,4 +1,4 @@
-"""The names of what a request states, as the words of an explanation contain them."""
+"""The terms and groups of a request in words."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -7,28 +7,30 @@ from placement.candidates.request import SubtreeRule
 from placement.candidates.terms import GROUP_TERMS, PlaceTerm, Term, Untainted
 from placement.candidates.trace import Refusal
 
-# Keyword -> the class of terms that it states.
+# The classes of all terms that a keyword states.
 _KINDS: tuple[type[Term], ...] = (*GROUP_TERMS, Untainted)
 KINDS = {kind.keyword: kind for kind in _KINDS}
 
-MAX_NAMES = 5  # in a list of names
-MAX_TERMS = 3  # in a list of rules, or of sharing providers
+# Maximum length of a list of names.
+MAX_NAMES = 5
+# Maximum length of a list of rules, causes or sharing providers.
+MAX_TERMS = 3
 
 
 def asked(terms: Iterable[StatedTerm]) -> str:
-    """Return what terms of one code ask."""
+    """Return the values of terms of one code."""
     return listed([value_of(term) for term in terms], "; ")
 
 
 def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES) -> str:
-    """Return the first of some names, and the number of further ones."""
+    """Return the first names of a list, and the number of further ones."""
     first = list(names)[:most]
     more = len(names) - len(first)
     return between.join(first) + (f"{between}{more} more" if more else "")
 
 
 def joined(names: Sequence[str], last: str) -> str:
-    """Return names with commas between them, and a word before the last one."""
+    """Join names with commas, and the last one with a word."""
     if len(names) > MAX_NAMES:
         names = [*names[:MAX_NAMES], f"{len(names) - MAX_NAMES} more"]
     return last.join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
@@ -40,7 +42,7 @@ def _any_of(names: Iterable[str]) -> str:
 
 
 def value_of(term: StatedTerm) -> str:
-    """Return what a term asks."""
+    """Return the value of a term in words."""
     value = term.value
     if isinstance(value, SubtreeRule):
         outside = f", outside it {listed(sorted(value.outside))}" if value.outside else ""
@@ -51,7 +53,7 @@ def value_of(term: StatedTerm) -> str:
 
 
 def noun_of(term: StatedTerm) -> str:
-    """Return what a term asks, and the kind of it."""
+    """Return the value of a term with its noun, such as "trait X"."""
     kind = KINDS.get(keyword_of(term))
     noun = "" if kind is None or issubclass(kind, PlaceTerm) else kind.name_kind
     value = term.value
@@ -61,24 +63,24 @@ def noun_of(term: StatedTerm) -> str:
 
 
 def keyword_of(term: StatedTerm) -> str:
-    """Return the member of the JSON form that states a term, of a group or of the root."""
+    """Return the keyword of a term, which is the same for a group and for the root."""
     return term.keyword.removeprefix("root.")
 
 
 def count_of(hosts: int) -> str:
-    """Return a number of hosts in words."""
+    """Return "1 host" or "N hosts"."""
     return f"{hosts:,} host{'s' * (hosts != 1)}"
 
 
 def because(code: Refusal, terms: Sequence[StatedTerm], several: bool) -> str:
-    """Return what a code means, and what terms it may be about, as said of some hosts."""
+    """Return a predicate of hosts: the meaning of a code, and the possible terms."""
     group = for_group(terms[0], several) if terms else ""
     what = f" ({asked(terms)})" if terms else ""
     return f"because {code.meaning}{group}{what}"
 
 
 def for_group(term: StatedTerm, several: bool) -> str:
-    """Return the group of a term, where there are several."""
+    """Return the group of a term, if the request has several groups."""
     if not several or term.suffix is None:
         return ""
     return f" for {group_of(term)}"

@@ -1,7 +1,8 @@
-"""How much less of a class some host could serve, where none serves the whole amount.
+"""Smaller amounts of a class that some host could serve, if no host can serve the request.
 
-A host can give the largest amount that a provider's units allow within its room, less what other
-groups take there. These are the amounts worth trying: between two of them nothing new fits.
+The largest amount that a provider can serve follows from its units and free capacity, less the
+amounts of other groups on the same provider. Only such amounts are tried: an amount between two of
+them serves no further host.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,86 +13,97 @@ from typing import NamedTuple
 
 from falcon_placement_client.inventory import Stock, fits
 from placement.candidates.budget import LOOKS_PER_STEP
-from placement.candidates.explanation.profiles import Shortage, Verdict
-from placement.candidates.explanation.question import Joins, Question
+from placement.candidates.explanation.evaluation import Evaluation, Shortage
+from placement.candidates.explanation.explain_request import ExplainRequest, Joins
+from placement.candidates.explanation.host_evaluator import HostEvaluator, signatures
 from placement.candidates.explanation.relaxed import with_amount
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Relaxed
-from placement.candidates.explanation.verdicts import Judge, signatures
 from placement.candidates.model import Pool
 from placement.candidates.terms.amounts import AMOUNT_KEYWORD, Amount
 from placement.candidates.trace import Refusal
 
-MOST_PLANS = 256  # of smaller requests that are kept
-MOST_ANSWERS = 1000  # answers that are kept for hosts that are alike
-MOST_SUMS = 4096  # of what other groups may take of the class
+# Cached plans of requests with a smaller amount.
+MAX_PLANS = 256
+# Cached answers for one class of hosts.
+MAX_ANSWERS = 1000
+# Sums of the amounts that other groups may consume of a class.
+MAX_SUMS = 4096
 
-# What it takes to see how much some inventory could give beside what others take.
-LOOKS_PER_AMOUNT = 5
+# Work of computing the largest amount of one inventory after one such sum.
+COST_PER_AMOUNT = 5
 
 
 class Amounts(NamedTuple):
-    """Amounts worth trying, largest first; from `whole_from` on none is left out."""
+    """Amounts to try."""
 
+    # Units, in descending order.
     values: Sequence[int]
+    # The amounts from here on are complete; smaller ones may be missing.
     whole_from: int = 0
 
 
 @dataclass(slots=True)
 class Best:
-    """The largest amount with which some host is served, and how many hosts that are."""
+    """The largest amount with which some host would be served."""
 
+    # Units; 0 if there is no such host.
     amount: int = 0
+    # Number of hosts that would be served.
     hosts: int = 0
 
 
 class Reductions:
-    """The largest amounts of each class of each group.
+    """Finds the largest amount of each class of each group."""
 
-    served: some host is served as it is, so that nobody asks. undecided: some host, or all of them,
-    took too long.
-    """
-
-    def __init__(self, question: Question, judge: Judge) -> None:
+    def __init__(self, explain_request: ExplainRequest, evaluator: HostEvaluator) -> None:
+        # Whether some host is served, so that no reduction is needed.
         self.served = False
+        # Whether the bound on work was reached.
         self.undecided = False
-        self._question = question
-        self._judge = judge
-        # Work that is left, and all work at which this host's ends, in looks.
-        self._left = judge.budget.steps_left * LOOKS_PER_STEP // 2
+        self._explain_request = explain_request
+        self._evaluator = evaluator
+        # Work that is left for reductions.
+        self._left = evaluator.budget.steps_left * LOOKS_PER_STEP // 2
+        # The value of `budget.looks` at which the work for the current host ends.
         self._end = 0
         self._best: dict[tuple[int, int], Best] = {}
-        self._joins = lru_cache(MOST_PLANS)(self._joins_with)
+        self._joins = lru_cache(MAX_PLANS)(self._joins_with)
         self._usages: dict[tuple[int, str], list[int]] = {}
 
-    def add(self, pool: Pool, verdict: Verdict) -> None:
-        """Look at a host, as long as half of the work is left for the others.
+    def add(self, pool: Pool, evaluation: Evaluation) -> None:
+        """Try smaller amounts on a host, within half of all work.
 
-        Raises BudgetSpentError.
+        Args:
+            pool: The providers of the host.
+            evaluation: The evaluation of its class.
+
+        Raises:
+            BudgetSpentError: The bound on all work was reached.
         """
-        if not verdict.falls:
+        if not evaluation.rejections:
             self.served = True
         if self.served:
             return
-        before = self._judge.budget.looks
+        before = self._evaluator.budget.looks
         self._end = before + self._left
         try:
-            self._add(pool, verdict)
+            self._add(pool, evaluation)
         finally:
-            self._left -= self._judge.budget.looks - before
+            self._left -= self._evaluator.budget.looks - before
 
-    def _add(self, pool: Pool, verdict: Verdict) -> None:
-        if verdict.shortages is None:
-            verdict.shortages = list(self._shortages(pool, verdict))
-        for shortage in verdict.shortages:
-            if self._judge.budget.looks > self._end:
+    def _add(self, pool: Pool, evaluation: Evaluation) -> None:
+        if evaluation.shortages is None:
+            evaluation.shortages = list(self._shortages(pool, evaluation))
+        for shortage in evaluation.shortages:
+            if self._evaluator.budget.looks > self._end:
                 self.undecided = True
                 return
-            best = self._best.setdefault((shortage.slot, shortage.place), Best())
+            best = self._best.setdefault((shortage.slot, shortage.resource_index), Best())
             amounts = self._amounts(pool, shortage, best.amount)
             largest = 0
             for amount in amounts.values:
-                if self._serves(pool, verdict, shortage, amount):
+                if self._serves(pool, evaluation, shortage, amount):
                     largest = amount
                     break
             self.undecided |= largest < amounts.whole_from
@@ -99,46 +111,48 @@ class Reductions:
                 best.amount, best.hosts = largest, 0
             best.hosts += largest > 0
 
-    def _shortages(self, pool: Pool, verdict: Verdict) -> Iterator[Shortage]:
-        """Yield the amounts each of which alone may be in the way of a host."""
-        if not verdict.masks or verdict.root_refused:
+    def _shortages(self, pool: Pool, evaluation: Evaluation) -> Iterator[Shortage]:
+        """Yield the amounts that alone may prevent a host from serving the request."""
+        if not evaluation.masks or evaluation.root_refused:
             return
-        question = self._question
-        for screen, masks in zip(question.distinct, verdict.masks, strict=True):
-            if screen.soft & reduce(and_, masks[0]):
-                return  # a trait that nobody has, with room or without
-        unserved = {slot for slot, providers in enumerate(verdict.options) if not providers}
-        for slot, screen in enumerate(question.screens):
+        explain_request = self._explain_request
+        for slot_terms, masks in zip(explain_request.distinct, evaluation.masks, strict=True):
+            if slot_terms.soft & reduce(and_, masks[0]):
+                return  # a trait that no provider has, so no amount helps
+        unserved = {slot for slot, providers in enumerate(evaluation.options) if not providers}
+        for slot, slot_terms in enumerate(explain_request.slot_terms):
             if not unserved <= {slot}:
                 continue
-            masks = verdict.masks[question.place[slot]]
-            for place, (name, amount) in enumerate(question.joins.plan.slots[slot].resources):
-                providers = screen.providers(masks, screen.units(place))
+            masks = evaluation.masks[explain_request.distinct_index[slot]]
+            for index, (name, amount) in enumerate(
+                explain_request.joins.plan.slots[slot].resources
+            ):
+                providers = slot_terms.providers(masks, slot_terms.units(index))
                 if providers and amount > 1:
-                    yield Shortage(slot, place, name, amount, providers)
+                    yield Shortage(slot, index, name, amount, providers)
 
     def _amounts(self, pool: Pool, shortage: Shortage, least: int) -> Amounts:
-        """Return the amounts worth trying, none below `least`."""
+        """Return the amounts to try, all of them at least `least`."""
         name, limit = shortage.resource_class, shortage.amount
-        self._judge.budget.spend(2 * len(shortage.providers))
-        # PERF: like devices are many.
+        self._evaluator.budget.spend(2 * len(shortage.providers))
+        # PERF: many devices have equal inventories.
         stocks = {pool.members[position].stocks[name] for position in shortage.providers}
         largest = max([_largest(stock, limit) for stock in stocks])
         if largest < max(least, 1):
             return Amounts(())
-        if not self._question.joins.kinds:
+        if not self._explain_request.joins.kinds:
             return Amounts((largest,))
         amounts = {_largest(stock, limit) for stock in stocks}
-        if name in self._question.joins.plan.contended_classes:
+        if name in self._explain_request.joins.plan.contended_classes:
             usages = self._usages_of_others(shortage)
-            self._judge.budget.spend(LOOKS_PER_AMOUNT * len(usages) * len(stocks))
+            self._evaluator.budget.spend(COST_PER_AMOUNT * len(usages) * len(stocks))
             for usage in usages:
                 amounts |= {_largest(stock, limit, usage) for stock in stocks}
         tried = [amount for amount in amounts if amount >= max(least, 1)]
         return Amounts(sorted(tried, reverse=True))
 
     def _usages_of_others(self, shortage: Shortage) -> list[int]:
-        """Return what some of the other slots may take of the class together."""
+        """Return the sums of a class that any of the other slots may consume together."""
         key = shortage.slot, shortage.resource_class
         usages = self._usages.get(key)
         if usages is None:
@@ -147,54 +161,55 @@ class Reductions:
 
     def _sums_of_others(self, shortage: Shortage) -> list[int]:
         sums = {0}
-        amounts = self._question.joins.plan.amounts_of(shortage.resource_class)
+        amounts = self._explain_request.joins.plan.amounts_of(shortage.resource_class)
         for slot, amount in amounts.items():
-            self._judge.budget.spend(len(sums))
+            self._evaluator.budget.spend(len(sums))
             if slot != shortage.slot:
                 sums |= {usage + amount for usage in sums}
-            if len(sums) > MOST_SUMS:
+            if len(sums) > MAX_SUMS:
                 self.undecided = True
-                return sorted(sums)[:MOST_SUMS]
+                return sorted(sums)[:MAX_SUMS]
         return sorted(sums)
 
-    def _serves(self, pool: Pool, verdict: Verdict, shortage: Shortage, amount: int) -> bool:
-        """Whether the host would be served with this amount; False where that is undecided."""
-        if not self._question.joins.kinds:
+    def _serves(self, pool: Pool, evaluation: Evaluation, shortage: Shortage, amount: int) -> bool:
+        """Whether the host would be served with this amount; False if that is undecided."""
+        if not self._explain_request.joins.kinds:
             return True
         slot, name = shortage.slot, shortage.resource_class
         joins = self._joins(slot, name, amount)
-        options = [*verdict.options]
+        options = [*evaluation.options]
         options[slot] = [
             position
             for position in shortage.providers
             if fits(pool.members[position].stocks[name], amount)
         ]
-        # Hosts that are alike differ here in who fits, and in what the new amount joins.
-        key = slot, shortage.place, amount, tuple(options[slot]), signatures(joins, pool)
-        serves = verdict.answers.get(key)
+        # Hosts of one class differ in the providers that fit a smaller amount, and in the
+        # signatures of its constraints.
+        key = slot, shortage.resource_index, amount, tuple(options[slot]), signatures(joins, pool)
+        serves = evaluation.answers.get(key)
         if serves is None:
-            answer = self._judge.serves(joins.plan, joins.kinds, pool, options)
+            answer = self._evaluator.serves(joins.plan, joins.kinds, pool, options)
             self.undecided |= answer is None
             serves = bool(answer)
-            if len(verdict.answers) < MOST_ANSWERS:
-                verdict.answers[key] = serves
+            if len(evaluation.answers) < MAX_ANSWERS:
+                evaluation.answers[key] = serves
         return serves
 
     def _joins_with(self, slot: int, name: str, amount: int) -> Joins:
-        """Return what joins the slots when one asks for another amount of a class."""
-        self._judge.spend_on_plan()
-        suffix = self._question.joins.plan.slots[slot].group.suffix
-        return Joins.of(with_amount(self._question.request, suffix, name, amount))
+        """Return the plan and constraints of the request with another amount of a class."""
+        self._evaluator.spend_on_plan()
+        suffix = self._explain_request.joins.plan.slots[slot].group.suffix
+        return Joins.from_request(with_amount(self._explain_request.request, suffix, name, amount))
 
     def relaxed(self) -> Sequence[Relaxed]:
-        """Return the largest amounts, those that serve most hosts first; none if some serve all."""
+        """Return the largest amounts, most hosts first; none if some host is served."""
         if self.served:
             return []
-        slots = self._question.joins.plan.slots
+        slots = self._explain_request.joins.plan.slots
         reductions = []
-        for (slot, place), best in self._best.items():
+        for (slot, index), best in self._best.items():
             if best.hosts:
-                suffix, resource = slots[slot].group.suffix, slots[slot].resources[place]
+                suffix, resource = slots[slot].group.suffix, slots[slot].resources[index]
                 amount = Amount(*resource)
                 term = StatedTerm(Refusal.CAPACITY, AMOUNT_KEYWORD, suffix, amount)
                 reductions.append(Relaxed(term, best.hosts, best.amount))
@@ -202,7 +217,7 @@ class Reductions:
 
 
 def _largest(stock: Stock, limit: int, usage: int = 0) -> int:
-    """Return the most below the limit that fits beside what others use; 0 where nothing does."""
+    """Return the largest amount below the limit that fits next to `usage`; 0 if none does."""
     room = min(stock.room - usage, limit - 1)
     amount = room - room % stock.step_size
     return amount if amount >= max(stock.min_unit, 1) else 0

@@ -1,4 +1,4 @@
-"""Requests that say one thing less, or ask for less of something."""
+"""Relaxed requests: without one condition, or with a smaller amount."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -10,7 +10,7 @@ from placement.candidates.trace import Refusal
 
 
 def without_term(request: CandidateRequest, suffix: str, term: Term) -> CandidateRequest:
-    """Return a request without a term of one of its groups."""
+    """Return the request without a term of one of its groups."""
     groups = [
         replace(group, terms=_without(group.terms, term)) if group.suffix == suffix else group
         for group in request.groups
@@ -19,17 +19,17 @@ def without_term(request: CandidateRequest, suffix: str, term: Term) -> Candidat
 
 
 def without_root_term(request: CandidateRequest, term: Term) -> CandidateRequest:
-    """Return a request without a term of its root."""
+    """Return the request without a term of its root."""
     return replace(request, root=_without(request.root, term))
 
 
 def _without(terms: Iterable[Term], term: Term) -> tuple[Term, ...]:
-    # Another spelling of the same aggregate is another term, which stays.
+    # The same aggregate in another spelling is a different term, which is kept.
     return tuple(each for each in terms if each != term)
 
 
 def joining_terms(request: CandidateRequest) -> Iterator[StatedTerm]:
-    """Yield each rule that joins groups."""
+    """Yield the rules that join groups."""
     if request.isolate_all:
         yield StatedTerm(Refusal.ISOLATE, "group_policy", None, "isolate")
     else:
@@ -40,7 +40,7 @@ def joining_terms(request: CandidateRequest) -> Iterator[StatedTerm]:
 
 
 def without_join(request: CandidateRequest, term: StatedTerm) -> CandidateRequest:
-    """Return a request without a rule that joins groups."""
+    """Return the request without a rule that joins groups."""
     if term.keyword == "group_policy":
         return replace(request, isolate=frozenset())
     if term.keyword == "isolate":
@@ -50,17 +50,17 @@ def without_join(request: CandidateRequest, term: StatedTerm) -> CandidateReques
 
 
 def with_amount(request: CandidateRequest, suffix: str, name: str, amount: int) -> CandidateRequest:
-    """Return a request in which a group asks for another amount of a class."""
+    """Return the request with another amount of a class in one group."""
     return _with_resources(request, suffix, {name: amount})
 
 
 def without_class(request: CandidateRequest, suffix: str, name: str) -> CandidateRequest:
-    """Return a request in which a group asks neither for a class nor for traits."""
+    """Return the request without a class and without collective traits in one group."""
     return _with_resources(without_traits(request, suffix), suffix, {name: 0})
 
 
 def without_traits(request: CandidateRequest, suffix: str) -> CandidateRequest:
-    """Return a request in which a group asks for no traits that several providers may bring."""
+    """Return the request without the collective traits of one group."""
     groups = [
         replace(group, terms=tuple(term for term in group.terms if not term.is_collective))
         if group.suffix == suffix

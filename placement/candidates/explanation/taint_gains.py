@@ -1,14 +1,14 @@
-"""Hosts that would be served by the sharing providers of a tree with a taint.
+"""Hosts that would be served by sharing providers in a tree with a taint.
 
-A verdict knows the sharing providers that a host may use. If a taint were tolerated, it might use
-others as well; then the request without the taint is put to the search.
+An evaluation covers only the sharing providers that a host can use. If toleration of a taint would
+add others, the host is evaluated again, with these providers and without the taint.
 """
 
-from placement.candidates.explanation.profiles import Verdict
-from placement.candidates.explanation.question import Question
-from placement.candidates.explanation.split_verdicts import Variant
-from placement.candidates.explanation.tally import Tally
-from placement.candidates.explanation.verdicts import Judge
+from placement.candidates.explanation.evaluation import Evaluation
+from placement.candidates.explanation.explain_request import ExplainRequest
+from placement.candidates.explanation.host_counts import HostCounts
+from placement.candidates.explanation.host_evaluator import HostEvaluator
+from placement.candidates.explanation.split_evaluator import Variant
 from placement.candidates.model import Pool, Tree
 from placement.candidates.terms import Untainted, of_kind
 from placement.candidates.trace import Refusal
@@ -16,33 +16,39 @@ from placement.candidates.trees.scan import AnchorReader
 
 
 class TaintGains:
-    """Counts these hosts, by the relaxation that tolerates the taint."""
+    """Counts these hosts for each relaxation that tolerates a taint."""
 
-    def __init__(self, question: Question, judge: Judge, reader: AnchorReader) -> None:
-        """reader: of the anchors; it has read the sharing providers."""
-        self._judge = judge
-        names = [term.name for term in of_kind(question.request.root, Untainted)]
+    def __init__(
+        self, explain_request: ExplainRequest, evaluator: HostEvaluator, reader: AnchorReader
+    ) -> None:
+        """Prepare the relaxations; reader: must have read the sharing providers."""
+        self._evaluator = evaluator
+        names = [term.name for term in of_kind(explain_request.request.root, Untainted)]
         pools = {name: reader.pools_tolerating(name) for name in names}
-        # Place of the relaxation, the request without the taint, and what makes its pools.
+        # (index of the relaxation, request without the taint, function that makes its pools)
         self._relaxed = [
-            (place, Variant(relaxation.without()), pool_of)
-            for place, relaxation in enumerate(question.relaxations)
+            (index, Variant(relaxation.without()), pool_of)
+            for index, relaxation in enumerate(explain_request.relaxations)
             if relaxation.term.code is Refusal.TAINTED
             and (pool_of := pools[str(relaxation.term.value)]) is not None
         ]
 
-    def add(self, tree: Tree, pool: Pool, verdict: Verdict, tally: Tally) -> None:
-        """Look at a host.  Raises BudgetSpentError."""
-        if not verdict.falls:
+    def add(self, tree: Tree, pool: Pool, evaluation: Evaluation, host_counts: HostCounts) -> None:
+        """Count a host that is rejected, if toleration of a taint would serve it.
+
+        Raises:
+            BudgetSpentError: The bound on work was reached.
+        """
+        if not evaluation.rejections:
             return
-        for place, variant, pool_of in self._relaxed:
-            if place in verdict.gains:
+        for index, variant, pool_of in self._relaxed:
+            if index in evaluation.gains:
                 continue
             wider = pool_of(tree)
             if wider.reached == pool.reached:
                 continue
-            serves = variant.serves(wider, self._judge)
+            serves = variant.serves(wider, self._evaluator)
             if serves is None:
-                tally.undecided += 1
+                host_counts.undecided += 1
             elif serves:
-                tally.gain(place)
+                host_counts.gain(index)

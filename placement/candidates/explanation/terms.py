@@ -1,4 +1,4 @@
-"""The terms of a request as an explanation names them: each with the reason to fall out there."""
+"""The terms of a request as explanations state them, each with the code of its rejections."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,39 +10,39 @@ from placement.candidates.trace import Refusal
 
 
 class StatedTerm(NamedTuple):
-    """A single condition of a request, at one code."""
+    """A single condition of a request, with one code."""
 
     code: Refusal
-    # The member of the JSON form that states it.
+    # The member of the JSON form that contains the condition.
     keyword: str
-    # Its group; None for the root and for what joins groups.
+    # Suffix of the group; None for conditions on the root and conditions that join groups.
     suffix: str | None
-    # As the client stated it.
+    # The value in the request.
     value: StatedValue | Amount | SubtreeRule
-    # Its names were looked up, and none of them exists.
+    # Whether none of the names in the value exists.
     unknown: bool = False
 
     @property
     def resource_class(self) -> str:
-        """The class whose amount it asks for; empty where it asks for something else."""
+        """The class of an amount; empty for other terms."""
         return self.value.resource_class if isinstance(self.value, Amount) else ""
 
     @property
     def amount(self) -> int | None:
-        """The units of the class that it asks for; None where it asks for something else."""
+        """The units of an amount; None for other terms."""
         return self.value.units if isinstance(self.value, Amount) else None
 
 
-def of_group(group: RequestGroup) -> list[StatedTerm]:
-    """Return what the group asks of a provider besides resources."""
+def terms_from_group(group: RequestGroup) -> list[StatedTerm]:
+    """Return the terms of a group except amounts."""
     return [
         StatedTerm(term.code, term.keyword, group.suffix, term.stated, term.is_unknown)
         for term in group.terms
     ]
 
 
-def of_root(terms: Iterable[Term]) -> list[StatedTerm]:
-    """Return what is asked of the root."""
+def terms_from_root(terms: Iterable[Term]) -> list[StatedTerm]:
+    """Return the terms of a root."""
     return [
         StatedTerm(
             term.root_code,
@@ -55,8 +55,8 @@ def of_root(terms: Iterable[Term]) -> list[StatedTerm]:
     ]
 
 
-def of_amounts(suffix: str, resources: Iterable[tuple[str, int]]) -> list[StatedTerm]:
-    """Return what a group asks of inventories: by the codes, of each all classes."""
+def terms_from_amounts(suffix: str, resources: Iterable[tuple[str, int]]) -> list[StatedTerm]:
+    """Return the amounts of a group as terms: for each code of amounts, all classes."""
     amounts = [Amount(name, units) for name, units in resources]
     return [
         StatedTerm(code, AMOUNT_KEYWORD, suffix, amount)

@@ -1,4 +1,4 @@
-"""An explanation in two or three sentences: the outcome, the reasons, what would help most."""
+"""The text of an explanation: the outcome, the reasons, and the most effective relaxations."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,10 +31,18 @@ def text(
     several: bool,
     mentions: Mentions = NO_MENTIONS,
 ) -> str:
-    """Return the whole in two or three sentences; several: there are several groups."""
+    """Compose the text of an explanation, in two or three sentences.
+
+    Args:
+        hosts: The numbers of hosts.
+        blocked: The rejected hosts by step.
+        relaxations: The relaxations that would serve more hosts.
+        several: Whether the request has several groups.
+        mentions: The hosts that the text mentions separately.
+    """
     sentences = [_outcome(hosts, mentions.pools)]
     if mentions.nonexistent:
-        # Without them no host can serve the request, whatever else it fails.
+        # A name that does not exist is the reason for every host.
         sentences += mentions.nonexistent
     elif reasons := _reasons(blocked, mentions):
         sentences.append(f"{reasons[0].upper()}{reasons[1:]}.")
@@ -115,7 +123,7 @@ def _without(relaxed: Relaxed, several: bool) -> str:
 
 
 def _dropped(term: StatedTerm) -> str:
-    """Return what a request does not say without the term."""
+    """Return the form for a request without the term, to follow "Without"."""
     kind = KINDS.get(keyword_of(term))
     if kind is None:
         return _DROPPED_JOINS[term.keyword]

@@ -1,8 +1,8 @@
-"""Why groups do not fit together that fit one by one: which classes, and whether room would help.
+"""Determines why groups that fit separately do not fit together.
 
-The room of a provider is what is free, and no more than max_unit. Two hosts with equal room are
-served alike, and yet another thing may be in the way on each. So this is asked of hosts beside
-their verdict: of each class in turn, whether the host would be served if there were enough of it.
+The room of a provider is its free capacity or max_unit, whichever is less. Hosts with equal room
+have equal evaluations, but the cause of a rejection may differ. It is determined for each class in
+turn: would the host be served if it had enough of the class, or a larger max_unit?
 """
 
 from bisect import bisect_right
@@ -11,29 +11,30 @@ from contextlib import suppress
 
 from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import LOOKS_PER_STEP, BudgetSpentError
+from placement.candidates.explanation.evaluation import ORDER, Evaluation, Rejection, RejectionCause
+from placement.candidates.explanation.host_evaluator import HostEvaluator
 from placement.candidates.explanation.joining import isolation_cause
 from placement.candidates.explanation.manners import Manner
-from placement.candidates.explanation.profiles import ORDER, Fall, FallCause, Verdict
-from placement.candidates.explanation.verdicts import Judge
 from placement.candidates.model import Pool, Stocks
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
-SHARE = 8  # the part of all work that this may take
+# Causes may take 1/SHARE of all work.
+SHARE = 8
 
 
 class SumCauses:
-    """Finds what stands in the way where the sum of the groups does not fit."""
+    """Finds the cause if the sum of the groups does not fit."""
 
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self._plan = judge.question.joins.plan
-        self._kinds = judge.question.joins.kinds
-        # Work that is left for it, in looks.
-        self._left = judge.budget.steps_left * LOOKS_PER_STEP // SHARE
+    def __init__(self, evaluator: HostEvaluator) -> None:
+        self._evaluator = evaluator
+        self._plan = evaluator.explain_request.joins.plan
+        self._kinds = evaluator.explain_request.joins.kinds
+        # Work that is left for causes.
+        self._left = evaluator.budget.steps_left * LOOKS_PER_STEP // SHARE
 
     def key(self, pool: Pool) -> Hashable:
-        """Return what tells apart hosts with one verdict: what is free, whatever max_unit says."""
+        """Return the free capacity regardless of max_unit; equal keys have equal causes."""
         plan = self._plan
         return tuple(
             tuple(
@@ -45,20 +46,20 @@ class SumCauses:
             for name in plan.contended_classes
         )
 
-    def fall(self, pool: Pool, verdict: Verdict) -> Fall:
-        """Return the fall of a host with its cause, which is left open where it is hard to find."""
-        before = self._judge.budget.looks
-        cause = FallCause(amounts=self._sums(self._plan.contended_classes))
+    def find_rejection(self, pool: Pool, evaluation: Evaluation) -> Rejection:
+        """Return the rejection of a host with its cause, or with all sums if work runs out."""
+        before = self._evaluator.budget.looks
+        cause = RejectionCause(amounts=self._sums(self._plan.contended_classes))
         if self._left > 0:
-            # That the host falls out is known, also if no more may be found out about it.
+            # The rejection itself is known; only the cause is less precise.
             with suppress(BudgetSpentError):
-                cause = self._cause(pool, verdict.options)
-        self._left -= self._judge.budget.looks - before
+                cause = self._cause(pool, evaluation.options)
+        self._left -= self._evaluator.budget.looks - before
         slots = {slot for name, _units in cause.amounts for slot in self._plan.amounts_of(name)}
-        servers = sorted({each for slot in slots for each in verdict.options[slot]})
-        return verdict.falls[0]._replace(cause=cause, at_code=servers)
+        servers = sorted({each for slot in slots for each in evaluation.options[slot]})
+        return evaluation.rejections[0]._replace(cause=cause, at_code=servers)
 
-    def _cause(self, pool: Pool, options: Sequence[Sequence[int]]) -> FallCause:
+    def _cause(self, pool: Pool, options: Sequence[Sequence[int]]) -> RejectionCause:
         if self._is_isolation(pool, options):
             return isolation_cause(self._plan, options, Manner.ISOLATION)
         classes = self._short_classes(pool, options)
@@ -66,14 +67,14 @@ class SumCauses:
         if bounded:
             lifted = self._lifted(pool, bounded, units_only=True)
             if self._serves(lifted, options, upto=Refusal.CAPACITY_SUM):
-                return FallCause(amounts=self._sums(classes), manner=Manner.MAX_UNIT)
-        return FallCause(amounts=self._sums(classes))
+                return RejectionCause(amounts=self._sums(classes), manner=Manner.MAX_UNIT)
+        return RejectionCause(amounts=self._sums(classes))
 
     def _sums(self, names: Iterable[str]) -> tuple[Amount, ...]:
         return tuple(Amount(name, self._plan.combined_amounts[name]) for name in names)
 
     def _is_isolation(self, pool: Pool, options: Sequence[Sequence[int]]) -> bool:
-        """Whether a host with enough of everything would serve only without the isolation."""
+        """Whether the isolation alone would reject the host if it had enough of all classes."""
         if not any(kind.code is Refusal.ISOLATE for kind in self._kinds):
             return False
         enough = self._lifted(pool, self._plan.contended_classes)
@@ -82,7 +83,7 @@ class SumCauses:
         return bool(self._serves(enough, options, without=Refusal.ISOLATE))
 
     def _short_classes(self, pool: Pool, options: Sequence[Sequence[int]]) -> tuple[str, ...]:
-        """Return the one class with too little room, or all, where several have."""
+        """Return the only class with too little room, or all classes if there are several."""
         classes = self._plan.contended_classes
         if len(classes) > 1:
             for name in classes:
@@ -104,12 +105,12 @@ class SumCauses:
             for kind in self._kinds
             if ORDER[kind.code] <= ORDER[upto] and kind.code is not without
         ]
-        return self._judge.serves(self._plan, kinds, pool, options)
+        return self._evaluator.serves(self._plan, kinds, pool, options)
 
     def _lifted(self, pool: Pool, names: Iterable[str], *, units_only: bool = False) -> Pool:
-        """Return a pool with enough of some classes; units_only: in which max_unit is no bound."""
+        """Return a pool with enough of some classes; units_only: raise max_unit only."""
         members = list(pool.members)
-        self._judge.budget.spend(4 * len(members))
+        self._evaluator.budget.spend(4 * len(members))
         for name in names:
             enough = self._plan.combined_amounts[name]
             for position, member in enumerate(members):
@@ -122,7 +123,7 @@ class SumCauses:
 
 
 def _bounds_room(pool: Pool, name: str) -> bool:
-    """Whether some provider has more of a class free than max_unit lets it give at once."""
+    """Whether max_unit of some provider is less than its free capacity of a class."""
     stocks = [stock for stock in pool.stocks(name) if stock]
     return any(stock.room < stock.capacity - stock.used for stock in stocks)
 

@@ -1,4 +1,4 @@
-"""The values of an explanation, made by `explain` and `explain_trace` and read by the API."""
+"""The parts of an explanation, which `explain` and `explain_trace` create and the API reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.trace import Refusal
 
-# Codes of searches and of whole requests, which no host of version 2.0 has.
+# Codes of searches and of whole requests, which no host has in version 2.0.
 _OTHERS = {
     Refusal.UNKNOWN_AGGREGATE,
     Refusal.UNKNOWN_TREE,
@@ -23,54 +23,61 @@ CODES = tuple(code for code in Refusal if code not in _OTHERS)
 class Hosts(NamedTuple):
     """Numbers of hosts."""
 
-    # None if they were not counted.
+    # All hosts; None if they were not counted.
     all: int | None
     # Hosts that the explanation evaluated.
     looked: int
+    # Hosts that can serve the request.
     served: int
     # Whether all hosts were evaluated, and each was decided.
     complete: bool
 
 
 class Step(NamedTuple):
-    """The number of hosts left before and after a condition; detail: what it requires."""
+    """The number of hosts that remain before and after a condition."""
 
     code: Refusal
+    # What the request requires at the code.
     detail: str
+    # Number of hosts before the condition.
     before: int
+    # Number of hosts that meet the condition.
     after: int
 
 
 class Clause(NamedTuple):
-    """A predicate of some hosts, which makes a sentence after their number."""
+    """A clause of the text about some hosts."""
 
+    # Number of hosts, the subject of the clause.
     hosts: int
+    # The rest of the clause, starting with the verb.
     predicate: str
 
 
 class Blocked(NamedTuple):
-    """Hosts that fell out at one step."""
+    """Hosts rejected at one step."""
 
     code: Refusal
-    # The suffix; None where no single group is to blame.
+    # Suffix of the group; None if no single group is the cause.
     group: str | None
-    # What is asked, and what there is.
+    # What the request requires, and what the hosts have instead.
     detail: str
+    # Number of hosts.
     hosts: int
-    # UUIDs of hosts.
+    # UUIDs of some hosts.
     examples: Sequence[str]
-    # The same for the text, without hosts that it mentions in another place.
+    # The clauses of the text, without hosts that it mentions separately.
     clauses: Sequence[Clause]
-    # Number of hosts that the text mentions in another place.
+    # Number of hosts that the text mentions separately.
     aside: int = 0
 
 
 class Mentions(NamedTuple):
-    """What the text says besides the reasons of most hosts."""
+    """The hosts and names that the text mentions separately."""
 
     # Number of hosts that only share their inventories and could not serve the request.
     pools: int = 0
-    # Clauses about the hosts in whose trees the request wants providers.
+    # Clauses about hosts in the trees that the request names.
     named: Sequence[str] = ()
     # Hosts that have no provider in these trees.
     outside: Clause = Clause(0, "")
@@ -79,42 +86,50 @@ class Mentions(NamedTuple):
 
 
 class Relaxed(NamedTuple):
-    """How many hosts would be served without a term; or, where `to` says so, with less of it."""
+    """The number of hosts that would be served without a term, or with a smaller amount."""
 
+    # The term to omit or to reduce.
     term: StatedTerm
+    # Number of hosts.
     hosts: int
+    # The smaller amount; None: the term is omitted.
     to: int | None = None
 
 
 class UnservedHost(NamedTuple):
-    """Why one host is not served, as far as a single provider, and a class, is to blame.
+    """Why one host is not served."""
 
-    stock: fields of the inventory, by name.
-    """
-
+    # UUID of the host.
     host: str
     code: Refusal
+    # Suffix of the group; None if no single group is the cause.
     group: str | None = None
+    # UUID of the provider; None if no single provider is the cause.
     provider: str | None = None
+    # Name of the class; None if the code does not concern amounts.
     resource_class: str | None = None
+    # The requested units of the class, or None.
     asked: int | None = None
+    # The free units of the class at the provider, or None.
     room: int | None = None
+    # Field of the inventory -> value; None if there is no inventory to report.
     stock: Mapping[str, int | float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why hosts are not served.
-
-    groups: suffix -> steps in the order of the codes. together: the steps of what joins groups.
-    blocked: most hosts first. relaxations: most hosts first, then the reductions. providers: of
-    single hosts, where they were asked for. text: the whole for a person.
-    """
+    """Why hosts cannot serve a request."""
 
     hosts: Hosts
+    # Suffix -> steps, in the order of the codes.
     groups: Mapping[str, Sequence[Step]]
+    # The steps of the conditions that join groups.
     together: Sequence[Step]
+    # Rejected hosts by step, most hosts first.
     blocked: Sequence[Blocked]
+    # Terms to omit, most hosts first, then smaller amounts.
     relaxations: Sequence[Relaxed]
+    # A summary for operators.
     text: str
+    # Single hosts; None unless the request asks for them.
     providers: Sequence[UnservedHost] | None = None

@@ -1,17 +1,17 @@
-"""The words of an explanation: details of its members, and the clauses of its text.
+"""The details of an explanation's members, and the clauses of its text.
 
-The words of each code are in the tables of reasons (`Refusal.reason`) and of manners; here they are
-filled in for hosts.
+The forms of each code are in the tables of reasons (`Refusal.reason`) and of manners. This module
+fills them in.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 
 from placement.candidates.explanation.context import Context, Names
+from placement.candidates.explanation.evaluation import RejectionCause
 from placement.candidates.explanation.fields import fill, fill_asked
 from placement.candidates.explanation.manners import forms_of
 from placement.candidates.explanation.nouns import MAX_TERMS, count_of
-from placement.candidates.explanation.profiles import FallCause
-from placement.candidates.explanation.rejected import MAX_LOSSES, Loss
+from placement.candidates.explanation.rejected_hosts import MAX_LOSSES, Loss
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Clause
 from placement.candidates.plan import SearchPlan
@@ -19,18 +19,24 @@ from placement.candidates.trace import Refusal
 
 
 class Words:
-    """The words for the codes of one request."""
+    """Fills in the forms of codes for one request."""
 
     def __init__(self, plan: SearchPlan, names: Names) -> None:
-        """names: of the providers that the explanation mentions."""
+        """names: UUID -> name of each provider that the explanation mentions."""
         self._context = Context(plan, names)
 
     def asked_together(self, code: Refusal) -> str:
-        """Return what a code asks of groups together."""
+        """Return what the request requires at a code that joins groups."""
         return fill_asked(code.reason.asked, self._context)
 
     def detail(self, code: Refusal, losses: Sequence[Loss], hosts: int) -> str:
-        """Return what the request asks and the hosts have; hosts: all that fell out there."""
+        """Return the detail of a step: what the request requires, and what the hosts have instead.
+
+        Args:
+            code: The code of the step.
+            losses: The rejected hosts by cause.
+            hosts: Number of all hosts rejected at the step.
+        """
         said = []
         for loss in losses[:MAX_TERMS]:
             phrases = [
@@ -43,11 +49,11 @@ class Words:
         return "; ".join(said) + (f"; {more} more" if more else "")
 
     def clauses(self, code: Refusal, losses: Sequence[Loss]) -> Sequence[Clause]:
-        """Return the predicates of the hosts of the first losses."""
+        """Return the clauses about the hosts of the first losses."""
         return [Clause(loss.hosts, self.clause(code, loss)) for loss in losses[:MAX_LOSSES]]
 
     def clause(self, code: Refusal, loss: Loss, own: Collection[StatedTerm] = ()) -> str:
-        """Return why so many hosts fall out; own: terms that name a tree, which is theirs."""
+        """Return the predicate of a loss; own: the terms that name the tree of its only host."""
         return " and ".join(
             [
                 fill(forms_of(code, context.cause.manner)[1], context)
@@ -56,7 +62,7 @@ class Words:
         )
 
     def _contexts(self, loss: Loss, own: Collection[StatedTerm] = ()) -> Iterable[Context]:
-        """Return what to say in one phrase: plain causes, or those that differ in room only."""
+        """Return one context per phrase: causes that differ only in capacity share a phrase."""
         parts: dict[object, Context] = {}
         for cause in loss.causes:
             key = cause.manner, cause.terms if cause.amounts else ()
@@ -71,7 +77,7 @@ class Words:
         return parts.values()
 
 
-def _united(cause: FallCause, other: FallCause) -> FallCause:
+def _united(cause: RejectionCause, other: RejectionCause) -> RejectionCause:
     """Return a cause with the terms and amounts of both."""
     terms = dict.fromkeys([*cause.terms, *other.terms])
     amounts = dict.fromkeys([*cause.amounts, *other.amounts])

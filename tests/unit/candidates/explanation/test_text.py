@@ -1,4 +1,4 @@
-"""The text of an explanation: its numbers add up, and it says first what matters most."""
+"""The text of an explanation: its numbers add up, and the main reasons come first."""
 
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.text import text
@@ -17,7 +17,7 @@ def blocked(code: Refusal, *clauses: Clause, more: int = 0, aside: int = 0) -> B
     return Blocked(code, "", "", hosts, (), clauses, aside)
 
 
-def test_reasons_are_in_the_order_of_their_hosts() -> None:
+def test_reasons_are_sorted_by_number_of_hosts() -> None:
     steps = [
         blocked(Refusal.CAPACITY, Clause(30, "are full"), Clause(1, "is odd")),
         blocked(Refusal.MAX_UNIT, Clause(29, "are small")),
@@ -27,7 +27,7 @@ def test_reasons_are_in_the_order_of_their_hosts() -> None:
     )
 
 
-def test_hosts_beyond_the_first_reasons_are_counted_with_what_their_codes_mean() -> None:
+def test_hosts_beyond_the_first_reasons_are_counted_with_the_meanings_of_their_codes() -> None:
     clauses = [Clause(10 - number, f"are {number}") for number in range(5)]
     steps = [
         blocked(Refusal.CAPACITY, *clauses[:4], more=3),
@@ -42,7 +42,7 @@ def test_hosts_beyond_the_first_reasons_are_counted_with_what_their_codes_mean()
     assert "other reasons" not in said
 
 
-def test_hosts_mentioned_apart_are_in_no_other_number() -> None:
+def test_hosts_mentioned_separately_are_not_counted_again() -> None:
     mentions = Mentions(3, ["host a1 (u1) is full"], Clause(50, "are not in its tree"))
     steps = [blocked(Refusal.CAPACITY, aside=1), blocked(Refusal.IN_TREE, aside=53)]
     assert text(Hosts(54, 54, 0, True), steps, (), several=False, mentions=mentions) == (
@@ -51,7 +51,7 @@ def test_hosts_mentioned_apart_are_in_no_other_number() -> None:
     )
 
 
-def test_where_a_name_does_not_exist_nothing_else_is_a_reason() -> None:
+def test_a_name_that_does_not_exist_is_the_only_reason() -> None:
     mentions = Mentions(nonexistent=["There is no provider u1."])
     steps = [blocked(Refusal.CAPACITY, Clause(60, "are full"))]
     said = text(NONE_SERVED, steps, [Relaxed(TREE, 9)], several=False, mentions=mentions)
@@ -61,7 +61,7 @@ def test_where_a_name_does_not_exist_nothing_else_is_a_reason() -> None:
     )
 
 
-def test_the_best_of_two_kinds_is_suggested() -> None:
+def test_the_best_relaxations_of_two_kinds_are_suggested() -> None:
     relaxations = [Relaxed(TREE, 9), Relaxed(TRAIT, 3), Relaxed(VCPU, 1, 4)]
     assert text(NONE_SERVED, (), relaxations, several=False).endswith(
         "request. Without in_tree u1, 9 hosts would serve. "

@@ -1,4 +1,4 @@
-"""The words of explanations: one table, from which all others follow."""
+"""The texts of explanations are complete, and defined in one place."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ PAIRS = [*PLAIN.items(), *FORMS_BY_MANNER.items()]
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_each_code_of_explanations_has_its_words(code: Refusal) -> None:
+def test_each_code_of_explanations_has_a_text(code: Refusal) -> None:
     assert re.fullmatch(r"[a-z][^.]+[^.]", code.meaning)
     assert code.reason.refused.frame
 
@@ -45,14 +45,14 @@ def fields(text: str) -> set[str]:
 
 def test_meanings_are_defined_in_one_place() -> None:
     """The command, the page and the documents show what the server says."""
-    places = [ROOT / "placement", ROOT / "docs"]
+    folders = [ROOT / "placement", ROOT / "docs"]
     texts = {
         path: path.read_text()
-        for place in places
+        for folder in folders
         for pattern in ("*.py", "*.js", "*.rst")
-        for path in place.rglob(pattern)
+        for path in folder.rglob(pattern)
     }
     for code in CODES:
-        told = {path.name for path, text in texts.items() if f'"{code.meaning}"' in text}
-        assert told <= {"trace.py"}, code
+        defined_in = {path.name for path, text in texts.items() if f'"{code.meaning}"' in text}
+        assert defined_in <= {"trace.py"}, code
     assert len(texts) > 300

@@ -1,9 +1,9 @@
-"""Masks say of each provider what it fails, as the search's own requirement does."""
+"""Masks contain the terms that each provider fails, in agreement with the search."""
 
 import random
 
 from falcon_placement_client.inventory import Stock
-from placement.candidates.explanation.screens import Screen
+from placement.candidates.explanation.slot_terms import SlotTerms
 from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
@@ -25,7 +25,7 @@ TRAITS = ("A", "B", "C")
 AGGREGATES = ("x", "y")
 
 
-def some(rng: random.Random, names: tuple[str, ...]) -> frozenset[str]:
+def sample(rng: random.Random, names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(name for name in names if rng.random() < 0.5)
 
 
@@ -42,8 +42,8 @@ def any_pool(rng: random.Random) -> Pool:
                 if rng.random() < 0.8
                 }
             ),
-            some(rng, TRAITS),
-            some(rng, AGGREGATES),
+            sample(rng, TRAITS),
+            sample(rng, AGGREGATES),
         )
         for position in range(rng.randint(1, 4))
     )  # fmt: skip
@@ -61,39 +61,39 @@ def any_group(rng: random.Random) -> RequestGroup:
 
 
 def any_terms(rng: random.Random) -> list[Term]:
-    required = [RequiredTraits(some(rng, TRAITS) | {"A"}) for _ in range(rng.randint(0, 2))]
-    member_of = [MemberOf(some(rng, AGGREGATES) | {"x"}) for _ in range(rng.randint(0, 2))]
-    in_tree = rng.choice((None, "member-0", "nobody"))
+    required = [RequiredTraits(sample(rng, TRAITS) | {"A"}) for _ in range(rng.randint(0, 2))]
+    member_of = [MemberOf(sample(rng, AGGREGATES) | {"x"}) for _ in range(rng.randint(0, 2))]
+    in_tree = rng.choice((None, "member-0", "missing"))
     subtree = rng.choice((None, "member-1"))
     return [
         *required,
-        *map(ForbiddenTrait, some(rng, ("C",))),
+        *map(ForbiddenTrait, sample(rng, ("C",))),
         *member_of,
-        *map(NotMemberOf, some(rng, ("y",))),
+        *map(NotMemberOf, sample(rng, ("y",))),
         *([InTree(in_tree)] if in_tree else []),
         *([InSubtree(subtree)] if subtree else []),
     ]
 
 
-def test_a_mask_is_empty_just_where_the_requirement_is_met() -> None:
+def test_a_mask_is_empty_if_and_only_if_the_requirement_is_met() -> None:
     rng = random.Random(3)
     met = 0
     for _ in range(3000):
         pool, group = any_pool(rng), any_group(rng)
         plan = SearchPlan(CandidateRequest((group,)))
         (requirement,) = plan.requirements
-        screen = Screen(plan.slots[0], alone=True)
-        masks = screen.masks(pool, screen.checks.masks(pool))
-        providers = screen.providers(masks)
+        slot_terms = SlotTerms(plan.slots[0], alone=True)
+        masks = slot_terms.masks(pool, slot_terms.checks.masks(pool))
+        providers = slot_terms.providers(masks)
         assert providers == requirement.providers(pool), (pool, group)
         met += bool(providers)
         if not providers:
             highest = max(lowest(mask) for _position, mask in each_mask(masks))
-            assert screen.term(highest).code == requirement.refusal(pool)
+            assert slot_terms.term(highest).code == requirement.refusal(pool)
     assert met > 100
 
 
-def test_what_is_remembered_of_traits_and_aggregates_is_bounded() -> None:
+def test_cached_results_of_traits_and_aggregates_are_bounded() -> None:
     checks = TermChecks((RequiredTraits(frozenset({"A"})), MemberOf(frozenset({"x"}))))
     for number in range(25_000):
         member = Member("m", -1, Stocks(), frozenset({f"T{number}"}), frozenset({f"g{number}"}))

@@ -1,0 +1,151 @@
+"""The result of evaluating a host, shared by all hosts of one class."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from placement.candidates.explanation.manners import Manner
+from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.terms import Masks
+from placement.candidates.terms.amounts import Amount
+from placement.candidates.trace import Refusal
+
+if TYPE_CHECKING:
+    from placement.candidates.explanation.extremes import Measure
+
+ORDER = {code: index for index, code in enumerate(Refusal)}
+
+
+class RejectionCause(NamedTuple):
+    """Why a group has no provider left, or all groups no assignment; equal for many hosts."""
+
+    # The terms of one code that the last providers fail; empty for codes that join groups.
+    terms: tuple[StatedTerm, ...] = ()
+    # The amounts that unsuitable providers lack or that suitable ones have, or the sums that do not
+    # fit. Units are 0 if providers have no inventory of the class at all.
+    amounts: tuple[Amount, ...] = ()
+    # The special case of the code; None: the general case, which the code itself describes.
+    manner: Manner | None = None
+    # Suffixes of isolated groups that have too few providers.
+    groups: tuple[str, ...] = ()
+    # Number of providers that fit any of these groups.
+    providers: int = 0
+
+
+class Rejection(NamedTuple):
+    """The code at which a group loses its last provider on a host, or a host all assignments."""
+
+    code: Refusal
+    # Suffix of the group; None for the root and for codes that join groups.
+    group: str | None
+    # What the providers fail.
+    cause: RejectionCause = RejectionCause()
+    # Index of the slot without a provider; -1 if no single slot is the cause.
+    slot: int = -1
+    # Positions of the providers that are rejected last, at the last of the terms.
+    providers: Sequence[int] = ()
+    # Positions of all providers that are rejected at the code.
+    at_code: Sequence[int] = ()
+    # Positions of the sharing providers, if only these have room.
+    sharing: Sequence[int] = ()
+
+
+class Shortage(NamedTuple):
+    """An amount that alone may prevent a host from serving the request."""
+
+    # Index of the slot.
+    slot: int
+    # Index of the class within the resources of the slot.
+    resource_index: int
+    # Name of the class.
+    resource_class: str
+    # Units that the slot requests.
+    amount: int
+    # Positions of the providers that would serve the slot if it requested less of the class.
+    providers: Sequence[int]
+
+
+class Extreme(NamedTuple):
+    """The largest or smallest value of the inventory field that rejects an amount."""
+
+    # The value, in units of the class or as the field defines it.
+    there: int
+    # The next larger amount that some inventory allows; None: no inventory does.
+    next: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Evaluation:
+    """The result for all hosts of one class."""
+
+    # All rejections of one group at one code; empty if the hosts are served.
+    rejections: Sequence[Rejection] = ()
+    # Suffix -> the rejections of the group; only groups that no provider can serve.
+    by_group: dict[str, Sequence[Rejection]] = field(default_factory=dict)
+    # Indexes of the relaxations with which the hosts would be served.
+    gains: tuple[int, ...] = ()
+    # The masks of the distinct slots.
+    masks: tuple[Masks, ...] = ()
+    # Positions of the providers that can serve each slot, also if another slot has none.
+    options: Sequence[Sequence[int]] = ()
+    # Whether the bound on work was reached.
+    undecided: bool = False
+    # Whether the root fails a term.
+    root_refused: bool = False
+    # Whether no provider is in a tree or subtree that a group names.
+    is_outside: bool = False
+    # Number of hosts counted.
+    hosts: int = 0
+    # Number of them that the text mentions separately.
+    aside: int = 0
+    # UUIDs of some hosts.
+    examples: list[str] = field(default_factory=list)
+    # UUIDs of some hosts that only share their inventories.
+    pools: list[str] = field(default_factory=list)
+    # The extremes to collect from the inventories of the hosts.
+    measures: Sequence["Measure"] = ()
+    # Slot -> UUIDs of the sharing providers that alone have room for it.
+    sharing: dict[int, set[str]] = field(default_factory=dict)
+    # Whether the hosts are counted by `variants`, since their groups fit only separately.
+    has_variants: bool = False
+    # Key of `SumCauses` -> the evaluation with the cause.
+    variants: dict[Hashable, "Evaluation"] = field(default_factory=dict)
+    # Cache of `Reductions`: the amounts that alone may be the cause; None: not yet determined.
+    shortages: list[Shortage] | None = None
+    # Cache of `Reductions`: whether a smaller amount would serve the hosts.
+    answers: dict[Hashable, bool] = field(default_factory=dict)
+
+    def variant(self, rejection: Rejection) -> "Evaluation":
+        """Return a copy with the given rejection and without any host counted."""
+        return Evaluation(
+            (rejection,),
+            self.by_group,
+            self.gains,
+            self.masks,
+            self.options,
+            self.undecided,
+            self.root_refused,
+            self.is_outside,
+        )
+
+
+class HostClass(NamedTuple):
+    """Everything that the evaluation of a host reads; hosts of one class have equal results."""
+
+    # The bits of the root terms that the root fails.
+    root: int
+    # The masks of the distinct slots; empty if the root alone decides.
+    masks: tuple[Masks, ...] = ()
+    # The signatures of the constraints that join slots.
+    joined: tuple[Hashable, ...] = ()
+    # Number of sharing providers that the host reaches.
+    reached: int = 0
+
+
+def first_rejection(rejections: Iterable[Rejection | None]) -> Rejection | None:
+    """Return the rejection with the first code, or None if there is no rejection."""
+    return min(
+        (rejection for rejection in rejections if rejection is not None),
+        key=lambda rejection: ORDER[rejection.code],
+        default=None,
+    )

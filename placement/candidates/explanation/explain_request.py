@@ -1,0 +1,232 @@
+"""A request, prepared for the evaluation of all hosts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+
+from placement.candidates.budget import Spend, free
+from placement.candidates.constraints import CONSTRAINTS, Constraint
+from placement.candidates.explanation.relaxed import (
+    joining_terms,
+    without_join,
+    without_root_term,
+    without_term,
+)
+from placement.candidates.explanation.slot_terms import SlotTerms
+from placement.candidates.explanation.terms import StatedTerm, terms_from_group, terms_from_root
+from placement.candidates.model import Pool, Tree
+from placement.candidates.plan import SearchPlan
+from placement.candidates.request import CandidateRequest, Slot
+from placement.candidates.terms import Masks, PlaceTerm, TermChecks
+from placement.candidates.terms.checks import NO_MASKS
+from placement.candidates.trace import Refusal
+from placement.vocabulary import SHARING_TRAIT
+
+Kinds = Sequence[type[Constraint]]
+
+# Work of planning a request, for each of its slots, and for each of its terms and slots.
+COST_PER_PLAN = 200
+COST_PER_PLANNED_SLOT = 150
+COST_PER_TERM = 4
+
+# Work per host, independent of the number of its providers: for each distinct slot, and for each
+# group with terms.
+COST_PER_SLOT_TERMS = 10
+COST_PER_CHECKS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Joins:
+    """The plan of a request and the constraints that join its slots."""
+
+    plan: SearchPlan
+    # The classes of the constraints that apply to the plan.
+    kinds: Kinds
+
+    @classmethod
+    def from_request(cls, request: CandidateRequest) -> "Joins":
+        """Plan a request."""
+        plan = SearchPlan(request)
+        return cls(plan, tuple(kind for kind in CONSTRAINTS if kind.applies(plan)))
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """A request without one term."""
+
+    # The omitted term.
+    term: StatedTerm
+    # Makes the request without the term; it is not stored, to save memory.
+    without: Callable[[], CandidateRequest]
+    # Slot -> the bit of the term, which its providers need not meet; empty if the relaxation
+    # changes the constraints that join slots.
+    slots: Mapping[int, int] = field(default_factory=dict)
+    # The bit of the term among the root terms; 0 if it is not one of them.
+    root: int = 0
+
+
+class ExplainRequest:
+    """The parts of a request that are evaluated for each host, computed once."""
+
+    def __init__(self, request: CandidateRequest, spend: Spend = free) -> None:
+        """Prepare a request.
+
+        Args:
+            spend: Charges the work of each check whose result is not cached.
+        """
+        self.request = request
+        # The plan of the request and the constraints that join its slots.
+        self.joins = Joins.from_request(request)
+        plan = self.joins.plan
+        # The checks of the root.
+        self.root = TermChecks(request.root, spend=spend)
+        # The terms of the root, in the order of their bits.
+        self.root_terms = terms_from_root(request.root)
+        # Whether several providers may serve an amount in parts.
+        self.split = any(group.can_split for group in request.groups)
+        terms = [term for group in request.groups for term in group.terms]
+        # The terms of all groups.
+        self.stated = [stated for group in request.groups for stated in terms_from_group(group)]
+        # The terms of groups that name a tree or subtree.
+        self.places: dict[StatedTerm, PlaceTerm] = {
+            stated: term
+            for stated, term in zip(self.stated, terms, strict=True)
+            if isinstance(term, PlaceTerm)
+        }
+        self._classes = {name for group in request.groups for name, _units in group.resources}
+        # The terms of each slot.
+        self.slot_terms: list[SlotTerms] = []
+        # The same without duplicates: slots with equal requests share one entry.
+        self.distinct: list[SlotTerms] = []
+        # Slot -> its index in `distinct`.
+        self.distinct_index: list[int] = []
+        # Suffix -> the slots of the group, in the order of the request.
+        self.groups: dict[str, list[int]] = {group.suffix: [] for group in request.groups}
+        self._add_slots(plan.slots, spend)
+        # The slots of one group share their checks.
+        self._checks = list(dict.fromkeys(slot_terms.checks for slot_terms in self.distinct))
+        self._checks_of = [self._checks.index(slot_terms.checks) for slot_terms in self.distinct]
+        # Work per provider of a host, and further work per host.
+        self.provider_cost, self.host_cost = self._count_cost()
+        # The request without each of its terms.
+        self.relaxations = _relaxations(self)
+        # Number of slots and relaxations.
+        self.parts = len(self.slot_terms) + len(self.relaxations)
+        # Work of planning a request of this size.
+        self.plan_cost = (
+            COST_PER_PLAN
+            + COST_PER_PLANNED_SLOT * len(self.slot_terms)
+            + COST_PER_TERM * self.parts
+        )
+
+    def _count_cost(self) -> tuple[int, int]:
+        """Return the work per provider of a host, and the further work per host."""
+        with_terms = sum(1 for checks in self._checks if checks.terms)
+        return (
+            sum(slot_terms.cost for slot_terms in self.distinct),
+            COST_PER_SLOT_TERMS * len(self.distinct) + COST_PER_CHECKS * with_terms,
+        )
+
+    def _add_slots(self, slots: Sequence[Slot], spend: Spend) -> None:
+        indexes: dict[object, int] = {}
+        for position, slot in enumerate(slots):
+            group = slot.group
+            slot_terms = self._make_slot_terms(slot, spend)
+            # Slots with equal requests are evaluated once.
+            key = group.suffixed, replace(group, suffix=""), slot.resources
+            if key not in indexes:
+                indexes[key] = len(self.distinct)
+                self.distinct.append(slot_terms)
+            self.slot_terms.append(slot_terms)
+            self.distinct_index.append(indexes[key])
+            self.groups[group.suffix].append(position)
+
+    def _make_slot_terms(self, slot: Slot, spend: Spend) -> SlotTerms:
+        """Return the terms of a slot, with the checks of an earlier slot of the group."""
+        group = slot.group
+        earlier = self.groups[group.suffix]
+        return SlotTerms(
+            slot,
+            # If amounts are served in parts, several providers may have the traits together.
+            alone=group.suffixed or (self.joins.plan.alone and not self.split),
+            in_parts=not group.suffixed and slot.resources[0][0] in group.can_split,
+            checks=self.slot_terms[earlier[0]].checks if earlier else None,
+            spend=spend,
+        )
+
+    def masks(self, pool: Pool) -> tuple[Masks, ...]:
+        """Return the masks of the providers of a pool, for each distinct slot."""
+        of_checks = [checks.masks(pool) if checks.terms else NO_MASKS for checks in self._checks]
+        return tuple(
+            [
+                slot_terms.masks(pool, of_checks[index])
+                for slot_terms, index in zip(self.distinct, self._checks_of, strict=True)
+            ]
+        )
+
+    def codes_of(self, suffix: str) -> Sequence[Refusal]:
+        """Return the codes at which a group can lose its last provider, in order."""
+        terms = [*self.root_terms]
+        for slot in self.groups[suffix]:
+            terms += self.slot_terms[slot].terms
+        codes = {term.code for term in terms}
+        return [code for code in Refusal if code in codes]
+
+    def terms_of(self, suffix: str | None, code: Refusal) -> Sequence[StatedTerm]:
+        """Return the terms of the root and, unless the suffix is None, of a group with a code."""
+        terms = [*self.root_terms]
+        if suffix is not None:
+            for slot in self.groups[suffix]:
+                terms += self.slot_terms[slot].terms
+        return list(dict.fromkeys(term for term in terms if term.code is code))
+
+    def only_shares(self, tree: Tree) -> bool:
+        """Whether all providers of a tree are sharing providers and lack a class of the request."""
+        if not all(SHARING_TRAIT in member.traits for member in tree.members):
+            return False
+        return not self._classes.issubset(chain.from_iterable(each.stocks for each in tree.members))
+
+    @property
+    def joining_codes(self) -> Sequence[Refusal]:
+        """The codes of the conditions that join groups, in order."""
+        codes = {kind.code for kind in self.joins.kinds}
+        if self.split:
+            codes.add(Refusal.CAPACITY_SUM)
+        # If several traits are required, each provider may have only some of them.
+        if any(
+            slot_terms.soft or slot_terms.collective.bit_count() > 1
+            for slot_terms in self.slot_terms
+        ):
+            codes.add(Refusal.COLLECTIVE_TRAITS)
+        return [code for code in Refusal if code in codes]
+
+
+def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
+    """Return one relaxation for each term of the request, except amounts."""
+    request = explain_request.request
+    root_relaxations = [
+        Relaxation(stated, partial(without_root_term, request, term), root=1 << number)
+        for number, (term, stated) in enumerate(
+            zip(request.root, explain_request.root_terms, strict=True)
+        )
+    ]
+    taints = [each for each in root_relaxations if each.term.code is Refusal.TAINTED]
+    relaxations = root_relaxations[len(taints) :]
+    for group in request.groups:
+        by_slot = {
+            slot: explain_request.slot_terms[slot] for slot in explain_request.groups[group.suffix]
+        }
+        if not by_slot:
+            continue
+        for term, stated in zip(group.terms, terms_from_group(group), strict=True):
+            without = partial(without_term, request, group.suffix, term)
+            drops = {slot: slot_terms.bit(stated) for slot, slot_terms in by_slot.items()}
+            if any(by_slot[slot].soft & bit for slot, bit in drops.items()):
+                drops = {}  # a constraint checks traits that several providers have together
+            relaxations.append(Relaxation(stated, without, drops))
+    relaxations += [
+        Relaxation(term, partial(without_join, request, term)) for term in joining_terms(request)
+    ]
+    # The order of relaxations that serve equally many hosts: taints are last.
+    return relaxations + taints

@@ -1,0 +1,218 @@
+"""The totals of an explanation; their size does not depend on the number of hosts."""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+
+from placement.candidates.explanation.context import Names
+from placement.candidates.explanation.evaluation import Evaluation, HostClass, Rejection
+from placement.candidates.explanation.explain_request import ExplainRequest
+from placement.candidates.explanation.extremes import measures
+from placement.candidates.explanation.host_evaluator import HostEvaluator
+from placement.candidates.explanation.mentioned import MentionedHosts
+from placement.candidates.explanation.nouns import asked
+from placement.candidates.explanation.rejected_hosts import MAX_EXAMPLES, RejectedHosts, note
+from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.explanation.together import SumCauses
+from placement.candidates.explanation.value import Blocked, Mentions, Relaxed, Step
+from placement.candidates.explanation.wording import Words
+from placement.candidates.model import Pool
+from placement.candidates.trace import Refusal
+
+# Maximum number of evaluations in memory.
+MAX_EVALUATIONS = 10_000
+
+
+class HostCounts:
+    """Counts hosts by result, code and cause."""
+
+    def __init__(self, explain_request: ExplainRequest, evaluator: HostEvaluator) -> None:
+        # Number of evaluated hosts.
+        self.looked = 0
+        # Number of hosts that can serve the request.
+        self.served = 0
+        # Number of hosts and relaxations without a result.
+        self.undecided = 0
+        self._mentioned = MentionedHosts(explain_request)
+        self._explain_request = explain_request
+        self._evaluator = evaluator
+        self._sums = None if explain_request.split else SumCauses(evaluator)
+        self.name({})
+        self._evaluations: dict[Hashable, Evaluation] = {}
+        self._kept = 0  # number of evaluations, including variants
+        # Suffix -> code -> number of hosts; the suffix is None if the root is rejected.
+        self._by_group: dict[str | None, Counter[Refusal]] = {
+            suffix: Counter() for suffix in (None, *explain_request.groups)
+        }
+        # (suffix, code) -> the terms that rejected hosts.
+        self._terms: dict[tuple[str | None, Refusal], dict[StatedTerm, None]] = {}
+        # Code -> number of hosts whose groups fit only separately.
+        self._together: Counter[Refusal] = Counter()
+        self._rejected: dict[tuple[Refusal, str | None], RejectedHosts] = {}
+        # Index of a relaxation -> number of further hosts that it would serve.
+        self._gains: Counter[int] = Counter()
+
+    def add(self, pool: Pool) -> Evaluation:
+        """Evaluate and count a host.
+
+        Args:
+            pool: The providers of the host.
+
+        Returns:
+            The evaluation of its class.
+
+        Raises:
+            BudgetSpentError: The bound on work was reached; the host is not counted.
+        """
+        anchor = pool.anchor
+        assert anchor is not None
+        root = self._explain_request.root
+        mask = root.root_mask(anchor.members[0]) if root.terms else 0
+        host_class = self._evaluator.classify(pool, mask)
+        evaluation = self._evaluations.get(host_class) or self._evaluate_class(host_class, pool)
+        if evaluation.has_variants:
+            evaluation = self._variant_of(evaluation, pool)
+        self.looked += 1
+        evaluation.hosts += 1
+        if not evaluation.rejections:
+            return evaluation
+        pools = self._mentioned.pools
+        self._mentioned.add(pool, evaluation)
+        examples = evaluation.examples if self._mentioned.pools == pools else evaluation.pools
+        if len(examples) < MAX_EXAMPLES:
+            examples.append(anchor.uuid)
+        note(evaluation, pool)
+        return evaluation
+
+    def _evaluate_class(self, host_class: HostClass, pool: Pool) -> Evaluation:
+        """Evaluate a class of hosts."""
+        evaluation = self._evaluator.evaluate(host_class, pool)
+        if self._kept >= MAX_EVALUATIONS:
+            self._fold()
+        self._kept += 1
+        self._evaluations[host_class] = evaluation
+        evaluation.measures = list(measures(evaluation.rejections))
+        if self._sums is not None and evaluation.rejections:
+            evaluation.has_variants = evaluation.rejections[0].code is Refusal.CAPACITY_SUM
+        return evaluation
+
+    def _variant_of(self, evaluation: Evaluation, pool: Pool) -> Evaluation:
+        """Return the evaluation of a host whose groups fit only separately, with its cause."""
+        assert self._sums is not None
+        key = self._sums.key(pool)
+        variant = evaluation.variants.get(key)
+        if variant is None:
+            variant = evaluation.variants[key] = evaluation.variant(
+                self._sums.find_rejection(pool, evaluation)
+            )
+            variant.measures = list(measures(variant.rejections))
+            self._kept += 1
+        return variant
+
+    def _fold(self) -> None:
+        """Add the evaluations to the totals, and delete them."""
+        for evaluation in self._evaluations.values():
+            for each in (evaluation, *evaluation.variants.values()):
+                self._count(each)
+        self._evaluations.clear()
+        self._kept = 0
+
+    def _count(self, evaluation: Evaluation) -> None:
+        hosts = evaluation.hosts
+        if not hosts:
+            return
+        self.undecided += evaluation.undecided * hosts
+        if not evaluation.rejections:
+            self.served += hosts
+            return
+        rejection = evaluation.rejections[0]
+        step = rejection.code, rejection.group
+        if step not in self._rejected:
+            self._rejected[step] = RejectedHosts(rejection.code)
+        self._rejected[step].add(evaluation)
+        for index in evaluation.gains:
+            self._gains[index] += hosts
+        # If the root is rejected, no provider can serve any group.
+        by_group: dict[str | None, Sequence[Rejection]] = dict(evaluation.by_group.items())
+        if rejection.group is None and rejection.cause.terms:
+            by_group = {None: evaluation.rejections}
+        for suffix, rejections in by_group.items():
+            self._by_group[suffix][rejections[0].code] += hosts
+            for each in rejections:
+                terms = self._terms.setdefault((suffix, each.code), {})
+                terms.update(dict.fromkeys(each.cause.terms))
+        if not by_group:
+            self._together[rejection.code] += hosts
+
+    def gain(self, index: int) -> None:
+        """Count a host that a relaxation would serve but that its evaluation does not include."""
+        self._gains[index] += 1
+
+    # -- results -------------------------------------------------------------------------------
+
+    def end(self) -> Collection[str]:
+        """Compute the totals, and return the UUIDs of providers whose names the text contains."""
+        self._fold()
+        steps = self._rejected.values()
+        return set(self._mentioned.uuids).union(*(rejected.uuids for rejected in steps))
+
+    def name(self, names: Names) -> None:
+        """Set the names of providers, which replace their UUIDs in the text."""
+        self._names = names
+        self._words = Words(self._explain_request.joins.plan, names)
+
+    def mentions(self) -> Mentions:
+        """Return the hosts that the text mentions separately."""
+        return self._mentioned.mentions(self._words, self._names)
+
+    def groups(self) -> Mapping[str, Sequence[Step]]:
+        """Return the steps of each group."""
+        return {suffix: list(self._steps(suffix)) for suffix in self._explain_request.groups}
+
+    def _steps(self, suffix: str) -> Iterator[Step]:
+        before = self.looked
+        for code in self._explain_request.codes_of(suffix):
+            after = before
+            blamed: dict[StatedTerm, None] = {}
+            for part in (None, suffix):
+                after -= self._by_group[part][code]
+                blamed |= self._terms.get((part, code), {})
+            # In the order of the request; all terms of the code if they rejected no host.
+            terms = self._explain_request.terms_of(suffix, code)
+            detail = asked([term for term in terms if term in blamed] or terms)
+            yield Step(code, detail, before, after)
+            before = after
+
+    def together(self) -> Sequence[Step]:
+        """Return the steps of the conditions that join groups."""
+        steps = []
+        before = self.served + self._together.total()
+        codes = list(self._explain_request.joining_codes)
+        if self._together[Refusal.BUDGET]:
+            codes.append(Refusal.BUDGET)
+        for code in codes:
+            after = before - self._together[code]
+            steps.append(Step(code, self._words.asked_together(code), before, after))
+            before = after
+        return steps
+
+    def blocked(self) -> Sequence[Blocked]:
+        """Return the rejected hosts by step, most hosts first."""
+        order = list(Refusal)
+        rejected = sorted(
+            self._rejected.items(), key=lambda item: (-item[1].hosts, order.index(item[0][0]))
+        )
+        return [self._blocked(code, group, hosts) for (code, group), hosts in rejected]
+
+    def _blocked(self, code: Refusal, group: str | None, rejected: RejectedHosts) -> Blocked:
+        detail = self._words.detail(code, rejected.losses(), rejected.hosts)
+        clauses = self._words.clauses(code, rejected.losses(with_aside=False))
+        examples = [*rejected.examples, *rejected.pools][:MAX_EXAMPLES]
+        return Blocked(code, group, detail, rejected.hosts, examples, clauses, rejected.aside)
+
+    def relaxed(self) -> Sequence[Relaxed]:
+        """Return the relaxations that would serve more hosts, most hosts first."""
+        relaxations = self._explain_request.relaxations
+        return [
+            Relaxed(relaxations[index].term, self.served + hosts)
+            for index, hosts in sorted(self._gains.items(), key=lambda item: (-item[1], item[0]))
+        ]

@@ -1,0 +1,196 @@
+"""The evaluation of one host, as an example of all hosts of its class."""
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+from placement.candidates.budget import BudgetSpentError
+from placement.candidates.explanation.evaluation import (
+    ORDER,
+    Evaluation,
+    HostClass,
+    Rejection,
+    first_rejection,
+)
+from placement.candidates.explanation.explain_request import Relaxation
+from placement.candidates.explanation.joining import joining_cause
+from placement.candidates.explanation.rejections import GroupRejections
+from placement.candidates.explanation.slot_terms import SlotTerms
+from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.model import Pool
+from placement.candidates.terms import Masks, each_mask, lowest
+from placement.candidates.trace import Refusal
+
+if TYPE_CHECKING:
+    from placement.candidates.explanation.host_evaluator import HostEvaluator
+
+# Work of checking whether a relaxation could serve a host.
+COST_PER_RELAXATION = 8
+
+
+class HostEvaluation:
+    """The evaluation of one host."""
+
+    def __init__(self, evaluator: "HostEvaluator", pool: Pool, host_class: HostClass) -> None:
+        explain_request = evaluator.explain_request
+        self._evaluator = evaluator
+        self._explain_request = explain_request
+        self._pool = pool
+        self._root = host_class.root
+        self._masks = host_class.masks
+        # Slots with equal requests share one list; constraints compare options by identity.
+        by_distinct = [
+            slot_terms.providers(slot_masks)
+            for slot_terms, slot_masks in zip(
+                explain_request.distinct, host_class.masks, strict=True
+            )
+        ]
+        self._options = [by_distinct[index] for index in explain_request.distinct_index]
+        self._group_rejections = GroupRejections(explain_request, pool, host_class.masks)
+        # For each slot, the bits of terms that are the only one that some provider fails.
+        narrow = list(map(_failed_alone, explain_request.distinct, host_class.masks))
+        self._narrow = [narrow[index] for index in explain_request.distinct_index]
+
+    def evaluate(self, root_rejections: Sequence[Rejection]) -> Evaluation:
+        """Evaluate the host.
+
+        Args:
+            root_rejections: The rejections of the root, if any.
+
+        Raises:
+            BudgetSpentError: The bound on work was reached before the cause was known.
+        """
+        # Each group alone. If several groups are rejected, the first code determines the cause.
+        lost = {
+            suffix: self._group_rejections.find_for_group(suffix)
+            for suffix in self._explain_request.groups
+        }
+        by_group = {suffix: rejections for suffix, rejections in lost.items() if rejections}
+        first = first_rejection(rejections[0] for rejections in by_group.values())
+        rejections = root_rejections or (by_group[first.group or ""] if first else ())
+
+        # All groups together, unless one of them cannot be served alone.
+        possible = not by_group and self._possible()
+        rejections = rejections or self._rejections_together(possible)
+        if not rejections:
+            return Evaluation()
+
+        # The relaxations that would serve the host.
+        evaluation = Evaluation(
+            rejections, by_group, (), self._masks, self._options, root_refused=self._root != 0
+        )
+        evaluation.is_outside = self._is_outside()
+        evaluation.undecided = rejections[0].code is Refusal.BUDGET
+        try:
+            _note_gains(evaluation, self._gains(by_group, possible))
+        except BudgetSpentError:
+            # The cause is known; only the relaxations are incomplete.
+            evaluation.undecided = True
+        return evaluation
+
+    def _is_outside(self) -> bool:
+        """Whether no provider of the host is in a tree or subtree that a group names."""
+        return bool(self._explain_request.places) and any(
+            slot_terms.places & reduce(and_, [mask for _position, mask in each_mask(masks)])
+            for slot_terms, masks in zip(self._explain_request.distinct, self._masks, strict=True)
+        )
+
+    def _possible(self) -> bool | None:
+        joins = self._explain_request.joins
+        return self._evaluator.serves(joins.plan, joins.kinds, self._pool, self._options)
+
+    def _may_miss(self, term: StatedTerm) -> bool:
+        """Whether the term is the only missing trait, so the host could be served without it."""
+        return self._group_rejections.missing <= {term}
+
+    def _rejections_together(self, possible: bool | None) -> Sequence[Rejection]:
+        """Return the rejection of the groups together; empty if the host is served."""
+        if possible:
+            return ()
+        return (Rejection(Refusal.BUDGET, None) if possible is None else self._reject_together(),)
+
+    def _reject_together(self) -> Rejection:
+        """Return the first code up to which no assignment satisfies the constraints."""
+        joins = self._explain_request.joins
+        for code in self._explain_request.joining_codes:
+            kinds = [kind for kind in joins.kinds if ORDER[kind.code] <= ORDER[code]]
+            serves = self._evaluator.serves(joins.plan, kinds, self._pool, self._options)
+            if serves is None:
+                return Rejection(Refusal.BUDGET, None)
+            if not serves:
+                cause = joining_cause(code, joins.plan, self._options, self._serves_under)
+                return Rejection(code, None, cause)
+        raise AssertionError("the constraints of all codes together refuse")
+
+    def _serves_under(self, code: Refusal) -> bool | None:
+        joins = self._explain_request.joins
+        kinds = [kind for kind in joins.kinds if kind.code is code]
+        return self._evaluator.serves(joins.plan, kinds, self._pool, self._options)
+
+    # -- relaxations ---------------------------------------------------------------------------
+
+    def _gains(
+        self, by_group: Mapping[str, Sequence[Rejection]], possible: bool | None
+    ) -> list[tuple[int, bool | None]]:
+        """Return (index, whether it would serve the host) of relaxations; None: undecided."""
+        gains: list[tuple[int, bool | None]] = []
+        self._evaluator.budget.spend(COST_PER_RELAXATION * len(self._explain_request.relaxations))
+        for index, relaxation in enumerate(self._explain_request.relaxations):
+            # A relaxation of one group cannot serve a host that rejects another group.
+            suffix = relaxation.term.suffix
+            if not by_group.keys() <= {suffix} or self._root & ~relaxation.root:
+                continue
+            gain = self._gain(index, possible)
+            if gain is not False:
+                gains.append((index, gain))
+        return gains
+
+    def _gain(self, index: int, possible: bool | None) -> bool | None:
+        """Return whether a relaxation, given by its index, would serve the host."""
+        relaxation = self._explain_request.relaxations[index]
+        if relaxation.root:
+            return self._root != 0 and possible
+        if not relaxation.slots:
+            # Constraints do not change the options of a slot.
+            if not all(self._options) or not self._may_miss(relaxation.term):
+                return False
+            joins = self._evaluator.joins_without(index)
+            return self._evaluator.serves(joins.plan, joins.kinds, self._pool, self._options)
+        options = self._widened(relaxation)
+        if options is None:
+            return False
+        joins = self._explain_request.joins
+        return self._evaluator.serves(joins.plan, joins.kinds, self._pool, options)
+
+    def _widened(self, relaxation: Relaxation) -> Sequence[Sequence[int]] | None:
+        """Return the options without the term, or None if they are the same."""
+        if not any(self._narrow[slot] & bit for slot, bit in relaxation.slots.items()):
+            return None
+        options = list(self._options)
+        wider = False
+        self._evaluator.budget.spend(len(self._pool.members) * len(relaxation.slots))
+        for slot, dropped in relaxation.slots.items():
+            slot_terms = self._explain_request.slot_terms[slot]
+            masks = self._masks[self._explain_request.distinct_index[slot]]
+            providers = slot_terms.providers(masks, dropped)
+            if len(providers) > len(options[slot]):
+                options[slot] = providers
+                wider = True
+        return options if wider else None
+
+
+def _note_gains(evaluation: Evaluation, gains: Sequence[tuple[int, bool | None]]) -> None:
+    """Record the relaxations that would serve the host; None: undecided."""
+    evaluation.undecided |= any(gain is None for _place, gain in gains)
+    evaluation.gains = tuple(index for index, gain in gains if gain)
+
+
+def _failed_alone(slot_terms: SlotTerms, masks: Masks) -> int:
+    """Return the bits of terms that are the only one that some provider fails."""
+    alone = 0
+    for _position, mask in each_mask(masks):
+        failed = mask & slot_terms.hard
+        if failed == lowest(failed):
+            alone |= failed
+    return alone

@@ -1,0 +1,169 @@
+"""Evaluates hosts: whether a host is served, and if not, which condition rejects it.
+
+Hosts of one class are evaluated once. The masks of the providers determine the result for single
+groups. Conditions that join groups are passed to the solver, with the constraints of the request,
+up to the first assignment. Hosts belong to one class if they have equal masks and, if the request
+joins slots, equal signatures of all constraints.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+
+from placement.candidates.budget import Budget, BudgetSpentError
+from placement.candidates.explanation.evaluation import (
+    Evaluation,
+    HostClass,
+    Rejection,
+    RejectionCause,
+)
+from placement.candidates.explanation.explain_request import ExplainRequest, Joins, Kinds
+from placement.candidates.explanation.host_evaluation import HostEvaluation
+from placement.candidates.model import Pool
+from placement.candidates.plan import SearchPlan
+from placement.candidates.search.anchors import solutions
+from placement.candidates.terms import bits
+from placement.candidates.trace import Refusal
+
+# One host may take 1/SHARE of the bound on work; beyond that it is undecided.
+SHARE = 16
+# Total number of slots and terms of the relaxed requests whose plans are cached.
+MAX_KEPT_PARTS = 50_000
+
+# Work of joining one slot with the others.
+COST_PER_JOINED_SLOT = 24
+# Work of evaluating a class of hosts, and further work for each slot.
+COST_PER_EVALUATION = 200
+COST_PER_SLOT = 35
+
+
+class HostEvaluator:
+    """Evaluates hosts, one pool at a time."""
+
+    def __init__(self, explain_request: ExplainRequest, budget: Budget, max_steps: int) -> None:
+        self.explain_request = explain_request
+        self.budget = budget
+        # The bound on work for one host, in steps.
+        self.share = max(1, max_steps // SHARE)
+        # Index of a relaxation -> its plan. PERF: the first ones stay in the cache, because every
+        # host needs all of them in the same order.
+        self._joins: dict[int, Joins] = {}
+
+    def classify(self, pool: Pool, root_mask: int) -> HostClass:
+        """Return the class of a host; root_mask: the bits of the terms that its root fails."""
+        if root_mask & (root_mask - 1):
+            return HostClass(root_mask)  # no single relaxation helps, so nothing else matters
+        return HostClass(
+            root_mask, self.explain_request.masks(pool), self.signatures(pool), len(pool.reached)
+        )
+
+    def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
+        """Return everything that the evaluation reads from a pool in addition to the masks."""
+        joins = self.explain_request.joins
+        return signatures(joins, pool) if joins.kinds else ()
+
+    def evaluate(self, host_class: HostClass, pool: Pool) -> Evaluation:
+        """Evaluate a class of hosts.
+
+        Args:
+            host_class: The class.
+            pool: The providers of one of its hosts.
+
+        Raises:
+            BudgetSpentError: The bound on work was reached.
+        """
+        self.budget.spend(
+            COST_PER_EVALUATION
+            + COST_PER_SLOT * len(self.explain_request.slot_terms)
+            + 4 * sum(len(itself) + len(as_root) for itself, as_root in host_class.masks)
+        )
+        rejections = self._root_rejections(host_class.root)
+        if rejections and not host_class.masks:
+            return Evaluation(rejections)
+        return self.host_evaluation(pool, host_class).evaluate(rejections)
+
+    def _root_rejections(self, mask: int) -> list[Rejection]:
+        """Return the rejections of a root at the first code that it fails."""
+        terms = [self.explain_request.root_terms[bit.bit_length() - 1] for bit in bits(mask)]
+        return [
+            Rejection(term.code, None, RejectionCause((term,)), providers=(0,))
+            for term in terms
+            if term.code is terms[0].code
+        ]
+
+    def host_evaluation(self, pool: Pool, host_class: HostClass) -> HostEvaluation:
+        """Return the evaluation of a host, to be started with `evaluate`."""
+        return HostEvaluation(self, pool, host_class)
+
+    def joins_without(self, index: int) -> Joins:
+        """Return the plan and constraints of a relaxation, given by its index.
+
+        Raises:
+            BudgetSpentError: The bound on work was reached.
+        """
+        joins = self._joins.get(index)
+        if joins is None:
+            self.spend_on_plan()
+            joins = Joins.from_request(self.explain_request.relaxations[index].without())
+            if (len(self._joins) + 1) * self.explain_request.parts <= MAX_KEPT_PARTS:
+                self._joins[index] = joins
+        return joins
+
+    def spend_on_plan(self) -> None:
+        """Charge the work of planning a relaxed request.
+
+        Raises:
+            BudgetSpentError: The bound on work was reached.
+        """
+        self.budget.spend(self.explain_request.plan_cost)
+
+    def serves(
+        self, plan: SearchPlan, kinds: Kinds, pool: Pool, options: Sequence[Sequence[int]]
+    ) -> bool | None:
+        """Whether an assignment satisfies constraints of the given classes.
+
+        Args:
+            plan: The plan of the request.
+            kinds: The classes of the constraints.
+            pool: The providers of a host.
+            options: The positions of the providers that can serve each slot.
+
+        Returns:
+            None if the host takes more than its share of the work.
+
+        Raises:
+            BudgetSpentError: The bound on all work was reached.
+        """
+        if not all(options):
+            return False
+        if not kinds:
+            return True
+        self.budget.spend(COST_PER_JOINED_SLOT * (len(plan.slots) + len(plan.request.same_subtree)))
+        return self.within_share(
+            lambda budget: any(True for _ in solutions(kinds, plan, pool, options, budget, _ignore))
+        )
+
+    def within_share(self, decide: Callable[[Budget], bool]) -> bool | None:
+        """Call a function with the budget of one host.
+
+        Returns:
+            The result; None if the host takes more than its share of the work.
+
+        Raises:
+            BudgetSpentError: The bound on all work was reached.
+        """
+        budget = Budget(self.share)
+        try:
+            return decide(budget)
+        except BudgetSpentError:
+            return None
+        finally:
+            self.budget.spend(budget.looks)
+
+
+def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
+    """Return everything that constraints read from a pool in addition to the options."""
+    of_kinds = [kind.signature(joins.plan, pool) for kind in joins.kinds]
+    return (*of_kinds, pool.reached)
+
+
+def _ignore(code: Refusal) -> None:
+    """Ignore a rejected provider; solutions report each one."""

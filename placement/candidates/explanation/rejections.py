@@ -1,0 +1,197 @@
+"""The code at which each group loses its last provider on a host, and the terms that cause it."""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_, or_
+
+from placement.candidates.explanation.evaluation import Rejection, RejectionCause, first_rejection
+from placement.candidates.explanation.explain_request import ExplainRequest
+from placement.candidates.explanation.manners import Manner
+from placement.candidates.explanation.slot_terms import SlotTerms
+from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.model import Pool
+from placement.candidates.terms import Masks, each_mask, lowest
+from placement.candidates.terms.amounts import Amount
+from placement.candidates.trace import Refusal
+
+# Pairs (position, mask); a provider occurs twice if the root can replace it.
+PositionMasks = Sequence[tuple[int, int]]
+
+
+class GroupRejections:
+    """Finds the rejections of one host from the masks of its providers."""
+
+    def __init__(self, explain_request: ExplainRequest, pool: Pool, masks: Sequence[Masks]) -> None:
+        # Collective traits that no provider with room has.
+        self.missing: set[StatedTerm] = set()
+        self._explain_request = explain_request
+        self._pool = pool
+        self._masks = masks
+
+    def find_for_group(self, suffix: str) -> Sequence[Rejection]:
+        """Return the rejections of a group at its first code; empty if the group is served."""
+        slots = self._explain_request.groups[suffix]
+        rejections = [rejection for slot in slots for rejection in self._find_for_slot(slot)]
+        rejections += self._find_missing_traits(slots)
+        first = first_rejection(rejections)
+        return [rejection for rejection in rejections if first and rejection.code is first.code]
+
+    def _find_for_slot(self, slot: int) -> Sequence[Rejection]:
+        """Return why the last provider of a slot is rejected; empty if a provider serves it."""
+        slot_terms = self._explain_request.slot_terms[slot]
+        masks = each_mask(self._masks[self._explain_request.distinct_index[slot]])
+        first = [lowest(mask & slot_terms.hard) for _position, mask in masks]
+        if not all(first):
+            return ()
+        last = max(first)
+        term = slot_terms.term(last)
+        at_code = [
+            (position, mask, bit)
+            for (position, mask), bit in zip(masks, first, strict=True)
+            if slot_terms.term(bit).code is term.code
+        ]
+        blamed = self._blamed(slot, slot_terms, last, [mask for _position, mask, _bit in at_code])
+        if not blamed:
+            return ()
+        rejection = Rejection(
+            term.code,
+            term.suffix,
+            RejectionCause(),
+            slot,
+            tuple(dict.fromkeys(position for position, _mask, bit in at_code if bit == last)),
+            tuple(dict.fromkeys(position for position, _mask, _bit in at_code)),
+        )
+        if last & slot_terms.stock:
+            # Either all providers at the code fail the same amounts, or each fails some.
+            each = reduce(and_, [mask for _position, mask, _bit in at_code])
+            manner = None if blamed & each else Manner.APART
+            return (
+                rejection._replace(
+                    cause=RejectionCause(slot_terms.terms_of(blamed), manner=manner)
+                ),
+            )
+        common = reduce(and_, [mask for _position, mask, _bit in at_code]) & blamed
+        causes, sharing = self._find_causes(slot_terms, masks, blamed, common)
+        return [rejection._replace(cause=cause, sharing=sharing) for cause in causes]
+
+    def _find_causes(
+        self, slot_terms: SlotTerms, masks: PositionMasks, blamed: int, common: int
+    ) -> tuple[Sequence[RejectionCause], Sequence[int]]:
+        """Return the causes of a rejection by terms other than amounts, one for each manner.
+
+        Args:
+            slot_terms: The terms of the slot.
+            masks: The masks of all providers.
+            blamed: The bits of the terms that cause the rejection.
+            common: The bits among them that all providers at the code fail.
+
+        Returns:
+            The causes, and the positions of the sharing providers if only these have room.
+        """
+        local = [mask for position, mask in masks if position < self._pool.local]
+        with_room = [(position, mask) for position, mask in masks if not mask & slot_terms.stock]
+        all_fail = all(mask & blamed for _position, mask in with_room)
+        amounts = slot_terms.amounts
+        # A host outside the tree that the group names is reported as such, wherever it has room.
+        is_outside = blamed & slot_terms.places and reduce(and_, local) & blamed
+        if all_fail and with_room[0][0] >= self._pool.local and not is_outside:
+            sharing = tuple(dict.fromkeys(position for position, _mask in with_room))
+            return [RejectionCause(slot_terms.terms_of(blamed), amounts, Manner.SHARED)], sharing
+        if blamed & slot_terms.excluding:
+            manner = None if all_fail else Manner.ELSEWHERE
+            return [RejectionCause(slot_terms.terms_of(blamed), amounts, manner)], ()
+        if common:
+            return _causes(slot_terms, local, blamed), ()
+        meeting = [mask for mask in local if not mask & blamed]
+        if meeting:
+            return [_elsewhere(slot_terms, meeting, blamed)], ()
+        return [RejectionCause(slot_terms.terms_of(blamed), manner=Manner.APART)], ()
+
+    def _blamed(self, slot: int, slot_terms: SlotTerms, last: int, masks: Sequence[int]) -> int:
+        """Return the bits of the terms that cause the rejection of a slot.
+
+        Args:
+            slot: The slot.
+            slot_terms: Its terms.
+            last: The bit of the last term at which a provider is rejected.
+            masks: The masks of the providers that are rejected at the code of that term.
+
+        Returns:
+            0 if only several slots together are rejected.
+        """
+        if slot_terms.collective & last and slot_terms.term(last).code is Refusal.TRAIT_MISSING:
+            # If each trait has a provider with room, only the combination is missing.
+            return self._missing_bits([slot])
+        # The terms that all of the providers fail, or, if there are none, that some fail.
+        return slot_terms.at_code(last, reduce(and_, masks)) or slot_terms.at_code(
+            last, reduce(or_, masks)
+        )
+
+    def _find_missing_traits(self, slots: Sequence[int]) -> Sequence[Rejection]:
+        """Return the rejections by collective traits that no provider with room has."""
+        first = self._explain_request.slot_terms[slots[0]]
+        missing = self._missing_bits(slots) if first.soft else 0
+        if not missing:
+            return ()
+        terms = first.terms_of(missing)
+        self.missing = set(terms)
+        # Slots differ in the amounts that a provider with the trait lacks.
+        local = {
+            slot: self._masks[self._explain_request.distinct_index[slot]][0][: self._pool.local]
+            for slot in slots
+        }
+        by_slot = [self._explain_request.slot_terms[slot] for slot in slots]
+        by_term: dict[RejectionCause, None] = {}
+        for slot_terms, masks in zip(by_slot, local.values(), strict=True):
+            by_term |= dict.fromkeys(_causes(slot_terms, masks, missing))
+        return [
+            Rejection(Refusal.TRAIT_MISSING, terms[0].suffix, cause, slots[0]) for cause in by_term
+        ]
+
+    def _missing_bits(self, slots: Sequence[int]) -> int:
+        """Return the bits of collective terms that no provider with room for a slot meets."""
+        missing = [
+            mask & slot_terms.collective
+            for slot_terms, index in [
+                (self._explain_request.slot_terms[slot], self._explain_request.distinct_index[slot])
+                for slot in slots
+            ]
+            for mask in self._masks[index][0]
+            if not mask & slot_terms.stock
+        ]
+        return reduce(and_, missing) if missing else 0
+
+
+def _causes(slot_terms: SlotTerms, local: Sequence[int], blamed: int) -> list[RejectionCause]:
+    """Return a cause for the terms that no provider of a host meets, and one for the others.
+
+    Args:
+        slot_terms: The terms of the slot.
+        local: The masks of the providers in the host's own tree.
+        blamed: The bits of the terms that cause the rejection.
+    """
+    nowhere = blamed & reduce(and_, local)
+    causes = [RejectionCause(slot_terms.terms_of(nowhere))] if nowhere else []
+    somewhere = blamed & ~nowhere
+    if somewhere:
+        meeting = [mask for mask in local if somewhere & ~mask]
+        causes.append(_elsewhere(slot_terms, meeting, somewhere))
+    return causes
+
+
+def _elsewhere(slot_terms: SlotTerms, meeting: Sequence[int], blamed: int) -> RejectionCause:
+    """Return the cause for terms that only unsuitable providers of a host meet.
+
+    Args:
+        slot_terms: The terms of the slot.
+        meeting: The masks of the unsuitable providers.
+        blamed: The bits of the terms that cause the rejection.
+    """
+    amounts: tuple[Amount, ...] = ()
+    if all(mask & slot_terms.stock for mask in meeting):
+        missing = reduce(and_, meeting) & slot_terms.missing
+        is_bare = missing == slot_terms.missing
+        amounts = slot_terms.amounts
+        if is_bare:
+            amounts = tuple(amount._replace(units=0) for amount in amounts)
+    return RejectionCause(slot_terms.terms_of(blamed), amounts, Manner.ELSEWHERE)
