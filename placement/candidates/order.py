@@ -1,5 +1,6 @@
 """The order in which a request wants its hosts: what each key makes of a tree."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -78,6 +79,10 @@ Order = tuple[OrderKey, ...]
 Rank = tuple[int, ...]
 
 
-def rank_of(order: Order, tree: Tree) -> Rank:
-    """Return what to sort a host by."""
-    return tuple([key.rank(tree) for key in order])
+def rank_by(order: Order) -> Callable[[Tree], Rank]:
+    """Return what makes the rank of a host, by which hosts are sorted."""
+    ranks = [key.rank for key in order]
+    if len(ranks) == 1:  # PERF: every host is ranked, most by one key
+        (rank,) = ranks
+        return lambda tree: (rank(tree),)
+    return lambda tree: tuple([rank(tree) for rank in ranks])

@@ -8,10 +8,11 @@ import random
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from operator import itemgetter
 
 from placement.candidates.budget import BudgetSpentError, Spend
 from placement.candidates.model import Pool
-from placement.candidates.order import Order, Rank, rank_of
+from placement.candidates.order import Order, Rank, rank_by
 from placement.candidates.search.anchors import Search
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.result import interleave
@@ -23,17 +24,16 @@ MAX_HEADS = 8
 
 
 class _Host:
-    """A host that has a candidate.
+    """A host that has a candidate, when it is its turn.
 
-    rank, uuid: what it is sorted by. shared: its candidates of which every provider shares, and at
+    shared: its candidates of which every provider shares, and at
     least one is its own; those of other trees alone are found there.
     """
 
-    __slots__ = ("_first", "_may_share", "_search", "rank", "shared", "uuid")
+    __slots__ = ("_first", "_may_share", "_search", "shared")
 
-    def __init__(self, rank: Rank, first: Candidate, search: Search) -> None:
-        self.rank = rank
-        self.uuid = first.pool.root
+    def __init__(self, first: Candidate, search: Search | None) -> None:
+        """search: of the candidates after the first one; None: there are none."""
         self.shared: list[Candidate] = []
         self._first: Candidate | None = first
         self._search = search
@@ -46,7 +46,7 @@ class _Host:
         """
         while True:
             candidate, self._first = self._first, None
-            if candidate is None and not known:
+            if candidate is None and not known and self._search is not None:
                 candidate = self._search.next()
             if candidate is None or not self._may_share or not all_share(candidate):
                 return candidate
@@ -56,7 +56,7 @@ class _Host:
     @property
     def exhausted(self) -> bool:
         """Whether it has no further candidate."""
-        return self._first is None and self._search.exhausted
+        return self._first is None and (self._search is None or self._search.exhausted)
 
 
 def _may_share(pool: Pool) -> bool:
@@ -67,6 +67,10 @@ def all_share(candidate: Candidate) -> bool:
     """Whether every provider of a candidate shares."""
     members = candidate.pool.members
     return all(SHARING_TRAIT in members[position].traits for position in candidate.assignment)
+
+
+# What a host is sorted by, its UUID, its first candidate, and what searches for more, if any.
+_Found = tuple[Rank, str, Candidate, Search | None]
 
 
 class OrderedHosts:
@@ -100,46 +104,56 @@ class OrderedHosts:
         return interleave(chain(searches, alone), breadth_first=self._breadth_first)
 
     def _in_order(self, searches: Iterable[Search], alone: Iterable[Search]) -> Iterator[Candidate]:
-        hosts = self._sorted(searches)
-        yield from self._turns(hosts)
+        hosts: list[_Host] = []
+        yield from self._turns(self._sorted(searches), hosts)
         yield from self._shared(hosts)
         if self._error is not None:
             raise self._error
         yield from interleave(alone, breadth_first=self._breadth_first)
 
-    def _sorted(self, searches: Iterable[Search]) -> list[_Host]:
+    def _sorted(self, searches: Iterable[Search]) -> list[_Found]:
         """Look at all hosts; return those that have a candidate, in order."""
-        hosts: list[_Host] = []
+        # PERF: tuples, for most hosts never have their turn where the request states a limit.
+        found: list[_Found] = []
+        rank_of = rank_by(self._order)
+        looks = len(self._order)
         try:
             for search in searches:
                 first = search.next()
                 if first is not None and first.pool.anchor is not None:
                     tree = first.pool.anchor
-                    hosts.append(_Host(rank_of(self._order, tree), first, search))
-                    self._spend(len(tree.members) * len(self._order))
+                    more = None if search.exhausted else search
+                    found.append((rank_of(tree), tree.uuid, first, more))
+                    self._spend(len(tree.members) * looks)
         except (BudgetSpentError, DeadlineExceeded) as error:
             self._error = error
         if self._randomize:
-            random.shuffle(hosts)
-            hosts.sort(key=lambda host: host.rank)
+            random.shuffle(found)
+            found.sort(key=itemgetter(0))
         else:
-            hosts.sort(key=lambda host: (host.rank, host.uuid))
-        self._ranks = {host.uuid: host.rank for host in hosts}
-        return hosts
+            found.sort(key=itemgetter(0, 1))
+        return found
 
-    def _turns(self, hosts: Iterable[_Host]) -> Iterator[Candidate]:
-        """Yield the candidates in which some provider does not share."""
-        waiting = deque(hosts)
+    def _turns(self, found: Iterable[_Found], hosts: list[_Host]) -> Iterator[Candidate]:
+        """Yield the candidates in which some provider does not share; note all hosts."""
+        waiting: deque[_Host] = deque()
+        for rank, uuid, first, search in found:
+            host = _Host(first, search)
+            hosts.append(host)
+            self._ranks[uuid] = rank
+            yield from self._turn(host, waiting)
         while waiting:
-            host = waiting.popleft()
+            yield from self._turn(waiting.popleft(), waiting)
+
+    def _turn(self, host: _Host, waiting: deque[_Host]) -> Iterator[Candidate]:
+        candidate = self._next(host)
+        while candidate is not None:
+            yield candidate
+            if self._breadth_first:
+                break
             candidate = self._next(host)
-            while candidate is not None:
-                yield candidate
-                if self._breadth_first:
-                    break
-                candidate = self._next(host)
-            if candidate is not None and not host.exhausted:
-                waiting.append(host)
+        if candidate is not None and not host.exhausted:
+            waiting.append(host)
 
     def _next(self, host: _Host) -> Candidate | None:
         try:
