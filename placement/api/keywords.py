@@ -122,7 +122,6 @@ def _at_most(kind: type[str | list[Any] | dict[Any, Any]]) -> Callable[..., Erro
 
     def check(_validator: Any, limit: int, value: Any, _schema: Any) -> Errors:
         if isinstance(value, kind) and len(value) > limit:
-            yield ValidationError(f"{_BRIEF.repr(value)} is too long: {limit} at the most")
             yield ValidationError(f"{_BRIEF.repr(value)} is too long: at most {limit} are allowed")
 
     return check
