@@ -110,9 +110,9 @@ def test_texts_that_were_right_are_remembered_up_to_a_bound(
     ("value", "complaint"),
     [
         (["N"] * 3, None),
-        ("N" * 3, "is too long: 2"),
-        (["N" * 3], "is too long: 2"),
-        (["N"] * 5, "is too long: 4"),
+        ("N" * 3, "is too long: at most 2"),
+        (["N" * 3], "is too long: at most 2"),
+        (["N"] * 5, "is too long: at most 4"),
     ],
 )
 def test_the_largest_length_of_a_text_is_not_that_of_a_list_of_texts(
