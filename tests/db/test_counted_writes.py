@@ -145,6 +145,21 @@ class Scene:
         group = {"resources": amounts, "in_tree": self.host}
         return {**claim, "request": {"groups": {"": group}}, "consumer_uuid": self.new}
 
+    @property
+    def tag_uuid(self) -> str:
+        return f"{self.tag.lower()}-0000-4000-8000-000000000000"
+
+    def listed(
+        self, uuid: str, parent: str | None, suffix: str = "", **parts: object
+    ) -> dict[str, object]:
+        """A provider as requests for whole trees list it."""
+        name = f"{uuid}{suffix}"
+        return {"uuid": uuid, "name": name, "parent_provider_uuid": parent, **parts}
+
+    def put_tree(self, *listed: dict[str, object]) -> Any:
+        body = {"providers": listed, "prune": True}
+        return self.service.send("PUT", f"/provider_trees/{self.host}", body, "2.0")
+
     def claimed(self) -> None:
         """Have the consumer use something."""
         self.service.make("PUT", f"/allocations/{self.new}", self.claim(None, VCPU=1, DISK_GB=1))
@@ -165,6 +180,7 @@ class Scene:
             answer.text if answer.status_code == 200 else answer.status for answer in answers
         )
         names = {self.host: "HOST", self.child: "CHILD", self.new: "NEW", self.tag: "TAG"}
+        names[self.tag.lower()] = "tag"
         for name, written in names.items():
             told = told.replace(name, written)
         return told
@@ -236,6 +252,39 @@ SCENARIOS = {
             "PUT",
             "/resource_providers/{scene.child}/inventories",
             lambda it: it.stock(0, VGPU=9),
+        ),
+    ),
+    "a whole tree changes": Scenario(
+        {
+            UNCHANGED,
+            BUMP,
+            "inventories.create",
+            "inventories.delete_unused",
+            "provider_trees.add_aggregates",
+            "provider_trees.add_traits",
+            "provider_trees.create",
+            "provider_trees.delete",
+            "provider_trees.move",
+            "provider_trees.remove_aggregates",
+            "provider_trees.remove_traits",
+            "provider_trees.rename",
+            "provider_trees.set_parent",
+        },
+        lambda it: it.put_tree(
+            it.listed(it.host, None, "renamed", traits=[it.custom("B")], aggregates=[]),
+            it.listed(it.new, it.host, traits=[it.custom("A")], aggregates=[it.new]),
+            it.listed(it.tag_uuid, it.new, inventories={"VGPU": {"total": 1}}),
+        ),
+        before=lambda it: it.put_tree(
+            it.listed(it.host, None),
+            it.listed(
+                it.child,
+                it.host,
+                inventories={"VGPU": {"total": 4}},
+                traits=[it.custom("A")],
+                aggregates=[it.new],
+            ),
+            it.listed(it.tag_uuid, it.child),
         ),
     ),
     "traits come and go": Scenario(
