@@ -100,6 +100,7 @@ class Scene:
     host: str = field(default_factory=lambda: str(uuids.uuid4()))
     child: str = field(default_factory=lambda: str(uuids.uuid4()))
     new: str = field(default_factory=lambda: str(uuids.uuid4()))
+    below: str = field(default_factory=lambda: str(uuids.uuid4()))
 
     def prepare(self) -> None:
         """Make the host: four classes, of which two are custom, a trait and an aggregate."""
@@ -145,10 +146,6 @@ class Scene:
         group = {"resources": amounts, "in_tree": self.host}
         return {**claim, "request": {"groups": {"": group}}, "consumer_uuid": self.new}
 
-    @property
-    def tag_uuid(self) -> str:
-        return f"{self.tag.lower()}-0000-4000-8000-000000000000"
-
     def listed(
         self, uuid: str, parent: str | None, suffix: str = "", **parts: object
     ) -> dict[str, object]:
@@ -179,8 +176,13 @@ class Scene:
         told = "\n".join(
             answer.text if answer.status_code == 200 else answer.status for answer in answers
         )
-        names = {self.host: "HOST", self.child: "CHILD", self.new: "NEW", self.tag: "TAG"}
-        names[self.tag.lower()] = "tag"
+        names = {
+            self.host: "HOST",
+            self.child: "CHILD",
+            self.new: "NEW",
+            self.below: "BELOW",
+            self.tag: "TAG",
+        }
         for name, written in names.items():
             told = told.replace(name, written)
         return told
@@ -273,7 +275,7 @@ SCENARIOS = {
         lambda it: it.put_tree(
             it.listed(it.host, None, "renamed", traits=[it.custom("B")], aggregates=[]),
             it.listed(it.new, it.host, traits=[it.custom("A")], aggregates=[it.new]),
-            it.listed(it.tag_uuid, it.new, inventories={"VGPU": {"total": 1}}),
+            it.listed(it.below, it.new, inventories={"VGPU": {"total": 1}}),
         ),
         before=lambda it: it.put_tree(
             it.listed(it.host, None),
@@ -284,7 +286,7 @@ SCENARIOS = {
                 traits=[it.custom("A")],
                 aggregates=[it.new],
             ),
-            it.listed(it.tag_uuid, it.child),
+            it.listed(it.below, it.child),
         ),
     ),
     "traits come and go": Scenario(
