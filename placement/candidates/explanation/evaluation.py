@@ -68,8 +68,8 @@ class Shortage(NamedTuple):
 class Extreme(NamedTuple):
     """The largest or smallest value of the inventory field that rejects an amount."""
 
-    # The value, in units of the class or as the field defines it.
-    there: int
+    # The value of the field, in units of the class.
+    value: int
     # The next larger amount that some inventory allows; None: no inventory does.
     next: int | None = None
 
@@ -88,7 +88,7 @@ class Evaluation:
     masks: tuple[Masks, ...] = ()
     # Positions of the providers that can serve each slot, also if another slot has none.
     options: Sequence[Sequence[int]] = ()
-    # Whether the bound on work was reached.
+    # Whether the host or a relaxation has no result because the bound on work was reached.
     undecided: bool = False
     # Whether the root fails a term.
     root_refused: bool = False

@@ -15,7 +15,7 @@ class Figure(NamedTuple):
     """The inventory value to report for a code."""
 
     # Returns the value of one inventory, for the requested units.
-    of_stock: Callable[[Stock, int], int]
+    from_stock: Callable[[Stock, int], int]
     # Whether to report the largest value; False: the smallest.
     is_largest: bool = True
     # Whether to add up the values of a host's providers.
@@ -70,29 +70,29 @@ class Measure:
         self._positions = rejection.at_code
         self._figure = figure
 
-    def note(self, members: Sequence[Member]) -> None:
+    def add(self, members: Sequence[Member]) -> None:
         """Add the inventories of a host; members: all providers of its pool."""
         figure, total = self._figure, 0
         for position in self._positions:
             stock = members[position].stocks.get(self.name)
             if stock is None:
                 continue
-            there = figure.of_stock(stock, self._units)
+            value = figure.from_stock(stock, self._units)
             if figure.is_sum:
-                total += there
+                total += value
             else:
-                self._widen(there, stock)
+                self._add_value(value, stock)
         if figure.is_sum:
-            self._widen(total)
+            self._add_value(total)
 
-    def _widen(self, there: int, stock: Stock | None = None) -> None:
+    def _add_value(self, value: int, stock: Stock | None = None) -> None:
         """Add a value; stock: its inventory, unless the value is a sum."""
         figure, known = self._figure, self.extreme
         following = None
         if stock is not None and figure.is_advised:
             following = _next_amount(stock, self._units)
-        if known is None or following or (there > known.there) == figure.is_largest:
-            self.extreme = _wider(figure, known, Extreme(there, following))
+        if known is None or following or (value > known.value) == figure.is_largest:
+            self.extreme = _merge(figure, known, Extreme(value, following))
 
 
 def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:
@@ -106,21 +106,21 @@ def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:
                 yield Measure(rejection, figure, amount)
 
 
-def wider_at(
+def merge_extremes(
     code: Refusal, manner: Manner | None, known: Extreme | None, extreme: Extreme
 ) -> Extreme:
     """Return the extreme of two values of a code; known None: the other one."""
     figure = _figure(code, manner)
     assert figure is not None
-    return _wider(figure, known, extreme)
+    return _merge(figure, known, extreme)
 
 
-def _wider(figure: Figure, known: Extreme | None, extreme: Extreme) -> Extreme:
+def _merge(figure: Figure, known: Extreme | None, extreme: Extreme) -> Extreme:
     if known is None:
         return extreme
     choose = max if figure.is_largest else min
     following = min(filter(None, (known.next, extreme.next)), default=None)
-    return Extreme(choose(known.there, extreme.there), following)
+    return Extreme(choose(known.value, extreme.value), following)
 
 
 def _next_amount(stock: Stock, units: int) -> int | None:

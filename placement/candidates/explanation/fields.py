@@ -70,7 +70,7 @@ def _extreme(context: Context, item: StatedTerm | Amount) -> Extreme:
 
 
 def _is_short(context: Context, amount: Amount) -> bool:
-    return _extreme(context, amount).there < amount.units
+    return _extreme(context, amount).value < amount.units
 
 
 def _value(_context: Context, item: StatedTerm | Amount) -> str:
@@ -108,7 +108,7 @@ def _scattered(context: Context, amount: Amount) -> str:
 
 def _in_parts(context: Context, amount: Amount) -> str:
     most = "" if context.hosts == 1 else "at most "
-    free = f" ({most}{_extreme(context, amount).there} free in all)"
+    free = f" ({most}{_extreme(context, amount).value} free in all)"
     return " in parts" + free * _is_short(context, amount)
 
 
@@ -117,7 +117,7 @@ ITEM_FIELDS: Mapping[str, Callable[[Context, Any], str]] = {
     "value": _value,
     "noun": lambda _context, term: noun_of(term) + _gone(term),
     "name": lambda _context, term: term.resource_class,
-    "there": lambda context, item: str(_extreme(context, item).there),
+    "there": lambda context, item: str(_extreme(context, item).value),
     "most": lambda context, _item: "" if context.hosts == 1 else "at most ",
     "advice": _advice,
     "tree": _tree,
@@ -131,7 +131,7 @@ ITEM_FIELDS: Mapping[str, Callable[[Context, Any], str]] = {
 # -- for hosts ---------------------------------------------------------------------------------
 
 
-def _of_group(context: Context) -> str:
+def _group(context: Context) -> str:
     terms = context.cause.terms
     return for_group(terms[0], context.several) if terms else ""
 
@@ -181,7 +181,7 @@ def _have(one: str, several: str) -> Callable[[Context], str]:
 FIELDS: Mapping[str, Callable[[Context], str]] = {
     "have": _have("has", "have"),
     "are": _have("is", "are"),
-    "group": _of_group,
+    "group": _group,
     "requires": _requires,
     "only": _only,
     "unfit": _unfit,

@@ -27,8 +27,8 @@ def explain_trace(request: CandidateRequest, trace: Trace) -> Explanation:
         _blocked(request, groups.get(suffix), code, count)
         for (code, suffix), count in trace.trees.most_common()
     ]
-    said = text(hosts, blocked, (), several=len(groups) > 1)
-    return Explanation(hosts, {}, (), blocked, (), f"{said}{_rest(trace)}")
+    sentences = text(hosts, blocked, (), several=len(groups) > 1)
+    return Explanation(hosts, {}, (), blocked, (), f"{sentences}{_rest(trace)}")
 
 
 def _blocked(

@@ -10,7 +10,11 @@ from placement.candidates.explanation.extremes import measures
 from placement.candidates.explanation.host_evaluator import HostEvaluator
 from placement.candidates.explanation.mentioned import MentionedHosts
 from placement.candidates.explanation.nouns import asked
-from placement.candidates.explanation.rejected_hosts import MAX_EXAMPLES, RejectedHosts, note
+from placement.candidates.explanation.rejected_hosts import (
+    MAX_EXAMPLES,
+    RejectedHosts,
+    measure_host,
+)
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.together import SumCauses
 from placement.candidates.explanation.value import Blocked, Mentions, Relaxed, Step
@@ -47,6 +51,7 @@ class HostCounts:
         self._terms: dict[tuple[str | None, Refusal], dict[StatedTerm, None]] = {}
         # Code -> number of hosts whose groups fit only separately.
         self._together: Counter[Refusal] = Counter()
+        # (code, suffix) -> the hosts rejected at this step.
         self._rejected: dict[tuple[Refusal, str | None], RejectedHosts] = {}
         # Index of a relaxation -> number of further hosts that it would serve.
         self._gains: Counter[int] = Counter()
@@ -80,7 +85,7 @@ class HostCounts:
         examples = evaluation.examples if self._mentioned.pools == pools else evaluation.pools
         if len(examples) < MAX_EXAMPLES:
             examples.append(anchor.uuid)
-        note(evaluation, pool)
+        measure_host(evaluation, pool)
         return evaluation
 
     def _evaluate_class(self, host_class: HostClass, pool: Pool) -> Evaluation:
@@ -172,13 +177,13 @@ class HostCounts:
         before = self.looked
         for code in self._explain_request.codes_of(suffix):
             after = before
-            blamed: dict[StatedTerm, None] = {}
+            rejecting: dict[StatedTerm, None] = {}
             for part in (None, suffix):
                 after -= self._by_group[part][code]
-                blamed |= self._terms.get((part, code), {})
+                rejecting |= self._terms.get((part, code), {})
             # In the order of the request; all terms of the code if they rejected no host.
             terms = self._explain_request.terms_of(suffix, code)
-            detail = asked([term for term in terms if term in blamed] or terms)
+            detail = asked([term for term in terms if term in rejecting] or terms)
             yield Step(code, detail, before, after)
             before = after
 
@@ -204,8 +209,8 @@ class HostCounts:
         return [self._blocked(code, group, hosts) for (code, group), hosts in rejected]
 
     def _blocked(self, code: Refusal, group: str | None, rejected: RejectedHosts) -> Blocked:
-        detail = self._words.detail(code, rejected.losses(), rejected.hosts)
-        clauses = self._words.clauses(code, rejected.losses(with_aside=False))
+        detail = self._words.detail(code, rejected.by_causes(), rejected.hosts)
+        clauses = self._words.clauses(code, rejected.by_causes(with_aside=False))
         examples = [*rejected.examples, *rejected.pools][:MAX_EXAMPLES]
         return Blocked(code, group, detail, rejected.hosts, examples, clauses, rejected.aside)
 

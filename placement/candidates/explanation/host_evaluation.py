@@ -62,11 +62,11 @@ class HostEvaluation:
             BudgetSpentError: The bound on work was reached before the cause was known.
         """
         # Each group alone. If several groups are rejected, the first code determines the cause.
-        lost = {
+        found = {
             suffix: self._group_rejections.find_for_group(suffix)
             for suffix in self._explain_request.groups
         }
-        by_group = {suffix: rejections for suffix, rejections in lost.items() if rejections}
+        by_group = {suffix: rejections for suffix, rejections in found.items() if rejections}
         first = first_rejection(rejections[0] for rejections in by_group.values())
         rejections = root_rejections or (by_group[first.group or ""] if first else ())
 
@@ -182,7 +182,7 @@ class HostEvaluation:
 
 def _note_gains(evaluation: Evaluation, gains: Sequence[tuple[int, bool | None]]) -> None:
     """Record the relaxations that would serve the host; None: undecided."""
-    evaluation.undecided |= any(gain is None for _place, gain in gains)
+    evaluation.undecided |= any(gain is None for _index, gain in gains)
     evaluation.gains = tuple(index for index, gain in gains if gain)
 
 

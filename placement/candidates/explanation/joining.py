@@ -57,19 +57,19 @@ def _isolated(
     return RejectionCause(manner=manner, groups=suffixes, providers=providers)
 
 
-def _of_traits(
+def _traits_cause(
     plan: SearchPlan, _options: Sequence[Sequence[int]], _serves: ServesUnder
 ) -> RejectionCause:
     return RejectionCause(manner=Manner.APART if plan.alone else None)
 
 
-def _of_isolation(
+def _isolate_cause(
     plan: SearchPlan, options: Sequence[Sequence[int]], _serves: ServesUnder
 ) -> RejectionCause:
     return isolation_cause(plan, options)
 
 
-def _of_subtree(
+def _subtree_cause(
     plan: SearchPlan, _options: Sequence[Sequence[int]], serves: ServesUnder
 ) -> RejectionCause:
     """Return whether the only rule cannot be met even without the other constraints."""
@@ -84,7 +84,7 @@ def _of_subtree(
 _CAUSES: Mapping[
     Refusal, Callable[[SearchPlan, Sequence[Sequence[int]], ServesUnder], RejectionCause]
 ] = {
-    Refusal.COLLECTIVE_TRAITS: _of_traits,
-    Refusal.ISOLATE: _of_isolation,
-    Refusal.SAME_SUBTREE: _of_subtree,
+    Refusal.COLLECTIVE_TRAITS: _traits_cause,
+    Refusal.ISOLATE: _isolate_cause,
+    Refusal.SAME_SUBTREE: _subtree_cause,
 }

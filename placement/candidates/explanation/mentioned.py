@@ -68,8 +68,8 @@ class MentionedHosts:
         named = []
         for host in self._named:
             rejected = host.rejected
-            (loss,) = rejected.losses()
-            clause = words.clause(rejected.code, loss, host.own)
+            (cause_hosts,) = rejected.by_causes()
+            clause = words.clause(rejected.code, cause_hosts, host.own)
             named.append(f"host {label(names, host.uuid)} {clause}")
         are = "is" if self._outside == 1 else "are"
         outside = Clause(self._outside, f"{are} not in {self._trees(names)}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placement.candidates.explanation.evaluation import Evaluation, Extreme, RejectionCause
-from placement.candidates.explanation.extremes import measures, wider_at
+from placement.candidates.explanation.extremes import measures, merge_extremes
 from placement.candidates.explanation.nouns import MAX_TERMS
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
@@ -14,7 +14,7 @@ MAX_EXAMPLES = 5
 # Sets of causes that are counted separately at one step.
 MAX_CAUSES = 1000
 # Sets of causes that the text of one step contains.
-MAX_LOSSES = 10
+MAX_TEXT_CAUSES = 10
 # UUIDs of sharing providers for each slot of an evaluation.
 MAX_SHARING = 100
 
@@ -22,7 +22,7 @@ MAX_SHARING = 100
 Causes = tuple[RejectionCause, ...]
 
 
-class Loss(NamedTuple):
+class CauseHosts(NamedTuple):
     """Hosts rejected at one code for equal causes."""
 
     causes: Causes
@@ -42,9 +42,9 @@ class _CauseTotals:
     hosts: int = 0
     # Number of them that the text mentions separately.
     aside: int = 0
-    # As in `Loss`.
+    # As in `CauseHosts`.
     extremes: dict[RejectionCause, dict[str, Extreme]] = field(default_factory=dict)
-    # As in `Loss`.
+    # As in `CauseHosts`.
     sharing: dict[RejectionCause, set[str]] = field(default_factory=dict)
 
 
@@ -91,26 +91,30 @@ class RejectedHosts:
                 by_class = totals.extremes.setdefault(measure.cause, {})
                 known = by_class.get(measure.name)
                 manner = measure.cause.manner
-                by_class[measure.name] = wider_at(self.code, manner, known, measure.extreme)
+                by_class[measure.name] = merge_extremes(self.code, manner, known, measure.extreme)
 
     @property
     def uuids(self) -> set[str]:
         """The UUIDs of the sharing providers whose names the text contains."""
-        sets = [uuids for loss in self.losses()[:MAX_LOSSES] for uuids in loss.sharing.values()]
+        sets = [
+            uuids
+            for cause_hosts in self.by_causes()[:MAX_TEXT_CAUSES]
+            for uuids in cause_hosts.sharing.values()
+        ]
         return {uuid for uuids in sets for uuid in sorted(uuids)[:MAX_TERMS]}
 
-    def losses(self, *, with_aside: bool = True) -> Sequence[Loss]:
+    def by_causes(self, *, with_aside: bool = True) -> Sequence[CauseHosts]:
         """Return the hosts by their causes, most hosts first.
 
         Args:
             with_aside: Whether to include hosts that the text mentions separately.
         """
-        losses = [
-            Loss(causes, hosts, totals.extremes, totals.sharing)
+        by_causes = [
+            CauseHosts(causes, hosts, totals.extremes, totals.sharing)
             for causes, totals in self._by_causes.items()
             if (hosts := totals.hosts if with_aside else totals.hosts - totals.aside)
         ]
-        return sorted(losses, key=lambda loss: -loss.hosts)
+        return sorted(by_causes, key=lambda cause_hosts: -cause_hosts.hosts)
 
 
 def rejected_alone(evaluation: Evaluation, pool: Pool) -> RejectedHosts:
@@ -118,17 +122,17 @@ def rejected_alone(evaluation: Evaluation, pool: Pool) -> RejectedHosts:
     alone = Evaluation(
         evaluation.rejections, hosts=1, measures=list(measures(evaluation.rejections))
     )
-    note(alone, pool)
+    measure_host(alone, pool)
     rejected = RejectedHosts(evaluation.rejections[0].code)
     rejected.add(alone)
     return rejected
 
 
-def note(evaluation: Evaluation, pool: Pool) -> None:
+def measure_host(evaluation: Evaluation, pool: Pool) -> None:
     """Add a host to the measures of its evaluation.  PERF: this is called for each host."""
     members = pool.members
     for measure in evaluation.measures:
-        measure.note(members)
+        measure.add(members)
     for rejection in evaluation.rejections:
         if rejection.sharing:
             uuids = evaluation.sharing.setdefault(rejection.slot, set())

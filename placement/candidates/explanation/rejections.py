@@ -50,8 +50,10 @@ class GroupRejections:
             for (position, mask), bit in zip(masks, first, strict=True)
             if slot_terms.term(bit).code is term.code
         ]
-        blamed = self._blamed(slot, slot_terms, last, [mask for _position, mask, _bit in at_code])
-        if not blamed:
+        failed_bits = self._failed_bits(
+            slot, slot_terms, last, [mask for _position, mask, _bit in at_code]
+        )
+        if not failed_bits:
             return ()
         rejection = Rejection(
             term.code,
@@ -62,27 +64,27 @@ class GroupRejections:
             tuple(dict.fromkeys(position for position, _mask, _bit in at_code)),
         )
         if last & slot_terms.stock:
-            # Either all providers at the code fail the same amounts, or each fails some.
+            # APART: no amount fails on all providers at the code.
             each = reduce(and_, [mask for _position, mask, _bit in at_code])
-            manner = None if blamed & each else Manner.APART
+            manner = None if failed_bits & each else Manner.APART
             return (
                 rejection._replace(
-                    cause=RejectionCause(slot_terms.terms_of(blamed), manner=manner)
+                    cause=RejectionCause(slot_terms.terms_of(failed_bits), manner=manner)
                 ),
             )
-        common = reduce(and_, [mask for _position, mask, _bit in at_code]) & blamed
-        causes, sharing = self._find_causes(slot_terms, masks, blamed, common)
+        common = reduce(and_, [mask for _position, mask, _bit in at_code]) & failed_bits
+        causes, sharing = self._find_causes(slot_terms, masks, failed_bits, common)
         return [rejection._replace(cause=cause, sharing=sharing) for cause in causes]
 
     def _find_causes(
-        self, slot_terms: SlotTerms, masks: PositionMasks, blamed: int, common: int
+        self, slot_terms: SlotTerms, masks: PositionMasks, failed_bits: int, common: int
     ) -> tuple[Sequence[RejectionCause], Sequence[int]]:
         """Return the causes of a rejection by terms other than amounts, one for each manner.
 
         Args:
             slot_terms: The terms of the slot.
             masks: The masks of all providers.
-            blamed: The bits of the terms that cause the rejection.
+            failed_bits: The bits of the terms that cause the rejection.
             common: The bits among them that all providers at the code fail.
 
         Returns:
@@ -90,24 +92,28 @@ class GroupRejections:
         """
         local = [mask for position, mask in masks if position < self._pool.local]
         with_room = [(position, mask) for position, mask in masks if not mask & slot_terms.stock]
-        all_fail = all(mask & blamed for _position, mask in with_room)
+        all_fail = all(mask & failed_bits for _position, mask in with_room)
         amounts = slot_terms.amounts
         # A host outside the tree that the group names is reported as such, wherever it has room.
-        is_outside = blamed & slot_terms.places and reduce(and_, local) & blamed
+        is_outside = failed_bits & slot_terms.places and reduce(and_, local) & failed_bits
         if all_fail and with_room[0][0] >= self._pool.local and not is_outside:
             sharing = tuple(dict.fromkeys(position for position, _mask in with_room))
-            return [RejectionCause(slot_terms.terms_of(blamed), amounts, Manner.SHARED)], sharing
-        if blamed & slot_terms.excluding:
+            return [
+                RejectionCause(slot_terms.terms_of(failed_bits), amounts, Manner.SHARED)
+            ], sharing
+        if failed_bits & slot_terms.excluding:
             manner = None if all_fail else Manner.ELSEWHERE
-            return [RejectionCause(slot_terms.terms_of(blamed), amounts, manner)], ()
+            return [RejectionCause(slot_terms.terms_of(failed_bits), amounts, manner)], ()
         if common:
-            return _causes(slot_terms, local, blamed), ()
-        meeting = [mask for mask in local if not mask & blamed]
+            return _causes(slot_terms, local, failed_bits), ()
+        meeting = [mask for mask in local if not mask & failed_bits]
         if meeting:
-            return [_elsewhere(slot_terms, meeting, blamed)], ()
-        return [RejectionCause(slot_terms.terms_of(blamed), manner=Manner.APART)], ()
+            return [_elsewhere(slot_terms, meeting, failed_bits)], ()
+        return [RejectionCause(slot_terms.terms_of(failed_bits), manner=Manner.APART)], ()
 
-    def _blamed(self, slot: int, slot_terms: SlotTerms, last: int, masks: Sequence[int]) -> int:
+    def _failed_bits(
+        self, slot: int, slot_terms: SlotTerms, last: int, masks: Sequence[int]
+    ) -> int:
         """Return the bits of the terms that cause the rejection of a slot.
 
         Args:
@@ -162,30 +168,30 @@ class GroupRejections:
         return reduce(and_, missing) if missing else 0
 
 
-def _causes(slot_terms: SlotTerms, local: Sequence[int], blamed: int) -> list[RejectionCause]:
+def _causes(slot_terms: SlotTerms, local: Sequence[int], failed_bits: int) -> list[RejectionCause]:
     """Return a cause for the terms that no provider of a host meets, and one for the others.
 
     Args:
         slot_terms: The terms of the slot.
         local: The masks of the providers in the host's own tree.
-        blamed: The bits of the terms that cause the rejection.
+        failed_bits: The bits of the terms that cause the rejection.
     """
-    nowhere = blamed & reduce(and_, local)
+    nowhere = failed_bits & reduce(and_, local)
     causes = [RejectionCause(slot_terms.terms_of(nowhere))] if nowhere else []
-    somewhere = blamed & ~nowhere
+    somewhere = failed_bits & ~nowhere
     if somewhere:
         meeting = [mask for mask in local if somewhere & ~mask]
         causes.append(_elsewhere(slot_terms, meeting, somewhere))
     return causes
 
 
-def _elsewhere(slot_terms: SlotTerms, meeting: Sequence[int], blamed: int) -> RejectionCause:
+def _elsewhere(slot_terms: SlotTerms, meeting: Sequence[int], failed_bits: int) -> RejectionCause:
     """Return the cause for terms that only unsuitable providers of a host meet.
 
     Args:
         slot_terms: The terms of the slot.
         meeting: The masks of the unsuitable providers.
-        blamed: The bits of the terms that cause the rejection.
+        failed_bits: The bits of the terms that cause the rejection.
     """
     amounts: tuple[Amount, ...] = ()
     if all(mask & slot_terms.stock for mask in meeting):
@@ -194,4 +200,4 @@ def _elsewhere(slot_terms: SlotTerms, meeting: Sequence[int], blamed: int) -> Re
         amounts = slot_terms.amounts
         if is_bare:
             amounts = tuple(amount._replace(units=0) for amount in amounts)
-    return RejectionCause(slot_terms.terms_of(blamed), amounts, Manner.ELSEWHERE)
+    return RejectionCause(slot_terms.terms_of(failed_bits), amounts, Manner.ELSEWHERE)

@@ -11,7 +11,7 @@ from placement.candidates.explanation.evaluation import RejectionCause
 from placement.candidates.explanation.fields import fill, fill_asked
 from placement.candidates.explanation.manners import forms_of
 from placement.candidates.explanation.nouns import MAX_TERMS, count_of
-from placement.candidates.explanation.rejected_hosts import MAX_LOSSES, Loss
+from placement.candidates.explanation.rejected_hosts import MAX_TEXT_CAUSES, CauseHosts
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Clause
 from placement.candidates.plan import SearchPlan
@@ -29,50 +29,57 @@ class Words:
         """Return what the request requires at a code that joins groups."""
         return fill_asked(code.reason.asked, self._context)
 
-    def detail(self, code: Refusal, losses: Sequence[Loss], hosts: int) -> str:
+    def detail(self, code: Refusal, by_causes: Sequence[CauseHosts], hosts: int) -> str:
         """Return the detail of a step: what the request requires, and what the hosts have instead.
 
         Args:
             code: The code of the step.
-            losses: The rejected hosts by cause.
+            by_causes: The rejected hosts by cause.
             hosts: Number of all hosts rejected at the step.
         """
-        said = []
-        for loss in losses[:MAX_TERMS]:
+        details = []
+        for cause_hosts in by_causes[:MAX_TERMS]:
             phrases = [
                 fill(forms_of(code, context.cause.manner)[0], context)
-                for context in self._contexts(loss)
+                for context in self._contexts(cause_hosts)
             ]
-            count = "" if loss.hosts == hosts else f" ({count_of(loss.hosts)})"
-            said.append(" and ".join(phrases) + count)
-        more = len(losses) - len(said)
-        return "; ".join(said) + (f"; {more} more" if more else "")
+            count = "" if cause_hosts.hosts == hosts else f" ({count_of(cause_hosts.hosts)})"
+            details.append(" and ".join(phrases) + count)
+        more = len(by_causes) - len(details)
+        return "; ".join(details) + (f"; {more} more" if more else "")
 
-    def clauses(self, code: Refusal, losses: Sequence[Loss]) -> Sequence[Clause]:
-        """Return the clauses about the hosts of the first losses."""
-        return [Clause(loss.hosts, self.clause(code, loss)) for loss in losses[:MAX_LOSSES]]
+    def clauses(self, code: Refusal, by_causes: Sequence[CauseHosts]) -> Sequence[Clause]:
+        """Return the clauses about the hosts with the most frequent causes."""
+        return [
+            Clause(cause_hosts.hosts, self.clause(code, cause_hosts))
+            for cause_hosts in by_causes[:MAX_TEXT_CAUSES]
+        ]
 
-    def clause(self, code: Refusal, loss: Loss, own: Collection[StatedTerm] = ()) -> str:
-        """Return the predicate of a loss; own: the terms that name the tree of its only host."""
+    def clause(
+        self, code: Refusal, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
+    ) -> str:
+        """Return the predicate of hosts with equal causes; own: terms that name their tree."""
         return " and ".join(
             [
                 fill(forms_of(code, context.cause.manner)[1], context)
-                for context in self._contexts(loss, own)
+                for context in self._contexts(cause_hosts, own)
             ]
         )
 
-    def _contexts(self, loss: Loss, own: Collection[StatedTerm] = ()) -> Iterable[Context]:
+    def _contexts(
+        self, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
+    ) -> Iterable[Context]:
         """Return one context per phrase: causes that differ only in capacity share a phrase."""
         parts: dict[object, Context] = {}
-        for cause in loss.causes:
+        for cause in cause_hosts.causes:
             key = cause.manner, cause.terms if cause.amounts else ()
             part = parts.get(key)
             if part is None:
-                part = self._context._replace(cause=cause, hosts=loss.hosts, own=own)
+                part = self._context._replace(cause=cause, hosts=cause_hosts.hosts, own=own)
             parts[key] = part._replace(
                 cause=_united(part.cause, cause),
-                extremes={**part.extremes, **loss.extremes.get(cause, {})},
-                sharing=sorted({*part.sharing, *loss.sharing.get(cause, ())}),
+                extremes={**part.extremes, **cause_hosts.extremes.get(cause, {})},
+                sharing=sorted({*part.sharing, *cause_hosts.sharing.get(cause, ())}),
             )
         return parts.values()
 
