@@ -1,4 +1,4 @@
-"""Explanations compared with the oracle on random clouds: the counts and the proposals."""
+"""The counts and relaxations of explanations agree with the oracle on random clouds."""
 
 import random
 import re

@@ -35,6 +35,7 @@ class RejectionCause(NamedTuple):
 class Rejection(NamedTuple):
     """The code at which a group loses its last provider on a host, or a host all assignments."""
 
+    # The code of the last condition that a provider or assignment fails.
     code: Refusal
     # Suffix of the group; None for the root and for codes that join groups.
     group: str | None
@@ -106,7 +107,7 @@ class Evaluation:
     measures: Sequence["Measure"] = ()
     # Slot -> UUIDs of the sharing providers that alone have room for it.
     sharing: dict[int, set[str]] = field(default_factory=dict)
-    # Whether the hosts are counted by `variants`, since their groups fit only separately.
+    # Whether `variants` count the hosts, because their groups fit only separately.
     has_variants: bool = False
     # Key of `SumCauses` -> the evaluation with the cause.
     variants: dict[Hashable, "Evaluation"] = field(default_factory=dict)

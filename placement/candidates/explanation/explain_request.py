@@ -40,6 +40,7 @@ COST_PER_CHECKS = 25
 class Joins:
     """The plan of a request and the constraints that join its slots."""
 
+    # The slots of the request.
     plan: SearchPlan
     # The classes of the constraints that apply to the plan.
     kinds: Kinds
@@ -75,6 +76,7 @@ class ExplainRequest:
         Args:
             spend: Charges the work of each check whose result is not cached.
         """
+        # The request as the client sent it, parsed.
         self.request = request
         # The plan of the request and the constraints that join its slots.
         self.joins = Joins.from_request(request)
@@ -174,7 +176,7 @@ class ExplainRequest:
         return [code for code in Refusal if code in codes]
 
     def terms_of(self, suffix: str | None, code: Refusal) -> Sequence[StatedTerm]:
-        """Return the terms of the root and, unless the suffix is None, of a group with a code."""
+        """Return the terms with a code: of the root, and of a group unless the suffix is None."""
         terms = [*self.root_terms]
         if suffix is not None:
             for slot in self.groups[suffix]:
@@ -182,7 +184,7 @@ class ExplainRequest:
         return list(dict.fromkeys(term for term in terms if term.code is code))
 
     def only_shares(self, tree: Tree) -> bool:
-        """Whether all providers of a tree are sharing providers and lack a class of the request."""
+        """Whether a tree has only sharing providers, which together lack a class of the request."""
         if not all(SHARING_TRAIT in member.traits for member in tree.members):
             return False
         return not self._classes.issubset(chain.from_iterable(each.stocks for each in tree.members))

@@ -64,8 +64,11 @@ class Measure:
     __slots__ = ("_figure", "_positions", "_units", "cause", "extreme", "name")
 
     def __init__(self, rejection: Rejection, figure: Figure, amount: Amount) -> None:
+        # The cause that the extreme belongs to.
         self.cause: RejectionCause = rejection.cause
+        # The class, and the requested units.
         self.name, self._units = amount
+        # The extreme so far; None if no inventory was measured.
         self.extreme: Extreme | None = None
         self._positions = rejection.at_code
         self._figure = figure

@@ -111,7 +111,7 @@ class HostEvaluation:
         return (Rejection(Refusal.BUDGET, None) if possible is None else self._reject_together(),)
 
     def _reject_together(self) -> Rejection:
-        """Return the first code up to which no assignment satisfies the constraints."""
+        """Return the rejection at the first code up to which there is no assignment."""
         joins = self._explain_request.joins
         for code in self._explain_request.joining_codes:
             kinds = [kind for kind in joins.kinds if ORDER[kind.code] <= ORDER[code]]
@@ -152,7 +152,7 @@ class HostEvaluation:
         if relaxation.root:
             return self._root != 0 and possible
         if not relaxation.slots:
-            # Constraints do not change the options of a slot.
+            # Constraints between slots do not change the options of a slot.
             if not all(self._options) or not self._may_miss(relaxation.term):
                 return False
             joins = self._evaluator.joins_without(index)

@@ -40,6 +40,7 @@ class HostEvaluator:
 
     def __init__(self, explain_request: ExplainRequest, budget: Budget, max_steps: int) -> None:
         self.explain_request = explain_request
+        # The bound on all work.
         self.budget = budget
         # The bound on work for one host, in steps.
         self.share = max(1, max_steps // SHARE)

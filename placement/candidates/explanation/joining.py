@@ -72,7 +72,7 @@ def _isolate_cause(
 def _subtree_cause(
     plan: SearchPlan, _options: Sequence[Sequence[int]], serves: ServesUnder
 ) -> RejectionCause:
-    """Return whether the only rule cannot be met even without the other constraints."""
+    """Return APART if a single rule rejects the host even without the other constraints."""
     rules = plan.request.same_subtree
     if len(rules) == 1 and not rules[0].outside:
         with suppress(BudgetSpentError):  # the rejection itself is known

@@ -25,6 +25,7 @@ Causes = tuple[RejectionCause, ...]
 class CauseHosts(NamedTuple):
     """Hosts rejected at one code for equal causes."""
 
+    # What the hosts fail, in the order of the slots.
     causes: Causes
     # Number of hosts.
     hosts: int
@@ -52,6 +53,7 @@ class _CauseTotals:
 class RejectedHosts:
     """The hosts rejected at one step."""
 
+    # The code of the step.
     code: Refusal
     # Number of hosts.
     hosts: int = 0

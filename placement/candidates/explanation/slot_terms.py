@@ -82,7 +82,7 @@ class SlotTerms:
         return mask & self._by_code[self.term(bit).code]
 
     def terms_of(self, mask: int) -> tuple[StatedTerm, ...]:
-        """Return the terms of a mask.  PERF: hosts that all differ have as many masks."""
+        """Return the terms of a mask.  PERF: called often, with many terms, if all hosts differ."""
         terms = []
         while mask:
             bit = mask & -mask

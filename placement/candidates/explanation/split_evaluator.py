@@ -161,7 +161,7 @@ class _SplitHostEvaluation(HostEvaluation):
         return self._serves(request)
 
     def _reject_together(self) -> Rejection:
-        """Return the last condition that must be removed for the host to be served."""
+        """Return the rejection at the last condition that has to be removed to serve the host."""
         # Remove rules, in the reverse order of their codes, until the host is served.
         request = self._explain_request.request
         apart = replace(request, same_subtree=())
@@ -189,7 +189,7 @@ class _SplitHostEvaluation(HostEvaluation):
         return Rejection(Refusal.CAPACITY_SUM, None, cause, at_code=servers)
 
     def _code_of_parts(self, request: CandidateRequest) -> Refusal:
-        """Return whether collective traits or the sums of the parts are the cause."""
+        """Return the code of the cause: collective traits, or the sums of the parts."""
         without = without_traits(request, UNSUFFIXED)
         if without != request and self._serves(without):
             return Refusal.COLLECTIVE_TRAITS

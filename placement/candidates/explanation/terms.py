@@ -12,6 +12,7 @@ from placement.candidates.trace import Refusal
 class StatedTerm(NamedTuple):
     """A single condition of a request, with one code."""
 
+    # The code of rejections by the condition.
     code: Refusal
     # The member of the JSON form that contains the condition.
     keyword: str

@@ -36,6 +36,7 @@ class Hosts(NamedTuple):
 class Step(NamedTuple):
     """The number of hosts that remain before and after a condition."""
 
+    # The code of the condition.
     code: Refusal
     # What the request requires at the code.
     detail: str
@@ -57,6 +58,7 @@ class Clause(NamedTuple):
 class Blocked(NamedTuple):
     """Hosts rejected at one step."""
 
+    # The code of the condition.
     code: Refusal
     # Suffix of the group; None if no single group is the cause.
     group: str | None
@@ -101,6 +103,7 @@ class UnservedHost(NamedTuple):
 
     # UUID of the host.
     host: str
+    # The code at which it is rejected.
     code: Refusal
     # Suffix of the group; None if no single group is the cause.
     group: str | None = None
@@ -120,6 +123,7 @@ class UnservedHost(NamedTuple):
 class Explanation:
     """Why hosts cannot serve a request."""
 
+    # The numbers of hosts.
     hosts: Hosts
     # Suffix -> steps, in the order of the codes.
     groups: Mapping[str, Sequence[Step]]
