@@ -147,6 +147,10 @@ class ReportClient:
             ReshapeFailed: the service refused the reshape: read tree and allocations again.
             UpdateFailed: anything else cannot be written. The next update completes the tree.
         """
+        if allocations is None:
+            created = self._api.run(lambda: tree_update.create(self._writer, new_tree))
+            if created is not None:
+                return created
         try:
             return retry(
                 lambda: self._api.run(

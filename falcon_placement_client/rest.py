@@ -43,6 +43,8 @@ class RestApi:
         self._options = options
         self._at_most = at_most
         self._version: Version | None = None
+        # Whether the service supports 2.0 but has no /provider_trees; found out by a request.
+        self.lacks_trees = False
 
     @property
     def version(self) -> Version:
@@ -59,6 +61,11 @@ class RestApi:
     def supports_v2(self) -> bool:
         """Whether the service supports placement 2.0."""
         return self.version >= V2
+
+    @property
+    def writes_trees(self) -> bool:
+        """Whether the service supports `PUT /provider_trees`, unless a request shows otherwise."""
+        return self.supports_v2 and not self.lacks_trees
 
     def run(self, operation: Callable[[], Result]) -> Result:
         """Return the result of an operation, repeated if the service has changed its version.
@@ -147,6 +154,7 @@ class RestApi:
             raise NoPlacementService(f"{request}: the answer is not JSON; {_ADVICE}") from None
 
     def _negotiate(self) -> Version:
+        self.lacks_trees = False
         document = self.send("GET", "/", version=(1, 0))
         try:
             lines = {line["id"]: line for line in document["versions"]}

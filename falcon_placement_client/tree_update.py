@@ -15,6 +15,18 @@ from falcon_placement_client.tree_writer import TreeWriter
 LOG = logging.getLogger(__name__)
 
 
+def create(writer: TreeWriter, tree: ProviderTree) -> TreeSnapshot | None:
+    """Write a tree without a base by creating all its providers.
+
+    Returns:
+        The resulting tree; None if `update` has to write it.
+    """
+    if tree.base or not tree:
+        return None
+    LOG.info("%s", tree.changes())
+    return writer.create(tree.snapshot())
+
+
 def update(
     api: RestApi, writer: TreeWriter, tree: ProviderTree, allocations: AllocationRecords | None
 ) -> TreeSnapshot:

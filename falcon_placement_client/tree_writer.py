@@ -1,13 +1,15 @@
 """Writes a tree to the service: only differences, in an order that can be interrupted anywhere.
 
-A provider is created without inventories, and gets them after its traits and aggregates, so that it
-is not offered before it is complete. Removals come before additions, so that no device is offered
-twice. The next update finds what an interrupted one has left to do.
+A service with `PUT /provider_trees` gets one request for each tree. Single requests go to other
+services, and are used for a reshape: a provider is created without inventories, and gets them after
+its traits and aggregates, so that it is not offered before it is complete. Removals come before
+additions, so that no device is offered twice. The next update finds what an interrupted one has
+left to do.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from falcon_placement_client.allocation_records import AllocationRecords, record_to_write
 from falcon_placement_client.answers import RefusedError
@@ -15,6 +17,13 @@ from falcon_placement_client.errors import ClientError, ReshapeFailed, ReshapeNe
 from falcon_placement_client.provider_data import Inventories, ProviderData
 from falcon_placement_client.provider_tree import TreeSnapshot
 from falcon_placement_client.rest import NOT_ACCEPTABLE, TYPES_UNSTATED, RestApi
+from falcon_placement_client.tree_requests import (
+    TreeRequest,
+    gains,
+    inventory_of,
+    to_json,
+    tree_requests,
+)
 from falcon_placement_client.vocabulary import CUSTOM_PREFIX
 
 _GENERATION = "resource_provider_generation"
@@ -29,6 +38,26 @@ class TreeWriter:
     def __init__(self, api: RestApi) -> None:
         self._api = api
         self._names: set[str] = set()
+
+    def create(self, target: TreeSnapshot) -> TreeSnapshot | None:
+        """Create trees without a read of the service.
+
+        Returns:
+            The trees with their generations; None if the service does not support whole trees, or
+            refuses one, for example because a provider exists: `write` needs its state then.
+        """
+        requests = tree_requests(TreeSnapshot(), target) if self._api.writes_trees else None
+        if requests is None:
+            return None
+        generations: dict[str, int | None] = {}
+        for request in requests:
+            try:
+                self._put_tree(request, generations)
+            except RefusedError as refusal:
+                if refusal.status == NOT_ACCEPTABLE:
+                    raise
+                return None
+        return _with_generations(target, generations)
 
     def write(
         self,
@@ -50,26 +79,68 @@ class TreeWriter:
             ReshapeNeeded: inventory in use is removed, and allocations are None.
             ReshapeFailed: the service refuses the reshape.
         """
-        self._names.update(path for provider in current for path in _name_paths(provider))
         generations = {provider.uuid: provider.generation for provider in current}
+        removed = [
+            provider for provider in reversed(list(current)) if not target.exists(provider.uuid)
+        ]
+        requests = None
+        if allocations is None and self._api.writes_trees:
+            requests = tree_requests(current, target)
+        if requests is None:
+            self._write_singly(current, target, removed, generations, allocations)
+        else:
+            self._write_trees(requests, removed, generations)
+        return _with_generations(target, generations)
+
+    def _write_trees(
+        self,
+        requests: Iterable[TreeRequest],
+        removed: Iterable[ProviderData],
+        generations: dict[str, int | None],
+    ) -> None:
+        """Write whole trees; delete providers of written trees after their inventories."""
+        drained = [provider for request in requests for provider in request.drained]
+        drained_uuids = {provider.uuid for provider in drained}
+        self._remove(provider for provider in removed if provider.uuid not in drained_uuids)
+        for request in requests:
+            try:
+                self._put_tree(request, generations)
+            except RefusedError as refusal:
+                self._refuse(request.name_of_refused(refusal.detail), refusal)
+        self._remove(drained)
+
+    def _put_tree(self, request: TreeRequest, generations: dict[str, int | None]) -> None:
+        try:
+            answer = self._api.put(request.path, request.body)
+        except RefusedError as refusal:
+            # The service would create a missing root, so it is the path that is unknown.
+            if refusal.status == 404:
+                self._api.lacks_trees = True
+            raise
+        for uuid, written in answer["providers"].items():
+            generations[uuid] = written["generation"]
+
+    def _write_singly(
+        self,
+        current: TreeSnapshot,
+        target: TreeSnapshot,
+        removed: Iterable[ProviderData],
+        generations: dict[str, int | None],
+        allocations: AllocationRecords | None,
+    ) -> None:
+        self._names.update(path for provider in current for path in _name_paths(provider))
         self._make_names(target)
         for provider in target:
             self._place(current.find(provider.uuid), provider, generations)
         for provider in target:
             self._describe(current.find(provider.uuid), provider, generations)
-        removed = [
-            provider for provider in reversed(list(current)) if not target.exists(provider.uuid)
-        ]
         if allocations is None:
             self._remove(removed)
-            for provider in sorted(target, key=lambda provider: _gains(current, provider)):
+            for provider in sorted(target, key=lambda provider: gains(current, provider)):
                 self._stock(current.find(provider.uuid), provider, generations)
         else:
             self._reshape(current, target, generations, allocations)
             self._remove(removed)
-        return TreeSnapshot(
-            replace(provider, generation=generations[provider.uuid]) for provider in target
-        )
 
     def _make_names(self, target: TreeSnapshot) -> None:
         """Create the custom classes and traits that may not exist yet."""
@@ -104,8 +175,8 @@ class TreeWriter:
     def _stock(
         self, old: ProviderData | None, new: ProviderData, generations: dict[str, int | None]
     ) -> None:
-        if new.inventory != _inventory_of(old):
-            self._put_part(new, "inventories", _plain(new.inventory), generations)
+        if new.inventory != inventory_of(old):
+            self._put_part(new, "inventories", to_json(new.inventory), generations)
 
     def _put_part(
         self, provider: ProviderData, part: str, value: Any, generations: dict[str, int | None]
@@ -136,7 +207,7 @@ class TreeWriter:
             inventories = {first.uuid: first.inventory}
         body = {
             "inventories": {
-                uuid: {_GENERATION: generations[uuid], "inventories": _plain(inventory)}
+                uuid: {_GENERATION: generations[uuid], "inventories": to_json(inventory)}
                 for uuid, inventory in inventories.items()
             },
             "allocations": {
@@ -161,16 +232,20 @@ class TreeWriter:
         try:
             return self._api.send(method, path, body)
         except RefusedError as refusal:
-            if is_retriable(refusal) or refusal.status == NOT_ACCEPTABLE:
-                raise
-            if refusal.status == 400:
-                self._names.clear()  # a cached name may have been deleted
-            if refusal.code in _IN_USE:
-                reason = refusal.detail.rstrip(".")
-                raise ReshapeNeeded(
-                    f"{provider.name}: {reason}; or pass the allocations, too, to move them"
-                ) from refusal
-            raise UpdateFailed(f"{provider.name}: {refusal}") from refusal
+            self._refuse(provider.name, refusal)
+
+    def _refuse(self, name: str, refusal: RefusedError) -> NoReturn:
+        """Raise the error for the refusal of a request that is about the provider of this name."""
+        if is_retriable(refusal) or refusal.status == NOT_ACCEPTABLE:
+            raise refusal
+        if refusal.status == 400:
+            self._names.clear()  # a cached name may have been deleted
+        if refusal.code in _IN_USE:
+            reason = refusal.detail.rstrip(".")
+            raise ReshapeNeeded(
+                f"{name}: {reason}; or pass the allocations, too, to move them"
+            ) from refusal
+        raise UpdateFailed(f"{name}: {refusal}") from refusal
 
 
 def is_retriable(refusal: ClientError) -> bool:
@@ -192,24 +267,11 @@ def _name_paths(provider: ProviderData) -> Iterable[str]:
                 yield f"/{collection}/{name}"
 
 
-def _gains(current: TreeSnapshot, provider: ProviderData) -> bool:
-    """Return whether a provider gets more of a class than it has."""
-    old = _inventory_of(current.find(provider.uuid))
-    return any(
-        name not in old or record.total > old[name].total
-        for name, record in provider.inventory.items()
-    )
-
-
-def _inventory_of(provider: ProviderData | None) -> Inventories:
-    return {} if provider is None else provider.inventory
-
-
 def _changed_inventories(current: TreeSnapshot, target: TreeSnapshot) -> dict[str, Inventories]:
     """Return the inventories that a reshape has to write; those of removed providers are empty."""
     changed: dict[str, Inventories] = {}
     for provider in target:
-        if provider.inventory != _inventory_of(current.find(provider.uuid)):
+        if provider.inventory != inventory_of(current.find(provider.uuid)):
             changed[provider.uuid] = provider.inventory
     for provider in current:
         if not target.exists(provider.uuid) and provider.inventory:
@@ -222,5 +284,7 @@ def _providers_of(allocations: AllocationRecords) -> Iterable[str]:
         yield from record["allocations"]
 
 
-def _plain(inventories: Inventories) -> dict[str, dict[str, int | float]]:
-    return {name: asdict(record) for name, record in inventories.items()}
+def _with_generations(target: TreeSnapshot, generations: Mapping[str, int | None]) -> TreeSnapshot:
+    return TreeSnapshot(
+        replace(provider, generation=generations[provider.uuid]) for provider in target
+    )

@@ -39,12 +39,16 @@ class Rolling:
         self.rolled_back_at: int | None = None
         # Whether its document of versions goes on to list 2.0.
         self.is_lying = False
+        # Whether it answers as a release of 2.0 without /provider_trees.
+        self.lacks_trees = False
         self.seen: list[str] = []
 
     def __call__(self, environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
         path, version = environ["PATH_INFO"], environ.get(VERSION, "")
         self.seen.append(f"{environ['REQUEST_METHOD']} {path} {version.rpartition(' ')[2]}")
         is_old = self.rolled_back_at is not None and len(self.seen) > self.rolled_back_at
+        if self.lacks_trees:
+            environ["PATH_INFO"] = path.replace("/provider_trees/", "/no_such_path/")
         if is_old and version == "placement 2.0":
             environ[VERSION] = "placement 1.99"  # which no release speaks
         if not (is_old and path == "/") or self.is_lying:
@@ -125,10 +129,12 @@ def test_each_operation_succeeds_at_the_version_that_is_left(
     assert [request for request in rolling.seen[1:] if request.endswith(" 2.0")] == []
 
 
-@pytest.mark.parametrize("after", [1, 2, 3])
+@pytest.mark.parametrize(("lacks_trees", "after"), [(False, 1), (True, 1), (True, 2), (True, 3)])
 def test_an_update_goes_on_from_where_the_service_was_rolled_back(
-    client: ReportClient, rolling: Rolling, after: int
+    client: ReportClient, rolling: Rolling, lacks_trees: bool, after: int
 ) -> None:
+    rolling.lacks_trees = lacks_trees
+    client.report(HOST, lambda tree, _: describe(tree, 9))  # finds that out
     tree = client.get_provider_tree(HOST)
     tree.update_inventory(HOST, {"VCPU": {"total": 16}})
     tree.update_traits(HOST, ["CUSTOM_OTHER"])

@@ -47,7 +47,15 @@ from tests.unit.client.any_tree import trees
 HOST, CHILD0, CHILD1, DISK = (f"00000000-0000-0000-0000-{number:012}" for number in range(1, 5))
 AGGREGATE = "aaaaaaaa-0000-0000-0000-000000000001"
 FIRST_LINE: list[Version] = [(1, 36), (1, 39)]
-VERSIONS: list[Version] = [*FIRST_LINE, (2, 0)]
+# Whether the service has no `/provider_trees` although it speaks 2.0.
+SERVICES: list[tuple[Version, bool]] = [
+    *((version, False) for version in FIRST_LINE),
+    ((2, 0), True),
+    ((2, 0), False),
+]
+LATEST_SERVICES = SERVICES[1:]
+READ_TREE = f"GET /resource_providers?in_tree={HOST}&include=inventories,traits,aggregates"
+WHOLE = f"PUT /provider_trees/{HOST}"
 
 
 def consumer(number: int, kind: str = "INSTANCE") -> NewConsumer:
@@ -68,9 +76,23 @@ def recorder(tmp_path: Path) -> Iterator[Recorder]:
         yield recorder
 
 
-@pytest.fixture(params=VERSIONS, ids=lambda version: "{}.{}".format(*version))
+def service_id(service: object) -> str | None:
+    if service not in SERVICES:
+        return None
+    (major, minor), lacks_trees = service
+    return f"{major}.{minor}{' without trees' if lacks_trees else ''}"
+
+
+@pytest.fixture(params=SERVICES, ids=service_id)
 def client(recorder: Recorder, request: pytest.FixtureRequest) -> ReportClient:
-    return ReportClient(recorder, request.param)
+    version, recorder.lacks_trees = request.param
+    return ReportClient(recorder, version)
+
+
+@pytest.fixture
+def writes_trees(request: pytest.FixtureRequest) -> bool:
+    """Whether `client` writes whole trees."""
+    return bool(request.node.callspec.params["client"] == ((2, 0), False))
 
 
 def describe_host(tree: ProviderTree, allocations: AllocationRecords | None = None) -> None:
@@ -114,7 +136,7 @@ def test_a_host_is_reported_and_read_again(client: ReportClient, recorder: Recor
 
 
 def test_what_was_changed_is_written_and_nothing_else(
-    client: ReportClient, recorder: Recorder
+    client: ReportClient, recorder: Recorder, writes_trees: bool
 ) -> None:
     client.report(HOST, describe_host)
     tree = client.get_provider_tree(HOST)
@@ -125,17 +147,18 @@ def test_what_was_changed_is_written_and_nothing_else(
     recorder.requests.clear()
     client.update_from_provider_tree(tree)
     path = f"/resource_providers/{HOST}"
-    assert recorder.writes() == [
+    singly = [
         f"PUT {path}/aggregates",
         f"PUT {path}/traits",
         f"DELETE /resource_providers/{CHILD1}",
         f"PUT {path}/inventories",
     ]
+    assert recorder.writes() == ([WHOLE, singly[2]] if writes_trees else singly)
     assert client.get_provider_tree(HOST) == tree
 
 
 def test_removals_precede_additions_anywhere_in_the_tree(
-    client: ReportClient, recorder: Recorder
+    client: ReportClient, recorder: Recorder, writes_trees: bool
 ) -> None:
     """Otherwise the same device would be offered twice for a moment."""
     client.report(HOST, describe_host)
@@ -146,9 +169,8 @@ def test_removals_precede_additions_anywhere_in_the_tree(
     tree.update_inventory("NUMA1", {"CUSTOM_X": {"total": 1}})
     recorder.requests.clear()
     client.update_from_provider_tree(tree)
-    assert recorder.writes() == [
-        f"PUT /resource_providers/{uuid}/inventories" for uuid in (CHILD0, CHILD1, HOST)
-    ]
+    singly = [f"PUT /resource_providers/{uuid}/inventories" for uuid in (CHILD0, CHILD1, HOST)]
+    assert recorder.writes() == ([WHOLE] if writes_trees else singly)
 
 
 def test_concurrent_writes_of_other_clients_stay(client: ReportClient, recorder: Recorder) -> None:
@@ -177,7 +199,7 @@ def test_a_write_between_two_requests_repeats_the_update(
     met: list[str] = []
 
     def intervene(request: str) -> None:
-        if request == f"PUT /resource_providers/{HOST}/inventories" and len(met) < 2:
+        if request in (f"PUT /resource_providers/{HOST}/inventories", WHOLE) and len(met) < 2:
             met.append(request)
             theirs = other.get_provider_tree(HOST)
             theirs.add_traits("host1", f"CUSTOM_THEIRS_{len(met)}")
@@ -203,7 +225,7 @@ def test_an_update_succeeds_despite_several_concurrent_writes(
     met: list[str] = []
 
     def intervene(request: str) -> None:
-        if request == f"PUT {path}/inventories" and len(met) < 7:
+        if request in (f"PUT {path}/inventories", WHOLE) and len(met) < 7:
             met.append(request)
             body = {"aggregates": [], "resource_provider_generation": generation(recorder, path)}
             Recorder(recorder).put(f"{path}/aggregates", json=body, microversion="1.39")
@@ -239,12 +261,12 @@ def test_a_provider_that_is_deleted_while_the_tree_is_read_is_left_out(
 
 
 def test_a_provider_that_is_deleted_before_it_is_written_is_created_again(
-    client: ReportClient, recorder: Recorder
+    client: ReportClient, recorder: Recorder, writes_trees: bool
 ) -> None:
     client.report(HOST, describe_host)
 
     def delete(request: str) -> None:
-        if request == f"PUT /resource_providers/{CHILD1}/inventories":
+        if request in (f"PUT /resource_providers/{CHILD1}/inventories", WHOLE):
             recorder.before = lambda request: None
             Recorder(recorder).delete(f"/resource_providers/{CHILD1}", microversion="1.39")
 
@@ -252,7 +274,10 @@ def test_a_provider_that_is_deleted_before_it_is_written_is_created_again(
     tree = client.get_provider_tree(HOST)
     tree.update_inventory("NUMA1", {"VCPU": {"total": 8}})
     assert client.update_from_provider_tree(tree) == tree
-    assert "POST /resource_providers" in recorder.writes()
+    if writes_trees:
+        assert recorder.writes()[-2:] == [WHOLE, WHOLE]
+    else:
+        assert "POST /resource_providers" in recorder.writes()
     assert client.get_provider_tree(HOST) == tree
 
 
@@ -281,7 +306,7 @@ def test_writers_that_never_end_are_reported(
     path = f"/resource_providers/{HOST}"
 
     def intervene(request: str) -> None:
-        if request == f"PUT {path}/traits":
+        if request in (f"PUT {path}/traits", WHOLE):
             body = {"aggregates": [], "resource_provider_generation": generation(recorder, path)}
             Recorder(recorder).put(f"{path}/aggregates", json=body, microversion="1.39")
 
@@ -408,9 +433,10 @@ def delete_all(recorder: Recorder) -> None:
             recorder.delete(f"/resource_providers/{each['uuid']}")
 
 
-@pytest.mark.parametrize("version", [(1, 39), (2, 0)])
-def test_any_tree_becomes_any_other(tmp_path: Path, version: Version) -> None:
+@pytest.mark.parametrize(("version", "lacks_trees"), LATEST_SERVICES)
+def test_any_tree_becomes_any_other(tmp_path: Path, version: Version, lacks_trees: bool) -> None:
     with serving(tmp_path) as recorder:
+        recorder.lacks_trees = lacks_trees
         client = ReportClient(recorder, version)
 
         @hypothesis.settings(max_examples=share(30))
@@ -458,7 +484,7 @@ def test_an_update_without_changes_is_one_request(client: ReportClient, recorder
 
 
 def test_three_changes_in_a_tree_of_twenty_are_at_most_five_requests(
-    client: ReportClient, recorder: Recorder
+    client: ReportClient, recorder: Recorder, writes_trees: bool
 ) -> None:
     tree = ProviderTree()
     twenty(tree)
@@ -468,7 +494,151 @@ def test_three_changes_in_a_tree_of_twenty_are_at_most_five_requests(
         changed.update_inventory(f"device{number}", {"VGPU": {"total": 8}})
     recorder.requests.clear()
     client.update_from_provider_tree(changed)
-    assert len(recorder.requests) == 4
+    assert len(recorder.requests) == (2 if writes_trees else 4)
+
+
+def seven(tree: ProviderTree) -> None:
+    """A host with six devices, custom names and an aggregate."""
+    tree.new_root("host1", HOST)
+    tree.update_inventory("host1", {"VCPU": {"total": 8}})
+    tree.update_aggregates("host1", [AGGREGATE])
+    for number in range(6):
+        name = f"device{number}"
+        tree.new_child(name, "host1")
+        tree.update_inventory(name, {"CUSTOM_X": {"total": 4}})
+        tree.update_traits(name, ["CUSTOM_A"])
+
+
+def test_a_new_host_is_one_request_at_2_0(recorder: Recorder) -> None:
+    client = ReportClient(recorder)
+    tree = ProviderTree()
+    seven(tree)
+    written = client.update_from_provider_tree(tree)
+    assert recorder.requests == [WHOLE]
+    assert written == tree == client.get_provider_tree(HOST)
+    assert {each.generation for each in written} == {1}
+
+
+def test_a_host_that_was_read_is_written_by_one_read_and_one_write_at_2_0(
+    recorder: Recorder,
+) -> None:
+    client = ReportClient(recorder)
+    client.report(HOST, lambda tree, _: seven(tree))
+    assert recorder.requests == [READ_TREE, WHOLE]
+    tree = client.get_provider_tree(HOST)
+    tree.add_traits("device3", "CUSTOM_B")
+    recorder.requests.clear()
+    client.update_from_provider_tree(tree)
+    assert recorder.requests == [READ_TREE, WHOLE]
+    assert client.get_provider_tree(HOST) == tree
+
+
+def test_a_service_without_whole_trees_is_asked_for_them_once_at_2_0(recorder: Recorder) -> None:
+    recorder.lacks_trees = True
+    client = ReportClient(recorder)
+    client.report(HOST, describe_host)
+    tree = client.get_provider_tree(HOST)
+    tree.update_inventory("host1", {"DISK_GB": {"total": 7}})
+    client.update_from_provider_tree(tree)
+    other = ProviderTree()
+    other.new_root("other", DISK)
+    client.update_from_provider_tree(other)
+    assert [request for request in recorder.requests if "provider_trees" in request] == [WHOLE]
+    assert client.get_provider_tree(HOST) == tree
+    assert client.get_provider_tree(DISK) == other
+
+
+@pytest.mark.parametrize("version", FIRST_LINE)
+def test_whole_trees_are_not_written_below_2_0(recorder: Recorder, version: Version) -> None:
+    client = ReportClient(recorder, version)
+    client.report(HOST, describe_host)
+    assert "POST /resource_providers" in recorder.writes()
+    assert [request for request in recorder.requests if "provider_trees" in request] == []
+
+
+def test_each_of_several_trees_is_one_write_at_2_0(recorder: Recorder) -> None:
+    client = ReportClient(recorder)
+    uuids = three_hosts(client)
+    assert recorder.requests == [f"PUT /provider_trees/{uuid}" for uuid in uuids]
+
+
+def test_inventory_leaves_one_tree_before_another_gets_it_at_2_0(recorder: Recorder) -> None:
+    client = ReportClient(recorder)
+    tree = client.get_provider_tree(HOST)
+    for name, uuid, total in (("host1", HOST, 1), ("host2", DISK, 3)):
+        tree.new_root(name, uuid)
+        tree.update_inventory(name, {"VCPU": {"total": total}})
+    base = client.update_from_provider_tree(tree)
+    changed = base.edit()
+    changed.update_inventory("host1", {"VCPU": {"total": 2}})
+    changed.update_inventory("host2", {"VCPU": {"total": 2}})
+    recorder.requests.clear()
+    client.update_from_provider_tree(changed)
+    assert recorder.writes() == [f"PUT /provider_trees/{DISK}", WHOLE]
+
+
+def test_a_provider_that_goes_to_another_tree_takes_single_requests_at_2_0(
+    recorder: Recorder,
+) -> None:
+    client = ReportClient(recorder)
+    client.report(HOST, describe_host)
+    tree = client.get_provider_tree(HOST)
+    node = tree.data("NUMA1")
+    tree.remove("NUMA1")
+    tree.new_root("other", node.uuid)
+    tree.update_inventory("other", node.inventory)
+    tree.update_traits("other", node.traits)
+    recorder.requests.clear()
+    client.update_from_provider_tree(tree)
+    assert recorder.writes() == [f"PUT /resource_providers/{CHILD1}"]
+    assert client.get_provider_tree(CHILD1).data("other").parent_uuid is None
+
+
+def test_a_tree_with_too_many_differences_takes_single_requests(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("falcon_placement_client.tree_requests.MAX_PROVIDERS", 6)
+    tree = ProviderTree()
+    seven(tree)
+    ReportClient(recorder).update_from_provider_tree(tree)
+    assert WHOLE not in recorder.requests
+    assert ReportClient(recorder).get_provider_tree(HOST) == tree
+
+
+def test_a_refused_whole_tree_changes_nothing(client: ReportClient, recorder: Recorder) -> None:
+    """Inventory in use stays, and so does all else of the tree where it is one transaction."""
+    old_host(client, recorder)
+    before = client.get_provider_tree(HOST)
+    tree = client.get_provider_tree(HOST)
+    split_gpus(tree, {})
+    recorder.requests.clear()
+    with pytest.raises(ReshapeNeeded, match=r"host1: .*VGPU.* in use"):
+        client.update_from_provider_tree(tree)
+    if WHOLE in recorder.requests:
+        assert client.get_provider_tree(HOST) == before
+    assert len(holders(recorder, HOST)) == 3
+
+
+def test_a_provider_that_another_client_adds_is_kept_where_one_is_removed(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    """Between the read of the update and its first write."""
+    client.report(HOST, describe_host)
+    other = ReportClient(Recorder(recorder), (1, 39))
+    tree = client.get_provider_tree(HOST)
+    tree.remove("NUMA1")
+    tree.update_inventory("host1", {"DISK_GB": {"total": 7}})
+
+    def add(request: str) -> None:
+        if not request.startswith("GET"):
+            recorder.before = lambda request: None
+            theirs = other.get_provider_tree(HOST)
+            theirs.new_child("theirs", "host1")
+            other.update_from_provider_tree(theirs)
+
+    recorder.before = add
+    client.update_from_provider_tree(tree)
+    assert {each.name for each in client.get_provider_tree(HOST)} == {"host1", "NUMA0", "theirs"}
 
 
 def test_a_tree_is_read_by_one_request_at_2_0(recorder: Recorder) -> None:
@@ -743,15 +913,20 @@ def outcome_of(
 
 
 @pytest.mark.parametrize("answered", [False, True], ids=["not sent", "answer lost"])
-@pytest.mark.parametrize("version", [(1, 39), (2, 0)], ids=["1.39", "2.0"])
+@pytest.mark.parametrize("service", LATEST_SERVICES, ids=service_id)
 @pytest.mark.parametrize(
     ("setup", "driver"),
     [(report_host, changed_host), (old_host, split_gpus)],
     ids=["update", "reshape"],
 )
 def test_an_agent_killed_at_any_request_is_put_right_by_the_next(
-    tmp_path: Path, version: Version, setup: Setup, driver: ComputeDriver, answered: bool
+    tmp_path: Path,
+    service: tuple[Version, bool],
+    setup: Setup,
+    driver: ComputeDriver,
+    answered: bool,
 ) -> None:
+    version, lacks_trees = service
     (tmp_path / "whole").mkdir()
     whole = outcome_of(tmp_path / "whole", version, setup, driver)
     cuts = 0
@@ -759,6 +934,7 @@ def test_an_agent_killed_at_any_request_is_put_right_by_the_next(
         directory = tmp_path / str(cuts)
         directory.mkdir()
         with serving(directory) as recorder:
+            recorder.lacks_trees = lacks_trees
             setup(ReportClient(recorder, version), recorder)
             before = ReportClient(recorder, version).get_provider_tree(HOST)
             recorder.requests.clear()
@@ -776,7 +952,9 @@ def test_an_agent_killed_at_any_request_is_put_right_by_the_next(
             assert contents(now) == contents(whole), f"after {recorder.requests[:cuts]}"
             if driver is split_gpus:
                 assert len(holders(recorder, CHILD0) | holders(recorder, CHILD1)) == 3
-    assert cuts >= 8
+    # A whole tree: two reads of it, one of sharing providers, a write, and a provider to delete.
+    is_whole = any("/provider_trees/" in request for request in recorder.requests)
+    assert cuts >= (5 if is_whole else 8)
 
 
 def contents(tree: ProviderTree) -> dict[str, tuple[Any, ...]]:
@@ -952,7 +1130,7 @@ def test_a_name_that_another_provider_has_is_refused_by_name(client: ReportClien
     client.report(HOST, describe_host)
     tree = ProviderTree()
     tree.new_root("host1", DISK)
-    with pytest.raises(UpdateFailed, match=r"^host1: POST /resource_providers .*409"):
+    with pytest.raises(UpdateFailed, match=r"^host1: P(OST|UT) /\S+ .*409.*provider name: host1"):
         client.update_from_provider_tree(tree)
 
 
@@ -966,14 +1144,17 @@ def test_a_standard_trait_that_the_service_does_not_know_is_refused_by_provider(
         client.update_from_provider_tree(tree)
 
 
-def test_a_deleted_custom_name_is_created_again(client: ReportClient, recorder: Recorder) -> None:
+def test_a_deleted_custom_name_is_created_again(
+    client: ReportClient, recorder: Recorder, writes_trees: bool
+) -> None:
     client.report(HOST, describe_host)
     tree = client.get_provider_tree(HOST)
     tree.remove_traits("host1", "CUSTOM_RACK")
     client.update_from_provider_tree(tree)
     assert recorder.delete("/traits/CUSTOM_RACK", microversion="1.39").status_code == 204
-    with pytest.raises(UpdateFailed, match=r"^host1: .*CUSTOM_RACK"):
-        client.report(HOST, describe_host)
+    if not writes_trees:
+        with pytest.raises(UpdateFailed, match=r"^host1: .*CUSTOM_RACK"):
+            client.report(HOST, describe_host)
     client.report(HOST, describe_host)
     assert client.get_provider_tree(HOST).has_traits("host1", ["CUSTOM_RACK"])
 
@@ -1032,7 +1213,7 @@ def test_a_service_that_is_too_old_is_refused(
             return {"versions": [{"id": "v1.0", "min_version": "1.0", "max_version": "1.30"}]}
 
     monkeypatch.setattr(recorder, "request", lambda *args, **options: Old())
-    with pytest.raises(ServiceTooOld, match=r"speaks placement 1.0 to 1.30; 1.36 or later"):
+    with pytest.raises(ServiceTooOld, match=r"supports placement 1.0 to 1.30; 1.36 or later"):
         ReportClient(recorder).release(consumer(1).uuid)
 
 

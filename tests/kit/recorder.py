@@ -16,6 +16,7 @@ class Killed(BaseException):
 class Recorder(Adapter):
     """Sends requests through the session of an adapter, and records them.
 
+    lacks_trees: whether the service answers as one of 2.0 without `/provider_trees`.
     requests: `METHOD path` of each request, except that for the version document. before: called
     before each request. lives: number of further requests before the process is killed; None for
     any. answered: whether the last request reaches the service, so that only its response is lost.
@@ -32,6 +33,7 @@ class Recorder(Adapter):
         self.before: Callable[[str], None] = lambda request: None
         self.lives: int | None = None
         self.answered = False
+        self.lacks_trees = False
 
     def request(self, url: str, method: str, **options: Any) -> requests.Response:
         if url == "/":
@@ -42,6 +44,8 @@ class Recorder(Adapter):
         killed = self.lives is not None and len(self.requests) > self.lives
         if killed and not self.answered:
             raise Killed(request)
+        if self.lacks_trees:
+            url = url.replace("/provider_trees/", "/no_such_path/")
         answer = super().request(url, method, **options)
         if killed:
             raise Killed(request)

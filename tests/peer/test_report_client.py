@@ -67,3 +67,9 @@ def _on_the_peer(recorder: Recorder) -> None:
 
 def test_the_peer_is_spoken_to_in_the_first_line(recorder: Recorder) -> None:
     assert RestApi(recorder).version == (1, 39)
+
+
+@pytest.fixture
+def writes_trees() -> bool:
+    """Whether `client` writes whole trees."""
+    return False

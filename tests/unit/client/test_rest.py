@@ -126,6 +126,19 @@ def test_an_operation_is_run_again_where_another_one_has_met_a_rolled_back_servi
     assert spoken == [(2, 0), (1, 39)]
 
 
+def test_a_path_that_was_unknown_is_tried_again_after_another_negotiation() -> None:
+    adapter = mock.Mock()
+    adapter.request.side_effect = [versions("v2.0"), versions("v2.0")]
+    api = RestApi(adapter)
+    writes_trees = [api.writes_trees]
+    api.lacks_trees = True
+    writes_trees.append(api.writes_trees)
+    with pytest.raises(RefusedError):
+        api.run(mock.Mock(side_effect=RefusedError("GET /x", 406, "", "")))
+    writes_trees.append(api.writes_trees)
+    assert writes_trees == [True, False, True]
+
+
 @pytest.mark.parametrize("status", [404, 406, 409])
 def test_a_refusal_at_a_supported_version_is_final(status: int) -> None:
     adapter = mock.Mock()
