@@ -10,7 +10,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_ext")]
 project = "falcon-placement"
 author = "the developers of falcon-placement"
 copyright = author
-extensions = ["sphinx.ext.autodoc", "oslo_config.sphinxext", "placement_docs"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "oslo_config.sphinxext",
+    "placement_docs",
+]
 exclude_patterns = ["_build", "_drawings"]
 highlight_language = "none"
 nitpicky = True

@@ -116,7 +116,7 @@ def test_when_others_took_all_alternates_nothing_is_claimed(client: ReportClient
     candidates = candidates_at(client, HOSTS[0], HOSTS[1])
     for number, each in enumerate(candidates):
         client.claim_candidate([each], consumer(number))
-    with pytest.raises(NoCandidates, match=f"faster .* {consumer(9).uuid}"):
+    with pytest.raises(NoCandidates, match=f"concurrent writers .* {consumer(9).uuid}"):
         client.claim_candidate(candidates, consumer(9))
     assert client.get_allocations_for_consumer(consumer(9).uuid) is None
 
