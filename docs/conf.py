@@ -22,6 +22,7 @@ nitpicky = True
 # Types in signatures: most of them are classes of other libraries.
 nitpick_ignore_regex = [("py:.*", ".*")]
 default_role = "code"  # single backticks in docstrings
+napoleon_numpy_docstring = False  # sections of docstrings are in Google style
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True

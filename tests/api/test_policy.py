@@ -80,6 +80,8 @@ RULES = {
     ("GET", "/allocation_candidates"): "allocation_candidates:list",
     ("POST", "/allocation_candidates"): "allocation_candidates:list",
     ("POST", "/claims"): "claims:create",
+    ("GET", "/provider_trees/{root}"): "provider_trees:show",
+    ("PUT", "/provider_trees/{root}"): "provider_trees:update",
     ("POST", "/reshaper"): "reshaper:reshape",
 }
 # Rules that some requests of an operation need besides.

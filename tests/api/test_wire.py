@@ -215,7 +215,9 @@ def test_deep_and_mixed_members_are_refused_wherever_a_body_is_taken(
     headers = {
         **HEADERS, "X-Roles": "admin,service", "OpenStack-API-Version": f"placement {version}"
     }  # fmt: skip
-    path = route.path.format(uuid=HOST, consumer=HOST, resource_class="VCPU", name="CUSTOM_A")
+    path = route.path.format(
+        uuid=HOST, root=HOST, consumer=HOST, resource_class="VCPU", name="CUSTOM_A"
+    )
     lists, objects = "[" * 980 + "1" + "]" * 980, '{"a":' * 300 + "1" + "}" * 300
     for value in (lists, f"[{objects},{objects}]", "[1,true,1.0,{},[],null]"):
         raw = f'{{"{member}":{value}}}' if member else value
