@@ -1,4 +1,4 @@
-"""Allocation candidates: the search for every way in which a request can be met now."""
+"""Allocation candidates: search for the providers that can serve a request, and claim them."""
 
 from placement.candidates.claims.choices import Demand
 from placement.candidates.claims.claiming import Claimed, claim

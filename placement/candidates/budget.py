@@ -1,53 +1,57 @@
 """The bound on the work of one search.
 
-Work is counted in *looks*: one provider looked at for one group, some 0.1 µs. What takes more than
-a few of them says so, before it is done where it is much. The deadline of the request stands behind
-that: it is looked at each time that some work has been counted.
+The unit of work is the check of one provider for one group, about 0.1 µs. Code that costs more
+than a few units charges the budget, and charges it in advance if the work is large. The budget also
+checks the deadline of the request at regular amounts of work.
 """
 
 from collections.abc import Callable
 
 from placement import deadline
 
-# A step, which is a provider tried for a slot or put to one of its constraints, in looks.
+# Cost of a step: trying a provider for a slot, or checking one constraint for it.
 LOOKS_PER_STEP = 8
 
-# Work after which the deadline is looked at, some milliseconds of it.
+# Work between two checks of the deadline: a few milliseconds.
 LOOKS_PER_CHECK = 20_000
 
 # The options of `[placement]` that may end a search.
 MAX_SEARCH_STEPS = "max_search_steps"
 REQUEST_DEADLINE = "request_deadline"
 
-# Is told of so many looks.
+# Charges an amount of work to a budget.
 Spend = Callable[[int], None]
 
 
 def free(looks: int) -> None:
-    """Count nothing: for those whose work is not bounded."""
+    """Charge nothing, for work that has no bound."""
 
 
 class BudgetSpentError(Exception):
-    """The search has done all the work that it was given."""
+    """The search has reached its bound on work or its deadline."""
 
 
 class Budget:
-    """The work that a search may do, and has done.
-
-    max_steps: the bound, in steps. steps: providers tried for a slot. looks: all work. ended_by:
-    the option that ended the search; None: none has.
-    """
+    """The work that a search may do and has done."""
 
     def __init__(self, max_steps: int) -> None:
+        """max_steps: bound on all work, in steps."""
+        # Number of providers tried for a slot.
         self.steps = 0
+        # All work so far, in units.
         self.looks = 0
+        # The option that ended the search; None if no bound was reached.
         self.ended_by: str | None = None
         self._max_looks = max_steps * LOOKS_PER_STEP
         # PERF: one comparison for both bounds.
         self._next_check = min(LOOKS_PER_CHECK, self._max_looks)
 
     def spend(self, looks: int) -> None:
-        """Count work.  Raises BudgetSpentError beyond the bound, and after the deadline."""
+        """Charge work.
+
+        Raises:
+            BudgetSpentError: the bound or the deadline has passed.
+        """
         self.looks += looks
         if self.looks > self._next_check:
             self._check()
@@ -62,16 +66,21 @@ class Budget:
         self._next_check = min(self.looks + LOOKS_PER_CHECK, self._max_looks)
 
     def step(self, constraints: int = 0, looks: int = 0) -> None:
-        """Count a provider tried for a slot and put to so many constraints, and looks before it."""
+        """Charge one provider tried for a slot.
+
+        Args:
+            constraints: number of constraints to check for the provider.
+            looks: further work, in units.
+        """
         self.steps += 1
         self.spend(looks + LOOKS_PER_STEP * (1 + constraints))
 
     @property
     def steps_left(self) -> int:
-        """The work that may still be done, in steps."""
+        """The remaining work, in steps."""
         return max(0, self._max_looks - self.looks) // LOOKS_PER_STEP
 
     @property
     def spent(self) -> bool:
-        """Whether the search was ended by a bound."""
+        """Whether a bound ended the search."""
         return self.ended_by is not None

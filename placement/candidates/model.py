@@ -1,4 +1,4 @@
-"""The values that the search works on; what they say never changes, and none knows SQL or HTTP."""
+"""Immutable values of the search, independent of SQL and HTTP."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,31 +8,31 @@ from falcon_placement_client.inventory import Stock
 
 
 class OptionList(tuple[int, ...]):
-    """The members of a pool, by position, that could serve a slot alone.
+    """Positions of the pool members that can serve a slot alone.
 
-    PERF: hashed by identity, for they are long; slots with equal ones share one object.
+    PERF: hashed by identity because the lists are long; slots with equal options share one object.
     """
 
     __slots__ = ()
     __hash__ = object.__hash__
 
 
-# Slot -> the members that could serve it alone.
+# Slot -> positions of the members that can serve it alone.
 Options = Sequence[Sequence[int]]
 
 
-# Slot -> the member of a pool, by position, that serves it. A number below 0 is that of a split.
+# Slot -> position of the pool member that serves it, or the number (below 0) of a split.
 Assignment = tuple[int, ...]
 
-# What several members of a pool serve together: (position, units) of each.
+# An amount served by several pool members: (position, units) of each.
 Split = tuple[tuple[int, int], ...]
 
 
 class Stocks(dict[str, Stock]):
-    """Resource class -> what a provider has of it; never changed once it is made.
+    """Resource class -> inventory and usage of a provider. Immutable.
 
-    PERF: hashed by identity. Equal ones in memory are one object (`trees.store`), so hosts that are
-    used alike are found without a look at what they have.
+    PERF: hashed by identity. `trees.store` keeps one object per value, so hosts with equal
+    inventories and usages are recognized without comparing them.
     """
 
     __slots__ = ()
@@ -40,27 +40,31 @@ class Stocks(dict[str, Stock]):
 
 
 class Root(NamedTuple):
-    """A root in the database's words: its id, and the revision that its tree has now."""
+    """A root provider as the database identifies it."""
 
+    # Id of the root's row.
     id: int
+    # Current revision of the tree.
     revision: int
 
 
 class Member(NamedTuple):
-    """One provider of a tree; `parent` is its position in the tree, -1 for the root.
-
-    aggregates: by `identifiers.key`, whatever the spelling. id: of its row; 0 where none is known.
-    """
+    """One provider of a tree."""
 
     uuid: str
+    # Position of the parent in the tree; -1 for the root.
     parent: int
+    # Inventories and usages by resource class.
     stocks: Stocks
+    # Names of the traits.
     traits: frozenset[str]
+    # Normalized aggregate UUIDs (`identifiers.key`).
     aggregates: frozenset[str]
+    # Id of the provider's row; 0 if unknown.
     id: int = 0
 
     def after(self, amounts: Mapping[str, int]) -> "Member":
-        """Return the provider as it is with these amounts (class -> units) used as well."""
+        """Return the provider with these amounts (class -> units) added to its usages."""
         used = {name: self.stocks[name].used + amount for name, amount in amounts.items()}
         changed = {name: self.stocks[name]._replace(used=total) for name, total in used.items()}
         return self._replace(stocks=Stocks({**self.stocks, **changed}))
@@ -68,21 +72,22 @@ class Member(NamedTuple):
 
 @dataclass(slots=True, eq=False, frozen=True)
 class Tree:
-    """A tree at one revision: facts about its own members only.
+    """The providers of a tree at one revision."""
 
-    The root comes first and every parent before its children. `id` and `uuid` are the root's.
-    aggregates: those that any member is in. rendered: what an answer has made of the tree.
-    """
-
+    # Id of the root's row.
     id: int
+    # UUID of the root.
     uuid: str
     revision: int
+    # The root first, and every parent before its children.
     members: tuple[Member, ...]
+    # Normalized UUIDs of the aggregates of all members.
     aggregates: frozenset[str]
+    # Cached rendering of the tree; None until a response has rendered it.
     rendered: tuple[Any, ...] | None = field(default=None, init=False)
 
     def keep_rendered(self, rendered: tuple[Any, ...]) -> None:
-        """Keep something with the tree that follows from it: who reads it finds all or nothing."""
+        """Cache a rendering with the tree. Concurrent readers see either all of it or None."""
         object.__setattr__(self, "rendered", rendered)
 
     @property
@@ -92,7 +97,7 @@ class Tree:
 
     @property
     def size(self) -> int:
-        """How many providers it has."""
+        """Number of providers."""
         return len(self.members)
 
     def has(self, uuid: str) -> bool:
@@ -100,7 +105,7 @@ class Tree:
         return any(member.uuid == uuid for member in self.members)
 
     def subtree(self, uuid: str) -> frozenset[int]:
-        """Return the positions of a provider and of all below it; none where it is no member."""
+        """Return the positions of a provider and its descendants; empty if it is not a member."""
         positions: set[int] = set()
         for position, member in enumerate(self.members):  # parents before children
             if member.uuid == uuid or member.parent in positions:
@@ -108,9 +113,10 @@ class Tree:
         return frozenset(positions)
 
     def after(self, allocations: Mapping[str, Mapping[str, int]]) -> "Tree":
-        """Return the tree as it is with the allocations, of which some may be elsewhere.
+        """Return the tree with allocations added to its usages.
 
-        allocations: provider UUID -> class -> units.
+        Args:
+            allocations: provider UUID -> class -> units; providers of other trees are ignored.
         """
         members = list(self.members)
         for position, member in enumerate(members):
@@ -120,44 +126,42 @@ class Tree:
 
 
 class SharingMember(NamedTuple):
-    """A sharing provider where it stands: it may serve anchors of other trees.
+    """A sharing provider, which may serve anchors of other trees."""
 
-    position: of the member in its tree.
-    """
-
+    # The tree of the provider.
     tree: Tree
     member: Member
+    # Position of the member in its tree.
     position: int
 
 
 class Pool(NamedTuple):
-    """The providers that one anchor can use: its members in their order, then sharing ones.
+    """The providers that one anchor can use."""
 
-    anchor: None for sharing providers of an anchor that serves nothing itself. reached: (tree,
-    position) of each sharing provider, which is equal where pools have the same ones.
-    """
-
+    # None for the sharing providers of an anchor that serves nothing itself.
     anchor: Tree | None
+    # The members of the anchor in the order of the tree, then the sharing providers.
     members: tuple[Member, ...]
     sharing: tuple[SharingMember, ...] = ()
+    # (root id, position) of each sharing provider; equal for pools with the same ones.
     reached: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def local(self) -> int:
-        """How many of the members, from the first on, are the anchor's own."""
+        """Number of leading members that belong to the anchor."""
         return len(self.members) - len(self.sharing)
 
     @property
     def root(self) -> str:
-        """The UUID of the anchor; empty without one."""
+        """The UUID of the anchor; empty without an anchor."""
         return "" if self.anchor is None else self.anchor.uuid
 
     def tree(self, position: int) -> Tree:
-        """The tree that a member stands in."""
+        """Return the tree of the member at a position."""
         if self.anchor is not None and position < self.local:
             return self.anchor
         return self.sharing[position - self.local].tree
 
     def stocks(self, name: str) -> list[Stock | None]:
-        """What each member has of a class; None where it has no inventory of it."""
+        """Return the stock of a class for each member; None without an inventory of the class."""
         return [member.stocks.get(name) for member in self.members]

@@ -1,4 +1,4 @@
-"""The order in which a request wants its hosts: what each key makes of a tree."""
+"""The order of hosts that a request states, as sort keys of trees."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,11 +10,12 @@ from placement.objects import identifiers
 
 @dataclass(frozen=True, slots=True)
 class OrderKey:
-    """A property of hosts to sort by.  `name_kind`: what kind of name it states."""
+    """A property of hosts to sort by."""
 
+    # Kind of the key's name if it has to exist ("trait", …); None otherwise.
     name_kind: ClassVar[str | None] = None
 
-    # As the client wrote it.
+    # Name of the class, trait or aggregate as the client wrote it.
     name: str
 
     def rank(self, tree: Tree) -> int:
@@ -24,15 +25,15 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class FreeKey(OrderKey):
-    """What all providers of the tree together have free of a resource class."""
+    """Free units of a resource class in the whole tree."""
 
     name_kind = "resource_class"
 
-    # Whether hosts with more come first.
+    # Whether hosts with more free units come first.
     most: bool
 
     def rank(self, tree: Tree) -> int:
-        """Return the free units, negative where the most come first."""
+        """Return the free units, negated if hosts with more come first."""
         free = 0
         for member in tree.members:
             stock = member.stocks.get(self.name)
@@ -59,13 +60,13 @@ class TraitKey(OrderKey):
 class AggregateKey(OrderKey):
     """Whether the root is in an aggregate, which need not exist."""
 
-    # Whether its members come first.
+    # Whether members of the aggregate come first.
     present: bool
-    # As trees in memory have it.
+    # The normalized UUID (`identifiers.key`).
     key: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Look the spelling up once."""
+        """Normalize the UUID once."""
         object.__setattr__(self, "key", identifiers.key(self.name))
 
     def rank(self, tree: Tree) -> int:
@@ -75,12 +76,12 @@ class AggregateKey(OrderKey):
 
 Order = tuple[OrderKey, ...]
 
-# Of a host, what its keys make of it; equal for hosts that are in no order.
+# The sort key of a host: the rank by each key of the order.
 Rank = tuple[int, ...]
 
 
 def rank_by(order: Order) -> Callable[[Tree], Rank]:
-    """Return what makes the rank of a host, by which hosts are sorted."""
+    """Return the sort-key function of hosts."""
     ranks = [key.rank for key in order]
     if len(ranks) == 1:  # PERF: every host is ranked, most by one key
         (rank,) = ranks

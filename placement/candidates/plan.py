@@ -1,4 +1,4 @@
-"""What a request asks of every anchor, worked out once."""
+"""The requirements of a request, computed once for all anchors."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -9,47 +9,47 @@ from placement.candidates.stats import TraitSet
 from placement.candidates.terms import PlaceTerm, RequiredTraits, Term, TermChecks, lowest, of_kind
 from placement.candidates.trace import Refusal
 
-MOST_SUMS = 256  # of amounts of one class that rooms are compared with
+MOST_SUMS = 256  # of amounts of one class; beyond that, every number counts as a possible sum
 
 
 class SearchPlan:
-    """The slots of a request and what they have to meet alone and together."""
+    """The slots of a request, with their individual and collective requirements."""
 
     split = False  # candidates serve each slot whole
 
     def __init__(self, request: CandidateRequest, *, splits: bool = False) -> None:
-        """splits: several providers serve at least one of the classes that may be split."""
+        """splits: whether several providers serve at least one of the splittable classes."""
         self.request = request
-        # One for each suffixed group, one for each class of the unsuffixed group.
+        # One slot per suffixed group, and one per class of the unsuffixed group.
         self.slots = slots_of(request)
         self.unsuffixed_slots, suffixed = _by_suffix(self.slots)
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
-        # Those that several providers may serve in parts; none in a plan without splits.
+        # Slots that several providers may serve in parts; empty in a plan without splits.
         self.splittable = self._splittable() if splits else ()
         # Whether one provider serves the whole unsuffixed group.
         self.alone = len(self.unsuffixed_slots) == 1 and not splits
-        # What a slot asks of one provider, once for slots that ask the same.
+        # Requirements on a single provider; slots with equal requirements share one.
         self.requirements: list[Requirement] = requirements(self.slots, alone=self.alone)
-        # What the unsuffixed slots must meet together, and its trait sets.
+        # Terms that the unsuffixed slots meet together, and their trait sets.
         self.collective_terms = self._collective_terms()
         self.collective_traits = tuple([term.any_of for term in self.collective_terms])
         self._root_checks = TermChecks(request.root)
-        # Whether it asks for the tree of some provider, or for what is below it.
+        # Whether the request names a tree or a subtree.
         self.names_providers = any(of_kind(group.terms, PlaceTerm) for group in request.groups)
-        # Suffixed groups whose provider serves no other suffixed group, and the other ones.
+        # Suffixed slots whose provider serves no other suffixed group; the other suffixed slots.
         suffixes = request.isolate & self._slot_by_suffix.keys()
         isolated = {self._slot_by_suffix[suffix] for suffix in suffixes}
         self.isolated_slots = tuple(sorted(isolated))
         self.shared_slots = tuple([slot for slot in suffixed if slot not in isolated])
         self._amounts = _amounts_by_class(self.slots)
-        # Classes that several slots ask for, each as a whole; splittable slots of such classes.
+        # Classes that several slots request whole; splittable slots whose class others request too.
         self.contended_classes, self.contended_splits = self._contended()
-        # Contended class -> what any of its slots may take together, in order.
+        # Contended class -> sorted sums of the amounts of any of its slots.
         self.sums = {name: _sums(self._amounts[name].values()) for name in self.contended_classes}
 
     @property
     def combined_amounts(self) -> Mapping[str, int]:
-        """Class -> units that one provider gives when it serves every slot."""
+        """Class -> units requested by all slots together."""
         return {name: sum(amounts.values()) for name, amounts in self._amounts.items()}
 
     def _splittable(self) -> tuple[int, ...]:
@@ -61,7 +61,7 @@ class SearchPlan:
         return tuple(slots)
 
     def _collective_terms(self) -> tuple[RequiredTraits, ...]:
-        """A single provider must meet them all by itself, which is no matter of several slots."""
+        """Return the collective terms; none if one provider serves the whole unsuffixed group."""
         if self.alone:
             return ()
         for group in self.request.groups:
@@ -70,13 +70,13 @@ class SearchPlan:
         return ()
 
     def _contended(self) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Return the classes that several slots ask for, or else the slot that may be split."""
+        """Return the classes that several slots request, and the splittable slots among these."""
         classes: list[str] = []
         splits: list[int] = []
         for name, amounts in self._amounts.items():
             if len(amounts) == 1:
                 continue
-            # A class has one slot of the unsuffixed group.
+            # At most one slot is splittable: the one of the unsuffixed group.
             splittable = amounts.keys() & self.splittable
             if splittable:
                 splits += splittable
@@ -85,7 +85,7 @@ class SearchPlan:
         return tuple(classes), tuple(sorted(splits))
 
     def terms_of(self, slot: Slot) -> Sequence[Term]:
-        """Return the terms that the provider of a slot must meet by itself."""
+        """Return the terms that each provider of a slot must meet alone."""
         return own_terms(slot.group, alone=self.alone)
 
     def _contended_classes(self) -> tuple[str, ...]:
@@ -107,16 +107,16 @@ class SearchPlan:
         return self._slot_by_suffix[suffix]
 
     def amounts_of(self, name: str) -> Mapping[int, int]:
-        """Return slot -> units of a class, for the slots that ask for it."""
+        """Return slot -> units of a class, for the slots that request it."""
         return self._amounts[name]
 
     def root_refusal(self, anchor: Tree) -> Refusal | None:
-        """Return why the anchor's root is not as the request says, or None."""
+        """Return why the anchor's root fails the conditions on roots, or None if it meets them."""
         mask = self._root_checks.root_mask(anchor.root)
         return self._root_checks.term(lowest(mask)).root_code if mask else None
 
     def unmet_traits(self, pool: Pool) -> tuple[TraitSet, ...]:
-        """Return the collective trait sets that no provider of the pool meets."""
+        """Return the collective trait sets of which no provider of the pool has a trait."""
         return tuple(
             traits
             for traits in self.collective_traits
@@ -125,7 +125,7 @@ class SearchPlan:
 
 
 def _by_suffix(slots: Sequence[Slot]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the slots of the unsuffixed group, and those of the others."""
+    """Return the positions of the unsuffixed slots and of the suffixed slots."""
     unsuffixed: list[int] = []
     suffixed: list[int] = []
     for position, slot in enumerate(slots):
@@ -143,7 +143,7 @@ def _amounts_by_class(slots: Sequence[Slot]) -> dict[str, dict[int, int]]:
 
 
 def _sums(amounts: Collection[int]) -> Sequence[int]:
-    """Return the sums of some of the amounts, in order; all numbers where there are too many."""
+    """Return the sorted sums of any of the amounts, or all numbers if there are too many sums."""
     sums = {0}
     for amount in amounts:
         sums |= {total + amount for total in sums}
@@ -153,7 +153,7 @@ def _sums(amounts: Collection[int]) -> Sequence[int]:
 
 
 def slots_of(request: CandidateRequest) -> tuple[Slot, ...]:
-    """Return one slot for each suffixed group, one for each class of the unsuffixed group."""
+    """Return one slot per suffixed group, and one per class of the unsuffixed group."""
     slots: list[Slot] = []
     for group in request.groups:
         if group.suffixed:

@@ -1,6 +1,6 @@
-"""What a client asks for: request groups and what joins them.
+"""A candidate request: request groups, and conditions that join them.
 
-One value serves whatever form the request arrives in.
+All forms of requests (queries, bodies) are parsed into the same values.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from placement.candidates.terms import RequiredTraits, Term, of_kind
 
 UNSUFFIXED = ""
 
-# (keyword, suffix of its group, name) -> what a client calls the place where it said the name.
+# (keyword, suffix of the group, name) -> path of the name in the client's request, for errors.
 Place = Callable[[str, str, str], str]
 
 
 def parameter_of(keyword: str, suffix: str, _name: str) -> str:
-    """Return the parameter of a query: the keyword and the suffix of its group."""
+    """Return the name of a query parameter: the keyword and the suffix of its group."""
     return f"{keyword}{suffix}"
 
 
@@ -25,76 +25,78 @@ def parameter_of(keyword: str, suffix: str, _name: str) -> str:
 class RequestGroup:
     """The parameters that share a suffix.
 
-    A group without resources serves nothing, and stands somewhere all the same.
+    A group without resources also has a provider, which appears in the mappings only.
     """
 
+    # Empty for the unsuffixed group.
     suffix: str
     # (class, units) pairs.
     resources: tuple[tuple[str, int], ...] = ()
-    # What else a provider must meet, in the order of `terms.ordered`.
+    # Further conditions on a provider, in the order of `terms.ordered`.
     terms: tuple[Term, ...] = ()
-    # Classes whose amount several providers of one tree may serve together.
+    # Classes that several providers of one tree may serve in parts.
     can_split: frozenset[str] = frozenset()
 
     @property
     def suffixed(self) -> bool:
-        """One provider serves the whole group; otherwise each class may have its own."""
+        """Whether one provider serves the whole group; otherwise each class may have its own."""
         return self.suffix != UNSUFFIXED
 
 
 class Slot(NamedTuple):
-    """What one provider must serve whole.
+    """The resources that a single provider serves.
 
-    A suffixed group is one slot. The unsuffixed group has one for each of its classes, with the
-    group's terms. resources: (class, units) pairs.
+    A suffixed group is one slot. The unsuffixed group has one slot per class.
     """
 
+    # The group, whose terms apply to the slot.
     group: RequestGroup
+    # (class, units) pairs.
     resources: tuple[tuple[str, int], ...]
 
 
 class SubtreeRule(NamedTuple):
-    """Suffixes of groups by where in a tree they are served.
+    """Groups that are served in the same subtree, and groups that are served outside of it.
 
-    One of the providers that serve the groups `inside` is ancestor-or-self of them all; those of
-    the groups `outside` are not in its subtree.
+    One provider of the inside groups is the root of the subtree.
     """
 
+    # Suffixes of the groups whose providers are in the subtree.
     inside: frozenset[str]
+    # Suffixes of the groups whose providers are not in the subtree.
     outside: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
-    """Request groups in the order asked, and what holds for all of them together.
+    """Request groups, and the conditions and options of the whole request."""
 
-    isolate: suffixes of groups whose provider serves no other suffixed group.
-    same_subtree: how groups stand to each other in a tree.
-    root: what the root of the anchor's tree must meet, whether or not it serves anything.
-    limit: candidates wanted at the most; None: all.
-    nested: a candidate may use several providers of one tree.
-    order: in which hosts are wanted; empty: in any.
-    tolerate: traits that the root may have although they are taints.
-    isolate_all: it was said of all suffixed groups at once, by `group_policy`.
-    explain: "summary" or "providers" for an explanation of it, as a whole or also of single hosts.
-    place: where the request says what, for errors about it.
-    """
-
+    # In the order of the request.
     groups: tuple[RequestGroup, ...]
+    # Suffixes of groups whose provider serves no other suffixed group.
     isolate: frozenset[str] = frozenset()
+    # Positions of groups relative to each other in a tree.
     same_subtree: tuple[SubtreeRule, ...] = ()
+    # Conditions on the root of the anchor's tree, whether or not the root serves anything.
     root: tuple[Term, ...] = ()
+    # Maximum number of candidates; None: no limit.
     limit: int | None = None
+    # Whether a candidate may use several providers of one tree.
     nested: bool = True
+    # Traits that the root may have although they are taints.
     tolerate: frozenset[str] = frozenset()
+    # Sort keys of the hosts; empty: no order.
     order: Order = ()
+    # Whether `group_policy` isolates all suffixed groups.
     isolate_all: bool = field(default=False, compare=False)
+    # "summary" explains the request as a whole, "providers" also single hosts; None: neither.
     explain: str | None = field(default=None, compare=False)
+    # Returns the path of a name in the client's request, for error messages.
     place: Place = field(default=parameter_of, compare=False, repr=False)
 
     @property
     def tolerated(self) -> frozenset[str]:
-        """The traits that leave no host out as taints: `tolerate`, and all required ones."""
+        """Taints that do not exclude a host: the traits of `tolerate` and all required traits."""
         terms = [*self.root, *(term for group in self.groups for term in group.terms)]
         required = [term.any_of for term in of_kind(terms, RequiredTraits)]
         return self.tolerate.union(*required)

@@ -1,6 +1,6 @@
-"""What a slot asks of a single provider, and which providers of a pool meet it alone.
+"""Requirements of a slot on a single provider.
 
-What joins several slots is in `constraints`.
+Conditions that join several slots are in `constraints`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,19 +21,17 @@ from placement.candidates.trace import Refusal
 
 
 class Requirement:
-    """What slots that ask the same ask of a provider, worked out once for a request.
-
-    slots: their positions. looks: the work that one provider takes.
-    """
+    """The requirements that equal slots have on one provider, prepared once per request."""
 
     def __init__(self, slot: Slot, terms: Sequence[Term]) -> None:
-        """terms: those that a provider must meet by itself."""
+        """terms: the terms that each provider must meet alone."""
+        # Positions of the slots.
         self.slots: list[int] = []
         group = slot.group
         self.suffix = group.suffix
         self._resources = slot.resources
         self._checks = TermChecks(terms, spans=not group.suffixed) if terms else None
-        # What one provider takes, in looks; most is seen at a glance.
+        # Cost of checking one provider.
         codes = {term.code for term in terms}
         self.looks = 2 * (1 + len(slot.resources) + len(codes)) + len(slot.resources)
         self.looks += sum(term.looks for term in group.terms)
@@ -43,14 +41,14 @@ class Requirement:
         )
 
     def providers(self, pool: Pool) -> list[int]:
-        """Return the positions of the members that could serve."""
+        """Return the positions of the members that can serve the slots."""
         if pool.sharing and pool.anchor is not None:
             own = pool.anchor.members
             return self._among(pool, own) + self._sharing_providers(pool, len(own))
         return self._among(pool, pool.members)
 
     def _sharing_providers(self, pool: Pool, local: int) -> list[int]:
-        """Return the positions of sharing providers, told once for pools that have the same."""
+        """Return the positions of sharing providers, cached for pools with the same ones."""
         key: object = (local, pool.reached)
         if self._asks_root and self._checks is not None and pool.anchor is not None:
             key = (key, self._checks.required_of_root(pool.anchor.root))
@@ -60,9 +58,13 @@ class Requirement:
         return positions
 
     def _among(self, pool: Pool, members: Sequence[Member], first: int = 0) -> list[int]:
-        """Return the positions of those members that could serve; they stand there from `first`."""
+        """Return the positions of the members that can serve.
+
+        Args:
+            first: position of the first of the members in the pool.
+        """
         positions = []
-        # PERF: loops, for most trees have few members, and to call for each takes longer.
+        # PERF: loops, because a call per member takes longer and most trees have few members.
         for position, member in enumerate(members, first):
             stocks = member.stocks
             for name, amount in self._resources:
@@ -76,9 +78,10 @@ class Requirement:
         return self._checks.meeting(pool, positions)
 
     def part_sizes(self, pool: Pool, name: str, amount: int) -> dict[int, range]:
-        """Return position -> units that a part of the amount may be, of the anchor's own members.
+        """Return position -> possible sizes of a part, for the anchor's own members.
 
-        They are those that meet all conditions but that of having room for all of it.
+        The members meet all conditions except that their capacity may not suffice for the whole
+        amount.
         """
         units = {
             position: sizes(stock, amount)
@@ -91,7 +94,7 @@ class Requirement:
         return {position: units[position] for position in positions}
 
     def refusal(self, pool: Pool) -> Refusal:
-        """Return the condition at which the last provider of the pool falls out."""
+        """Return the condition that rejects the last provider of the pool."""
         stocks = self._stocks(pool)
         if not stocks:
             return Refusal.NO_INVENTORY
@@ -100,7 +103,7 @@ class Requirement:
         ]
         if not positions:
             return _shortage(stocks.values())
-        # The code that is looked at last, of those at which each of them falls out first.
+        # Each provider is rejected by its first failed term: return the last of these.
         checks = self._checks
         with_room = set(positions)
         masks = each_mask(checks.masks(pool)) if checks else []
@@ -110,7 +113,7 @@ class Requirement:
         return checks.term(max(bits)).code
 
     def _stocks(self, pool: Pool) -> dict[int, list[tuple[Stock, int]]]:
-        """Return what members with an inventory of every class have, beside what is asked."""
+        """Return position -> (stock, requested units) pairs of members with every class."""
         stocks: dict[int, list[tuple[Stock, int]]] = {}
         for position, member in enumerate(pool.members):
             amounts = [
@@ -124,9 +127,10 @@ class Requirement:
 
 
 def _shortage(stocks: Iterable[Sequence[tuple[Stock, int]]]) -> Refusal:
-    """Return the condition at which the last provider falls out: what each has, and what is asked.
+    """Return the stock condition that rejects the last provider.
 
-    They have inventory of every class, and none has room for all.
+    Args:
+        stocks: (stock, requested units) pairs of providers of which none has room for all classes.
     """
     providers = list(stocks)
     for code, allows in STOCK_CONDITIONS:
@@ -137,9 +141,10 @@ def _shortage(stocks: Iterable[Sequence[tuple[Stock, int]]]) -> Refusal:
 
 
 def requirements(slots: Sequence[Slot], *, alone: bool) -> list[Requirement]:
-    """Return the different requirements, each with the slots (by position) that have it.
+    """Return the distinct requirements, each with the positions of its slots.
 
-    alone: one provider serves the whole unsuffixed group.
+    Args:
+        alone: whether one provider serves the whole unsuffixed group.
     """
     by_key: dict[tuple[object, ...], Requirement] = {}
     for position, slot in enumerate(slots):
@@ -153,9 +158,10 @@ def requirements(slots: Sequence[Slot], *, alone: bool) -> list[Requirement]:
 
 
 def own_terms(group: RequestGroup, *, alone: bool) -> tuple[Term, ...]:
-    """Return the terms of a group that each of its providers must meet by itself.
+    """Return the terms of a group that each of its providers must meet alone.
 
-    alone: one provider serves the whole unsuffixed group.
+    Args:
+        alone: whether one provider serves the whole unsuffixed group.
     """
     if group.suffixed or alone:
         return group.terms

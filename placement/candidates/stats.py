@@ -1,6 +1,7 @@
-"""What the trees that were searched so far had and lacked: values, handed from step to step.
+"""Statistics of the trees that were searched so far.
 
-They decide how many roots are read next and where the database starts to look for matching ones.
+They determine how many roots are read next, and the condition that drives the database's search for
+matching roots.
 """
 
 from collections import Counter
@@ -12,16 +13,17 @@ TraitSet = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one tree.
+    """The outcome of the search of one tree."""
 
-    unmet_slot: the slot, by position, that no provider could serve. with_capacity: some provider
-    had the capacity for that slot all the same. unmet_traits: the trait sets that no provider met.
-    """
-
+    # Whether the tree has a candidate.
     served: bool = False
+    # Whether the root fails the conditions on roots.
     wrong_root: bool = False
+    # Position of the slot that no provider can serve; None if every slot has a provider.
     unmet_slot: int | None = None
+    # Whether some provider has the capacity for the unmet slot.
     with_capacity: bool = False
+    # Collective trait sets that no provider has a trait of.
     unmet_traits: tuple[TraitSet, ...] = ()
 
 
@@ -32,13 +34,19 @@ WRONG_ROOT = Outcome(wrong_root=True)
 
 @dataclass(frozen=True, slots=True)
 class RootStats:
-    """The outcomes of many trees, added up."""
+    """The outcomes of many trees, counted."""
 
+    # Number of trees.
     trees: int = 0
+    # Number of trees with a candidate.
     served: int = 0
+    # Number of trees rejected by their root.
     wrong_root: int = 0
+    # Position of a slot -> number of trees without a provider for it.
     unmet_slots: Counter[int] = field(default_factory=Counter)
+    # Same, for trees in which some provider has the capacity for the slot.
     unmet_with_capacity: Counter[int] = field(default_factory=Counter)
+    # Collective trait set -> number of trees in which no provider has a trait of it.
     unmet_traits: Counter[TraitSet] = field(default_factory=Counter)
 
     def plus(self, outcomes: Collection[Outcome]) -> "RootStats":
@@ -47,7 +55,7 @@ class RootStats:
         unmet_slots = self.unmet_slots.copy()
         unmet_with_capacity = self.unmet_with_capacity.copy()
         unmet_traits = self.unmet_traits.copy()
-        # PERF: most are served, of which there is nothing else to say.
+        # PERF: most trees are served and need no further counting.
         of_others = [outcome for outcome in outcomes if outcome is not SERVED]
         trees = self.trees + len(outcomes)
         served = self.served + len(outcomes) - len(of_others)
@@ -57,6 +65,6 @@ class RootStats:
             if outcome.unmet_slot is not None:
                 unmet_slots[outcome.unmet_slot] += 1
                 unmet_with_capacity[outcome.unmet_slot] += outcome.with_capacity
-            if outcome.unmet_traits:  # PERF: of few
+            if outcome.unmet_traits:  # PERF: rare
                 unmet_traits.update(outcome.unmet_traits)
         return RootStats(trees, served, wrong_root, unmet_slots, unmet_with_capacity, unmet_traits)

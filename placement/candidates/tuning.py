@@ -1,40 +1,43 @@
-"""How large the pieces are in which a search reads: one value, so that tests can choose others."""
+"""Sizes of the reads of a search, as one value that tests can replace."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTuning:
-    """Sizes that change what a search costs and never what it finds.
+    """Sizes that change the cost of a search, but not its candidates.
 
-    Windows (in roots): the first has twice the limit, between `smallest_window` and
-    `first_window`. Each further one is as large as the share of matches promises, `window_growth`
-    times the one before at the least, and `largest_window` at the most. One match in
-    `rare_match` roots or fewer is rare. A random sample comes from `sample_runs` places. If the
-    database begins with what `few_roots` trees or fewer have, these are searched.
-
-    Batches (in trees) are loaded and searched together: `first_batch`, then four times as many
-    each, up to `largest_batch`.
-
-    enough_known: of each batch, the trees that are in memory are searched before the others are
-    read, and where so many trees serve, no others are read. For where some candidates are wanted
-    and not the first ones: trees that others change all the time are not read again and again.
-
-    SQL: `max_conditions` of one statement, for a planner takes seconds beyond some twenty;
-    `max_terms` classes, trait sets or aggregate sets of one condition.
+    A window is a run of roots. The first window has twice the limit, between `smallest_window` and
+    `first_window`. Further windows are sized by the share of roots that matched. Batches of trees
+    are loaded and searched together.
     """
 
+    # Minimum size of the first window, in roots.
     smallest_window: int = 32
+    # Maximum size of the first window, in roots.
     first_window: int = 64
+    # Minimum factor between the sizes of successive windows.
     window_growth: int = 4
+    # Maximum size of any window, in roots.
     largest_window: int = 16_384
+    # Matches are rare if at most one root in so many matches.
     rare_match: int = 16
+    # Number of random positions that a random sample is taken from.
     sample_runs: int = 4
+    # If at most so many roots meet the driving condition, their trees are searched without
+    # evaluating the other conditions in SQL.
     few_roots: int = 64
+    # Size of the first batch, in trees; each further batch has four times the size.
     first_batch: int = 64
+    # Maximum size of a batch, in trees.
     largest_batch: int = 1000
+    # Number of cached trees with a candidate after which no other trees are read; None: all are
+    # read. For searches that accept any candidates: they avoid reading trees that concurrent
+    # writers change all the time.
     enough_known: int | None = None
+    # Maximum number of conditions of one statement: planners take seconds beyond about twenty.
     max_conditions: int = 8
+    # Maximum number of classes, trait sets or aggregate sets of one condition.
     max_terms: int = 8
 
 

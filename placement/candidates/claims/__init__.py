@@ -1,1 +1,1 @@
-"""Claims: a search, and the write of one of the candidates that it has found."""
+"""Claims: search for candidates and allocate one of them in a single request."""

@@ -1,4 +1,4 @@
-"""The search of a claim: ways to meet several demands together."""
+"""Search for the candidates that a claim can allocate."""
 
 import logging
 import random
@@ -29,39 +29,36 @@ from placement.objects.search_snapshot import MAX_KEYS, claim_names
 
 LOG = logging.getLogger(__name__)
 
-# Candidates that a claim chooses among where the request states no limit: enough for callers not
-# to meet on one host.
+# Default limit of a claim's search: enough candidates that concurrent claims rarely choose the
+# same host.
 CHOICE = 16
 
-# Trees in memory that are enough to choose among. Each worker knows a share of the first trees, as
-# those that others have claimed last have changed since: if it read them, so would the others.
+# Number of cached trees with a candidate after which a search reads no further trees. The trees of
+# recent claims have changed, and if every worker read them, all workers would claim the same ones.
 ENOUGH_KNOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A request, and for whom it is to be met.
+    """A candidate request and the consumer that claims one of its candidates."""
 
-    claim: of a consumer that does not exist, without allocations yet. place: where the body has
-    the request, for errors about it.
-    """
-
+    # The request to search for; with alternatives, the first of them.
     request: CandidateRequest
+    # The claim of a consumer that does not exist yet, still without allocations.
     claim: Claim
+    # Path of the request in the request body, for error messages.
     place: str
-    # The requests of which the first one counts that can be met; empty: there is no choice.
+    # Requests in order of preference, the first that has candidates is claimed; empty if the
+    # request has no alternatives.
     alternatives: Sequence[CandidateRequest] = ()
 
 
-# A candidate for each demand, in their order.
+# One candidate per demand, in the order of the demands.
 Choice = Sequence[Candidate]
 
 
 class DemandSearches:
-    """The searches of the demands of one claim; those that ask for the same share one.
-
-    ids: kind -> name -> id, of what the demands searched for so far name, and of their owners.
-    """
+    """The searches of one claim; equal requests share a search."""
 
     def __init__(
         self,
@@ -71,6 +68,7 @@ class DemandSearches:
         settings: CandidateSettings,
         tuning: SearchTuning,
     ) -> None:
+        # Kind -> name -> id, for the names in the requests searched so far and for their owners.
         self.ids: dict[str, dict[str, int]] = {"resource_class": {}}
         self._conn = conn
         self._cache = cache
@@ -80,19 +78,25 @@ class DemandSearches:
         self._claims: dict[CandidateRequest, list[Claim]] = {}
         for demand in demands:
             self._claims.setdefault(demand.request, []).append(demand.claim)
-        # More claims than that are written without these ids.
+        # Owners are looked up with the search only for a small number of claims.
         self._names_owners = len(demands) <= MAX_KEYS
         self._searches: dict[CandidateRequest, RequestSearch] = {}
-        # The place of the alternative that the choices meet; None where there is no choice.
+        # Index of the alternative that has candidates; None without alternatives.
         self.alternative: int | None = None
 
     def choices(self, budget: Budget, *, explained: bool) -> list[Choice]:
-        """Return ways to meet the demands, in the order in which they are to be claimed.
+        """Search for all demands and return the choices in the order of the attempts to claim them.
 
-        For a single demand these are its candidates. Of several, each builds on what was chosen for
-        those before it, so there is one way. budget: what all searches, and an explanation, may do
-        together. explained: whether the caller may know why nothing is found. Raises
-        NoCandidatesFound where there is no way, and what `find_candidates` raises.
+        A single demand has one choice per candidate. With several demands there is one choice,
+        because each search starts from the trees as the candidates chosen before leave them.
+
+        Args:
+            budget: bound on the work of all searches and of the explanation together.
+            explained: whether the caller may see why a search finds nothing.
+
+        Raises:
+            NoCandidatesFound: a demand has no candidate.
+            Exception: errors of `find_candidates`.
         """
         ahead: dict[int, Tree] = {}
         choice: list[Candidate] = []
@@ -111,9 +115,11 @@ class DemandSearches:
         return [choice]
 
     def _find(self, demand: Demand, budget: Budget, ahead: Mapping[int, Tree]) -> SearchResult:
-        """Return what meets a demand: of alternatives the first that has a candidate, if any.
+        """Return the result of the first alternative with a candidate, or of the first one.
 
-        Raises what `resolve` raises, also for names of alternatives that are not searched.
+        Raises:
+            Exception: errors of `resolve`, including unknown names in alternatives that are not
+                searched.
         """
         requests = list(dict.fromkeys(demand.alternatives or [demand.request]))
         if requests[0] not in self._searches:
@@ -128,18 +134,17 @@ class DemandSearches:
         return results[0]
 
     def _begin(self, requests: Sequence[CandidateRequest], claims: Sequence[Claim]) -> None:
-        """Begin the searches for the alternatives of claims; their names are looked up once."""
+        """Create the searches for alternatives; one lookup resolves all of their names."""
         limited = [replace(request, limit=request.limit or CHOICE) for request in requests]
         with stopwatch.NAMES:
             names = claim_names(claims) if self._names_owners else NO_NAMES
             resolved = resolve_all(self._conn, limited, names, self._settings.taints)
-        known = resolved[0]  # the names of all
+        known = resolved[0]  # every entry has the names of all requests
         for kind, ids in (("resource_class", known.class_ids), *known.other_ids.items()):
             self.ids.setdefault(kind, {}).update(ids)
         with stopwatch.SEARCH:
             for request, each in zip(requests, resolved, strict=True):
-                # Without a limit nobody can tell which candidates are the first: those that cost
-                # least.
+                # Without a limit or an order any candidates will do, so take the cheapest ones.
                 tuning = self._tuning
                 if request.limit is None and not request.order:
                     tuning = replace(tuning, enough_known=ENOUGH_KNOWN)
@@ -153,17 +158,20 @@ class DemandSearches:
                 )
 
     def _why(self, scan: Scan, budget: Budget, ahead: Mapping[int, Tree]) -> str:
-        """Return why nothing meets the request of a scan, as far as the budget lasts."""
+        """Return the explanation of a failed search, bounded by the rest of the budget."""
         settings = replace(self._settings, max_search_steps=max(1, budget.steps_left))
         return explain(scan, self._cache, settings, self._tuning, ahead).text
 
     def _refuse_faulty(self) -> None:
-        """Raise what is wrong with the demands even if there were room for all.
+        """Raise the errors of a claim that do not depend on free capacity.
 
-        That is a name that nobody knows, also of a demand after the one that cannot be met; and the
-        first consumer that exists, for whoever sends a claim again, as its answer was lost, has
-        what it asks for, and need not be told that nothing is left. Raises what `resolve` raises,
-        and ConsumerGenerationConflict.
+        These are unknown names, also in demands after the failed one, and existing consumers. If
+        the response to a successful claim is lost, the client repeats the claim; the conflict shows
+        that the consumer has its allocations, which "no candidates" would hide.
+
+        Raises:
+            ConsumerGenerationConflict: a consumer exists.
+            Exception: errors of `resolve`.
         """
         for request in self._claims.keys() - self._searches.keys():
             resolve(self._conn, request)
@@ -176,23 +184,23 @@ class DemandSearches:
 
 
 def _in_turn(result: SearchResult) -> list[Candidate]:
-    """Return candidates in the order in which they are to be claimed.
+    """Return candidates in the order of the attempts to claim them.
 
-    Those of hosts that were wanted in an order begin at one of the hosts that stand first with
-    equal keys, so that many callers do not meet on one. Others are in random order.
+    If the request orders its hosts, start at a random one of the best-ranked hosts with equal keys,
+    so that concurrent claims do not all choose the same host. Otherwise shuffle the candidates.
     """
     if result.heads:
         start = random.choice(result.heads)
         return [*result.candidates[start:], *result.candidates[:start]]
     candidates = random.sample(result.candidates, len(result.candidates))
-    candidates.sort(key=attrgetter("split"))  # those with a split are the last to be taken
+    candidates.sort(key=attrgetter("split"))  # candidates with a split last
     return candidates
 
 
 def trees_after(choice: Choice) -> Mapping[int, Tree]:
-    """Return the trees of candidates as they leave them, by the root's id.
+    """Return root id -> tree with the allocations of all candidates added.
 
-    Each candidate was found in trees as those before it leave them.
+    Each candidate was found in the trees as the candidates before it leave them.
     """
     trees: dict[int, Tree] = {}
     for candidate in choice:

@@ -1,9 +1,9 @@
-"""Find and claim in one step: what one candidate cannot give any more, another one may.
+"""Find candidates and claim one of them in a single request.
 
-A search runs on a snapshot, so what it finds may be gone by the time that it is locked. Then the
-next candidate is claimed, and when none is left the search begins again. Each loss is somebody
-else's success. So a caller is refused only by a search that finds nothing, and never for having
-been slower than others.
+The search reads a snapshot, so another transaction may use up the capacity of a candidate before
+the claim locks its trees. The claim then tries the next candidate, and searches again when it has
+tried all of them. Each lost candidate means that a concurrent writer succeeded. A claim is rejected
+if a search finds nothing, or if it keeps losing until the write timeout.
 """
 
 import time
@@ -42,10 +42,10 @@ from placement.objects.locking import TreesChanged
 from placement.objects.search_snapshot import SearchSnapshot
 from placement.vocabulary import FIRST_GENERATION
 
-# Candidates that a claim leaves for others, at the most, as their trees have changed.
+# Maximum number of choices that are tried first in unchanged trees only.
 MOST_AVOIDED = 4
 
-# What became of a candidate since it was found. Anything else is the caller's.
+# Errors of a candidate that changed after the search; the next candidate may still succeed.
 GONE = (
     UnknownProviders,
     UnknownResourceClasses,
@@ -57,16 +57,17 @@ GONE = (
 
 
 class Claimed(NamedTuple):
-    """The candidate that a consumer got, and the consumer's generation.
+    """The candidate that was allocated to a consumer."""
 
-    allocations: provider UUID -> class -> units. mappings: suffix -> provider UUIDs.
-    """
-
+    # UUID of the consumer.
     consumer: str
+    # Provider UUID -> class -> units.
     allocations: Mapping[str, Mapping[str, int]]
+    # Suffix of a group -> UUIDs of the providers that serve it.
     mappings: Mapping[str, Sequence[str]]
+    # Generation of the consumer after the claim.
     generation: int
-    # The place of the alternative that was met; None where there was no choice.
+    # Index of the claimed alternative; None without alternatives.
     alternative: int | None = None
 
 
@@ -79,14 +80,14 @@ def claim(
     *,
     explained: bool = False,
 ) -> list[Claimed]:
-    """Satisfy all demands in order, or none; each is searched for on what earlier ones leave.
+    """Claim a candidate for every demand, in order, or for none of them.
 
     Args:
-        database: is searched and written.
-        cache: trees in memory.
-        demands: at least one.
-        settings: of the service.
-        tuning: sizes of the reads of the search.
+        database: the database to search and write.
+        cache: cached trees.
+        demands: the requests and their consumers, at least one.
+        settings: the settings of the service.
+        tuning: sizes of the reads of a search.
         explained: whether the caller may see why a search finds nothing.
 
     Raises:
@@ -111,13 +112,13 @@ def claim(
             try:
                 revision = _write(database, attempt.claims, snapshot)
             except TreesChanged:
-                continue  # it comes again
+                continue  # this choice is attempted again without a snapshot
             except GONE:
                 tries += 1
                 continue
             if not database.rolls_back:
                 if revision is not None:
-                    # The next search need not read what is known.
+                    # The claim knows the new state of its trees: save the next search reading them.
                     cache.put({tree.id: replace(tree, revision=revision) for tree in attempt.trees})
                 events.emit(Event.CLAIM, consumers=len(demands), tries=tries + 1)
             return [
@@ -143,11 +144,13 @@ def _choose(
     *,
     explained: bool,
 ) -> tuple[list[Choice], Ids, int | None]:
-    """Return ways to meet the demands, and the ids of names that claims need.
+    """Return the choices, the ids of names that the claims need, and the alternative's index.
 
-    begin: makes the searches on a connection. Where each statement has its own view, allocations
-    that move from tree to tree during a search may be seen in both. So a search that finds nothing
-    there is repeated in one view.
+    If each statement reads its own view, an allocation that moves between trees during the search
+    may be counted in both. A search that finds nothing in such views is repeated in a single one.
+
+    Args:
+        begin: creates the searches on a connection.
     """
     if database.tears_views:
         with suppress(NoCandidatesFound), database.read_trees() as conn:
@@ -161,18 +164,18 @@ def _choose(
 
 
 class _Attempt(NamedTuple):
-    """A choice and what it writes.
+    """A choice and the writes that claim it."""
 
-    claims: of each candidate. trees: of all candidates, as the claims leave them.
-    """
-
+    # One candidate per demand.
     choice: Choice
+    # The claim of each candidate, with its allocations.
     claims: Sequence[Claim]
+    # The trees of all candidates, with the allocations of the claims.
     trees: Collection[Tree]
 
     @classmethod
     def of(cls, demands: Sequence[Demand], choice: Choice) -> "_Attempt":
-        """Return the attempt at a choice."""
+        """Return the attempt to claim a choice."""
         claims = [
             replace(demand.claim, allocations=candidate.allocations)
             for demand, candidate in zip(demands, choice, strict=True)
@@ -180,7 +183,7 @@ class _Attempt(NamedTuple):
         return cls(choice, claims, trees_after(choice).values())
 
     def snapshot(self, ids: Ids) -> SearchSnapshot:
-        """Return the trees as the search has seen them, with the ids that the claims need."""
+        """Return the revisions and ids from the search that the claims rely on."""
         revisions = {tree.id: tree.revision for tree in self.trees}
         provider_ids = {member.uuid: member.id for tree in self.trees for member in tree.members}
         return SearchSnapshot(revisions, provider_ids, ids)
@@ -189,10 +192,11 @@ class _Attempt(NamedTuple):
 def _attempts(
     demands: Sequence[Demand], choices: Sequence[Choice], ids: Ids
 ) -> Iterator[tuple[_Attempt, SearchSnapshot | None]]:
-    """Yield attempts in the order in which they are made, each with a snapshot, or None.
+    """Yield the attempts in order, each with a snapshot or None.
 
-    With a snapshot it is made only in trees that have not changed since. Those that others have
-    changed are busy and cost more. So it comes again later, but not later than a split.
+    An attempt with a snapshot succeeds only if its trees have not changed since the search. Trees
+    changed by concurrent writers are contended and cost more, so these choices are attempted again
+    without a snapshot later, but before any choice with a split.
     """
     if demands[0].request.order:
         yield from _attempts_in_order(demands, choices, ids)
@@ -211,7 +215,7 @@ def _attempts(
 def _attempts_in_order(
     demands: Sequence[Demand], choices: Sequence[Choice], ids: Ids
 ) -> Iterator[tuple[_Attempt, SearchSnapshot | None]]:
-    """Yield attempts, each choice with a snapshot and without one before the next choice."""
+    """Yield two attempts per choice: with a snapshot, then without one."""
     for choice in choices:
         attempt = _Attempt.of(demands, choice)
         snapshot = attempt.snapshot(ids)
@@ -223,15 +227,22 @@ def _attempts_in_order(
 def _write(
     database: Database, claims: Sequence[Claim], snapshot: SearchSnapshot | None
 ) -> int | None:
-    """Give new consumers what they claim, in trees of a snapshot or, if None, as they are.
+    """Write the allocations of claims.
 
-    Returns the new revision of the trees if nothing else is new in them. Raises TreesChanged, and
-    what `allocations.replace` and `Database.write` do.
+    Args:
+        snapshot: the state that the trees must still have; None: any state.
+
+    Returns:
+        The new revision of the trees if the claims are the only change since the snapshot.
+
+    Raises:
+        TreesChanged: a tree has changed since the snapshot.
+        Exception: errors of `allocations.replace` and `Database.write`.
     """
     snapshots = [] if snapshot is None else [snapshot]
 
     def work(conn: Connection) -> int | None:
-        if snapshots:  # what has to run again reads all
+        if snapshots:  # only in the first run: a retry reads the current state
             return search_snapshot.claim(conn, claims, snapshots.pop())
         allocations.replace(conn, claims)
         return None

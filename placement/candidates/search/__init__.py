@@ -1,1 +1,1 @@
-"""The search: from the trees that may serve a request to its candidates."""
+"""Search the trees that may serve a request for its candidates."""

@@ -1,7 +1,7 @@
-"""The search of one anchor after the other.
+"""Search anchors one at a time.
 
-Hosts of one model are alike in all that a search looks at. Of those, one is searched, and the
-others have its assignments, or its refusal.
+Hosts of one hardware model are often equal in everything that a search reads. Only the first of
+them is searched; its assignments, or its refusal, are reused for its duplicates.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -18,23 +18,20 @@ from placement.candidates.search.solver import Assignments, Solutions, assignmen
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal, Trace
 
-# Bounds on what is remembered of shapes: members and slots of all, members of one.
+# Bounds on cached results: members and slots of all pools, and members of one pool.
 MOST_REMEMBERED = 100_000
 MOST_SHAPES_MEMBERS = 1000
 
-# Where hosts are used in so many ways, or one in so few has a twin, twins are not looked for.
+# Stop deduplicating once unique pools exceed 64 + 3 × duplicates.
 MOST_SINGLES = 64
 TWINS_PAY = 3
 
-# Spells out what an assignment says.
+# Creates the candidate of an assignment.
 Spell = Callable[[SearchPlan, Pool, Assignment], Candidate]
 
 
 class Search:
-    """The candidates of one pool: the first is known, the others are searched when asked for.
-
-    outcome: what came of the pool. exhausted: it is known that no further candidate comes.
-    """
+    """The candidates of one pool. All but the first are searched on demand."""
 
     __slots__ = ("_assignments", "_place", "_plan", "_pool", "_spell", "exhausted", "outcome")
 
@@ -46,17 +43,23 @@ class Search:
         assignments: Assignments | None = None,
         spell: Spell = Candidate,
     ) -> None:
-        """assignments: of pools like this one, with at least one; None: there is none."""
+        """assignments: shared with equal pools, not empty; None if there are no candidates."""
+        # The outcome for the statistics.
         self.outcome = outcome
+        # Whether it is known that there are no further candidates.
         self.exhausted = assignments is None
         self._plan = plan
         self._pool = pool
         self._assignments = assignments
-        self._place = 0  # of the next one
+        self._place = 0  # index of the next assignment
         self._spell = spell
 
     def next(self) -> Candidate | None:
-        """Return the next candidate, or None.  Raises BudgetSpentError."""
+        """Return the next candidate, or None.
+
+        Raises:
+            BudgetSpentError: the search reached a bound.
+        """
         if self._assignments is None or self.exhausted:
             return None
         assignment = self._assignments.after(self._place)
@@ -66,47 +69,50 @@ class Search:
 
 
 class Beginning(NamedTuple):
-    """What came of a pool: the assignments of all that are like it, or why there are none.
+    """The result of searching a pool for its first candidate, shared by equal pools."""
 
-    refusal: the condition, and the suffix of the group that no provider serves, if it is one.
-    """
-
+    # The outcome for the statistics.
     outcome: Outcome
+    # The assignments; None if there are none.
     assignments: Assignments | None = None
+    # The failed condition, and the suffix of the group without a provider; empty if not one group.
     refusal: tuple[Refusal, str] = (Refusal.ELSEWHERE, "")
 
 
 class AnchorSearches:
-    """Begins the searches of one request, one anchor at a time.
-
-    searched and served count the pools looked at, and those that have a candidate. twins: those of
-    which another one was known that is the same but for its names.
-    """
+    """Starts the searches of one request, one anchor at a time."""
 
     def __init__(self, plan: SearchPlan, budget: Budget, trace: Trace) -> None:
+        # Number of pools searched.
         self.searched = 0
+        # Number of pools with a candidate.
         self.served = 0
+        # Number of pools equal to an earlier pool except for their names.
         self.twins = 0
         self._plan = plan
         self._budget = budget
         self._trace = trace
         self._kinds = [kind for kind in CONSTRAINTS if kind.applies(plan)]
         self._by_features: dict[Hashable, Beginning] = {}
-        # Some requests know providers by name, and in some clouds no two hosts are used alike.
+        # Duplicates differ in their names, so requests that name providers cannot use them.
         self._seeks_twins = not plan.names_providers
-        self._singles = 0  # pools that had no twin
+        self._singles = 0  # pools without a duplicate
         self._by_shape: dict[Hashable, Beginning] = {}
-        self._remembered = 0  # members and slots of the twins and shapes remembered
+        self._remembered = 0  # members and slots of the cached pools
 
     def begin(self, pool: Pool) -> Search:
-        """Search the pool as far as its first candidate.  Raises BudgetSpentError."""
+        """Search the pool for its first candidate.
+
+        Raises:
+            BudgetSpentError: the search reached a bound.
+        """
         if not self._seeks_twins or len(pool.members) > MOST_SHAPES_MEMBERS:
             return self._search(pool, self._beginning(pool))
         features = _features(pool)
         beginning = self._by_features.get(features)
         if beginning is not None:
-            # What is known of one is known of the other. Its first assignment is a step, as it is
-            # where a pool of that shape is known.
+            # Reuse the result of the equal pool. Charge its first assignment as a step, like the
+            # first assignment of a pool whose shape is cached.
             self.twins += 1
             looks = LOOKS_PER_STEP + len(pool.members)
             if beginning.assignments is None:
@@ -127,7 +133,7 @@ class AnchorSearches:
             if code is not None:
                 return Beginning(WRONG_ROOT, refusal=(code, ""))
 
-        # Who could serve each slot alone.
+        # Find the providers that can serve each slot alone.
         size = len(pool.members)
         self._budget.spend(2 * LOOKS_PER_STEP + size * len(self._plan.contended_classes))
         options: list[Sequence[int]] = [()] * len(self._plan.slots)
@@ -145,7 +151,7 @@ class AnchorSearches:
         )
 
     def _all_from_elsewhere(self, pool: Pool, options: Options) -> bool:
-        """Whether sharing providers would serve by themselves.
+        """Whether all options are sharing providers of other trees.
 
         Such candidates are found at the sharing providers' own trees, or once for all anchors.
         """
@@ -157,10 +163,10 @@ class AnchorSearches:
     def _together(
         self, pool: Pool, shape: Hashable | None, solutions: Callable[[], Solutions]
     ) -> Beginning:
-        """Search for who can serve the slots together; `solutions` begins that."""
+        """Search for the first assignment of all slots; `solutions` starts the search."""
         alike = self._by_shape.get(shape)
         if alike is not None:
-            # A pool of this shape was searched: what is known of it is known of this one.
+            # A pool of this shape was searched already: reuse its result.
             self._budget.step()
             return alike
         assignments = Assignments(solutions(), self._budget)
@@ -181,7 +187,7 @@ class AnchorSearches:
         return Beginning(outcome, refusal=(code, requirement.suffix))
 
     def _search(self, pool: Pool, beginning: Beginning, spell: Spell = Candidate) -> Search:
-        """Count what came of a pool, and return its search."""
+        """Count the outcome of a pool and return its search."""
         outcome, assignments, refusal = beginning
         self.searched += not outcome.wrong_root
         if assignments is None:
@@ -191,10 +197,10 @@ class AnchorSearches:
         return Search(outcome, self._plan, pool, assignments, spell)
 
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
-        """Return what is equal for pools with the same assignments; None where it cannot be told.
+        """Return a key that is equal for pools with the same assignments; None for large pools.
 
-        That is all that the constraints read of a pool: of its own members they say what it is,
-        and sharing providers are equal where they are the same.
+        The key covers everything that the constraints read of a pool: their signatures of its own
+        members, and the identity of its sharing providers.
         """
         if len(pool.members) > MOST_SHAPES_MEMBERS:
             return None
@@ -207,17 +213,17 @@ class AnchorSearches:
         return (pool.local, pool.reached, shape) if pool.reached else shape
 
     def _has_room(self, pool: Pool) -> bool:
-        """Whether there is room to remember something of the size of a pool; count it."""
+        """Count the size of a pool; return whether its result may still be cached."""
         self._remembered += len(pool.members) + len(self._plan.slots)
         return self._remembered <= MOST_REMEMBERED
 
     @property
     def shapes(self) -> int:
-        """How many shapes are remembered."""
+        """Number of cached shapes."""
         return len(self._by_shape)
 
     def _solutions(self, pool: Pool, options: Options) -> Solutions:
-        """Yield the assignments of the pool, whose refused placements go to the trace."""
+        """Yield the assignments of the pool; record refused placements in the trace."""
 
         def refuse(code: Refusal) -> None:
             self._trace.refuse_placement(pool.root, code)
@@ -226,7 +232,7 @@ class AnchorSearches:
 
 
 def _features(pool: Pool) -> Hashable:
-    """Return all of a pool but its names; `reached` says which sharing providers there are."""
+    """Return a key of everything in a pool but the names of its own members."""
     own = () if pool.anchor is None else pool.anchor.members
     members = [
         (parent, stocks, traits, aggregates)
@@ -243,7 +249,7 @@ def solutions(
     budget: Budget,
     refuse: Callable[[Refusal], None],
 ) -> Solutions:
-    """Yield the assignments, as `assignments` does, under constraints of these kinds."""
+    """Build the constraints of these kinds and yield the assignments that they allow."""
     constraints: Sequence[Constraint] = ()
     if kinds:
         constraints, options = build_constraints(kinds, plan, pool, options, budget.spend)

@@ -1,4 +1,4 @@
-"""Candidates: kept as positions, and spelled out when they are told, for there may be very many."""
+"""Candidates, stored as positions and expanded when rendered because there may be many of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,55 +7,55 @@ from typing import Protocol
 from placement.candidates.model import Assignment, Pool, Tree
 from placement.candidates.request import Slot
 
-# {"allocations":{…},"mappings":{…}}, of which each slot has "uuid":{"resources":{…}} and
-# "suffix":["uuid"], and each resource "name":amount: characters besides names and suffixes.
+# Number of characters except names and suffixes in {"allocations":{…},"mappings":{…}}; per slot in
+# "uuid":{"resources":{…}} and "suffix":["uuid"]; per resource in "name":amount.
 _FRAME, _SLOT, _RESOURCE = 33, 101, 14
 
 
 class Wording(Protocol):
-    """What a candidate has to know of its request; see `SearchPlan`.  No two are equal."""
+    """The slots that the positions of a candidate refer to. Compared by identity."""
 
     def __hash__(self) -> int:
-        """Return the hash: what is made of a wording is kept by it."""
+        """Return the hash; rendered texts are cached by layout."""
 
     @property
     def split(self) -> bool:
-        """Whether some class has a slot for each of its parts."""
+        """Whether some class is served in parts, each with its own slot."""
 
     @property
     def slots(self) -> Sequence[Slot]:
-        """What each of the providers serves."""
+        """The slot that each provider of a candidate serves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitWording:
-    """The slots of a request of which some were made into parts."""
+    """The slots of a candidate with a split: one slot per part."""
 
     slots: Sequence[Slot]
+    # Always True; see `Wording`.
     split: bool = True
 
 
 class Candidate:
-    """One way to meet a request: which provider of a pool serves which slot.
-
-    wording: what the slots are. assignment: slot -> position in the pool, never that of a split.
-    """
+    """An assignment of the providers of a pool to the slots of a request."""
 
     __slots__ = ("assignment", "pool", "wording")
 
     def __init__(self, wording: Wording, pool: Pool, assignment: Assignment) -> None:
+        # The slots.
         self.wording = wording
         self.pool = pool
+        # Slot -> position in the pool; contains no numbers of splits.
         self.assignment = assignment
 
     @property
     def split(self) -> bool:
-        """Whether several providers serve some class of the unsuffixed group together."""
+        """Whether some class of the unsuffixed group is served in parts."""
         return self.wording.split
 
     @property
     def longest_text(self) -> int:
-        """The bytes that it has as JSON at the most."""
+        """Maximum size of the candidate as JSON, in bytes."""
         return longest_text(self.wording)
 
     @property
@@ -66,7 +66,7 @@ class Candidate:
 
     @property
     def allocations(self) -> Mapping[str, Mapping[str, int]]:
-        """Provider UUID -> class -> units; what it gives to several groups is added up."""
+        """Provider UUID -> class -> units, added up over the groups that it serves."""
         return allocations_of(self.wording.slots, self.providers)
 
     @property
@@ -76,7 +76,7 @@ class Candidate:
 
     @property
     def trees(self) -> tuple[Tree, ...]:
-        """The trees of the providers with an allocation, each once."""
+        """The distinct trees of the providers with an allocation."""
         pool = self.pool
         if not pool.sharing and pool.anchor is not None:
             return (pool.anchor,)
@@ -91,7 +91,7 @@ class Candidate:
 def allocations_of(
     slots: Iterable[Slot], providers: Iterable[str]
 ) -> Mapping[str, Mapping[str, int]]:
-    """Return provider -> class -> units for slots that are served by these providers."""
+    """Return provider -> class -> units, given the provider of each slot."""
     allocations: dict[str, dict[str, int]] = {}
     for slot, uuid in zip(slots, providers, strict=True):
         if slot.resources:
@@ -102,7 +102,7 @@ def allocations_of(
 
 
 def mappings_of(slots: Iterable[Slot], providers: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Return suffix of a group -> providers, for slots that are served by these providers."""
+    """Return suffix of a group -> providers, given the provider of each slot."""
     mappings: dict[str, tuple[str, ...]] = {}
     for slot, uuid in zip(slots, providers, strict=True):
         servers = mappings.get(slot.group.suffix, ())
@@ -112,9 +112,9 @@ def mappings_of(slots: Iterable[Slot], providers: Iterable[str]) -> Mapping[str,
 
 
 def longest_text(wording: Wording) -> int:
-    """Return the bytes that one candidate has as JSON at the most, with its comma.
+    """Return the maximum size of one candidate as JSON, in bytes, including its comma.
 
-    That is where every class and every group has a provider of its own, in the longest form.
+    A candidate is longest if every class and every group has a different provider.
     """
     size = _FRAME
     for slot in wording.slots:

@@ -1,4 +1,4 @@
-"""The search for the first of several requests that can be met."""
+"""Search for the first of several requests that has candidates."""
 
 from collections.abc import Sequence
 
@@ -22,11 +22,16 @@ def find_first_available(
     settings: CandidateSettings,
     tuning: SearchTuning = DEFAULT_TUNING,
 ) -> tuple[int | None, SearchResult]:
-    """Find the candidates of the first request that has some, and return its place.
+    """Find the candidates of the first request that has any.
 
-    Returns None and the result of the first request where none has. All share one bound on work;
-    where that ends before a request is decided, no later one is tried. Raises what
-    `find_candidates` raises.
+    All searches share one bound on work. If a search reaches it, later requests are not tried.
+
+    Returns:
+        The index of the request and its result; None and the result of the first request if no
+        request has a candidate.
+
+    Raises:
+        Exception: errors of `find_candidates`.
     """
     with stopwatch.NAMES:
         resolved = resolve_all(conn, requests, taints=settings.taints)

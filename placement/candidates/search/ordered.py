@@ -1,7 +1,7 @@
-"""Candidates of all hosts, those of the best hosts first.
+"""Candidates in the order of hosts that a request states.
 
-Every host is looked at before the first candidate is offered. Then hosts take turns as ever, in the
-order of the request.
+All hosts are searched for their first candidate and sorted. Then the candidates are interleaved as
+in other searches, starting with the best host.
 """
 
 import random
@@ -19,30 +19,32 @@ from placement.candidates.search.result import interleave
 from placement.errors import DeadlineExceeded
 from placement.vocabulary import SHARING_TRAIT
 
-# Hosts with equal keys among which a claim chooses the one that it begins at.
+# Maximum number of hosts with equal keys among which a claim chooses its first candidate.
 MAX_HEADS = 8
 
 
 class _Host:
-    """A host that has a candidate, when it is its turn.
-
-    shared: its candidates of which every provider shares, and at
-    least one is its own; those of other trees alone are found there.
-    """
+    """The candidates of one host that has any."""
 
     __slots__ = ("_first", "_may_share", "_search", "shared")
 
     def __init__(self, first: Candidate, search: Search | None) -> None:
-        """search: of the candidates after the first one; None: there are none."""
+        """search: yields the candidates after the first one; None if there are no others."""
+        # Candidates whose providers all share, and of which at least one belongs to this host.
+        # Candidates with only providers of other trees are found at these trees.
         self.shared: list[Candidate] = []
         self._first: Candidate | None = first
         self._search = search
         self._may_share = _may_share(first.pool)
 
     def next(self, *, known: bool) -> Candidate | None:
-        """Return the next candidate in which some provider does not share, or None.
+        """Return the next candidate with a provider that does not share, or None.
 
-        known: without any work. Raises BudgetSpentError.
+        Args:
+            known: return only the candidate that was already found, without further search.
+
+        Raises:
+            BudgetSpentError: the search reached a bound.
         """
         while True:
             candidate, self._first = self._first, None
@@ -55,7 +57,7 @@ class _Host:
 
     @property
     def exhausted(self) -> bool:
-        """Whether it has no further candidate."""
+        """Whether the host has no further candidates."""
         return self._first is None and (self._search is None or self._search.exhausted)
 
 
@@ -64,40 +66,45 @@ def _may_share(pool: Pool) -> bool:
 
 
 def all_share(candidate: Candidate) -> bool:
-    """Whether every provider of a candidate shares."""
+    """Whether all providers of a candidate are sharing providers."""
     members = candidate.pool.members
     return all(SHARING_TRAIT in members[position].traits for position in candidate.assignment)
 
 
-# What a host is sorted by, its UUID, its first candidate, and what searches for more, if any.
+# The rank of a host, its UUID, its first candidate, and the search for further ones, if any.
 _Found = tuple[Rank, str, Candidate, Search | None]
 
 
 class OrderedHosts:
-    """Sorts the hosts of one search; those with equal keys by UUID, or at random."""
+    """Sorts the hosts of one search; hosts with equal keys by UUID, or at random."""
 
     def __init__(self, order: Order, *, breadth_first: bool, randomize: bool, spend: Spend) -> None:
-        """spend: is told of the providers looked at."""
+        """spend: charges the work of ranking hosts."""
         self._order = order
         self._breadth_first = breadth_first
         self._randomize = randomize
         self._spend = spend
-        # What has ended the search before its end.
+        # The error that ended the search early; None if none did.
         self._error: Exception | None = None
         self._ranks: dict[str, Rank] = {}
 
     @property
     def sorts(self) -> bool:
-        """Whether hosts are wanted in an order."""
+        """Whether the request orders its hosts."""
         return bool(self._order)
 
     def candidates(
         self, searches: Iterable[Search], alone: Iterable[Search]
     ) -> Iterator[Candidate]:
-        """Yield the candidates: of hosts, of sharing providers at their own root, of these alone.
+        """Yield candidates of hosts, then candidates with sharing providers only.
 
-        searches: of hosts. alone: of sets of sharing providers. Raises what has ended the search,
-        after what is known by then.
+        Args:
+            searches: searches of hosts.
+            alone: searches of sets of sharing providers.
+
+        Raises:
+            BudgetSpentError: the search reached a bound; raised after the candidates found by then.
+            DeadlineExceeded: the same for the deadline of the request.
         """
         if self._order:
             return self._in_order(searches, alone)
@@ -112,8 +119,8 @@ class OrderedHosts:
         yield from interleave(alone, breadth_first=self._breadth_first)
 
     def _sorted(self, searches: Iterable[Search]) -> list[_Found]:
-        """Look at all hosts; return those that have a candidate, in order."""
-        # PERF: tuples, for most hosts never have their turn where the request states a limit.
+        """Search all hosts for a first candidate; return the hosts that have one, sorted."""
+        # PERF: tuples, because with a limit most hosts are never used.
         found: list[_Found] = []
         rank_of = rank_by(self._order)
         looks = len(self._order)
@@ -135,7 +142,7 @@ class OrderedHosts:
         return found
 
     def _turns(self, found: Iterable[_Found], hosts: list[_Host]) -> Iterator[Candidate]:
-        """Yield the candidates in which some provider does not share; note all hosts."""
+        """Yield candidates with a provider that does not share; append all hosts to `hosts`."""
         waiting: deque[_Host] = deque()
         for rank, uuid, first, search in found:
             host = _Host(first, search)
@@ -163,7 +170,7 @@ class OrderedHosts:
             return None
 
     def _shared(self, hosts: Sequence[_Host]) -> Iterator[Candidate]:
-        """Yield the others, which are known when hosts have no more of the first kind."""
+        """Yield the candidates whose providers all share, collected by the hosts' turns."""
         if not self._breadth_first:
             for host in hosts:
                 yield from host.shared
@@ -176,7 +183,7 @@ class OrderedHosts:
             waiting = [host for host in waiting if len(host.shared) > turn]
 
     def heads(self, candidates: Sequence[Candidate]) -> list[int]:
-        """Return the positions at which the hosts begin that stand first with equal keys."""
+        """Return the positions of the first candidates of the best hosts with equal keys."""
         heads: list[int] = []
         roots: set[str] = set()
         for position, candidate in enumerate(candidates):

@@ -1,6 +1,6 @@
-"""Allocation candidates: every way in which a request can be met now.
+"""The search for allocation candidates.
 
-`find_candidates` is the whole pipeline, top to bottom; each step is a module of its own::
+`find_candidates` runs the whole pipeline; each step is a module::
 
     request ─ resolve ─ plan ─ sharing ─ conditions ─┐
                                                      │
@@ -73,9 +73,13 @@ def find_candidates(
 ) -> SearchResult:
     """Find the candidates of a request on the connection's snapshot.
 
-    Raises UnknownResourceClasses, UnknownTraits; SearchExhausted when the bound on steps is
-    reached before the first candidate, and DeadlineExceeded when the deadline is. Reached later,
-    they cut the answer short.
+    A bound or deadline that is reached after the first candidate truncates the result.
+
+    Raises:
+        UnknownResourceClasses: a resource class of the request does not exist.
+        UnknownTraits: a trait of the request does not exist.
+        SearchExhausted: the search reached the bound on work before the first candidate.
+        DeadlineExceeded: the search reached the deadline before the first candidate.
     """
     with stopwatch.NAMES:
         resolved = resolve(conn, request, taints=settings.taints)
@@ -85,10 +89,7 @@ def find_candidates(
 
 
 class RequestSearch:
-    """The search for a request on one snapshot, which can be made again when there is less room.
-
-    resolved: the request, whose names are known.
-    """
+    """The search for a request on one snapshot. It can be repeated as free capacity decreases."""
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class RequestSearch:
         *,
         repeated: bool = False,
     ) -> None:
-        """repeated: `find` is called several times."""
+        """repeated: whether `find` may be called several times."""
         self.resolved = resolved
         self.scan = Scan(conn, resolved)
         self._conn = conn
@@ -112,13 +113,13 @@ class RequestSearch:
         if resolved.unsatisfiable:
             return
 
-        # What is asked of each tree: in Python's terms, and in the database's.
+        # The requirements on each tree: for the search in memory, and as SQL conditions.
         self._plan = plan = SearchPlan(resolved.request)
         self._sharing = self.scan.sharing(plan.slots)
         self._limit = Limit.of(resolved.request, settings, longest_text(plan))
         self._roots = self._roots_of(plan, repeated=repeated)
         self._alone: list[Sequence[SharingProvider]] | None = None
-        # Those in which a class is split come after all others.
+        # Candidates with a split are searched after all others, with a plan of their own.
         self._split_plan = None
         if any(group.can_split for group in resolved.request.groups):
             self._split_plan = SearchPlan(resolved.request, splits=True)
@@ -137,7 +138,7 @@ class RequestSearch:
                 self._trace,
                 tuning,
             )
-            if resolved.request.order:  # of all hosts
+            if resolved.request.order:  # sorting needs all hosts
                 return RootSource(reader, None, randomize=False, tuning=tuning)
             limit = self._limit.count
             return RootSource(reader, limit, randomize=settings.randomize, tuning=tuning)
@@ -151,23 +152,24 @@ class RequestSearch:
         )
 
     def find(self, budget: Budget, ahead: Mapping[int, Tree] = NO_TREES) -> SearchResult:
-        """Find the candidates, as `find_candidates` does, within what is left of a budget.
+        """Find the candidates like `find_candidates`, within the rest of a budget.
 
-        ahead: trees (by the root's id) that are searched as they will be, not as they are; they
-        have less room than the database knows, and than they had in an earlier call.
+        Args:
+            ahead: root id -> tree that includes allocations which are not written yet. It has less
+                free capacity than in the database and in earlier calls.
         """
         if self.resolved.unsatisfiable:
             return _refused(self.scan, self._trace)
         trace, settings = self._trace, self._settings
         spent = budget.steps, budget.looks
 
-        # A plan remembers which sharing providers have room, so each search has plans of its own.
+        # Plans cache which sharing providers have capacity, so repeated searches need new plans.
         plan, split_plan = self._plan, self._split_plan
         if self._repeated:
             plan = SearchPlan(self.resolved.request)
             split_plan = split_plan and SearchPlan(self.resolved.request, splits=True)
 
-        # Anchors are read, and searched, as candidates are asked for.
+        # Anchors are read and searched lazily, as candidates are consumed.
         sharing = self._sharing
         store = TreeStore(self._conn, self._cache, sharing.roots, budget.spend, ahead)
         anchors = AnchorSearches(plan, budget, trace)
@@ -178,7 +180,7 @@ class RequestSearch:
             budget=budget,
             enough_known=self._tuning.enough_known,
         )
-        # Anchors take turns until there are enough candidates.
+        # Candidates of all anchors are interleaved up to the limit.
         ordered = OrderedHosts(
             self.resolved.request.order,
             breadth_first=settings.breadth_first,
@@ -195,7 +197,8 @@ class RequestSearch:
         if split_plan is not None:
             split_anchors = SplitSearches(split_plan, budget)
             searched.append(split_anchors)
-            # Of all roots: with more room, a split may have members too many to be one.
+            # From all roots: a tree without a split may have one once its capacity decreases,
+            # because a part that was redundant is then needed.
             split_searches = search_anchors(split_anchors, self._roots_of(split_plan))
             splits = ordered.candidates(split_searches, ())
             offered = text.within(chain(offered, splits))
@@ -212,10 +215,15 @@ class RequestSearch:
         *,
         is_cut: bool,
     ) -> SearchResult:
-        """Report what ended a search, and return what it has found.
+        """Report the end of a search and return its result.
 
-        ended_by: the option that ended it; None: none has. is_cut: the answer has its largest size.
-        Raises SearchExhausted and DeadlineExceeded for a search that ended before a candidate.
+        Args:
+            ended_by: the option that ended the search; None if it is complete.
+            is_cut: whether the size of the answer reached its maximum.
+
+        Raises:
+            SearchExhausted: the bound on work was reached before the first candidate.
+            DeadlineExceeded: the deadline was reached before the first candidate.
         """
         settings, limit = self._settings, self._limit
         bound = limit.option if len(candidates) == limit.count else None
@@ -232,7 +240,7 @@ class RequestSearch:
         return SearchResult(candidates, trees_of(candidates), self._trace, self.scan, stats)
 
     def _search_sharing_alone(self, anchors: AnchorSearches, store: TreeStore) -> Iterator[Search]:
-        """Yield the search of each set of sharing providers that may serve by themselves."""
+        """Yield the search of each set of sharing providers that may serve a request alone."""
         if self._alone is None:
             root = sharing_root_condition(self.resolved)
             asked = asks_root(self.resolved)
@@ -244,7 +252,7 @@ class RequestSearch:
 
 
 def _refused(scan: Scan, trace: Trace) -> SearchResult:
-    """Return the result for a request that nothing can meet, whatever trees there are."""
+    """Return the result of a request that no tree can satisfy."""
     for code, suffix in scan.resolved.unsatisfiable:
         trace.refuse_request(code, suffix)
     LOG.debug("no candidates: %s", trace)
@@ -265,9 +273,10 @@ def _search_anchors(
     *,
     enough_known: int | None,
 ) -> Iterator[Search]:
-    """Yield the search of each tree in turn; how they go decides which roots are read next.
+    """Yield the search of each tree; their outcomes determine which roots are read next.
 
-    Raises EnoughError.
+    Raises:
+        EnoughError: cached trees have sufficient candidates.
     """
     for batch in roots.batches(budget.spend):
         parts = [batch] if enough_known is None else store.known_first(batch)

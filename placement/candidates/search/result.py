@@ -1,4 +1,4 @@
-"""What a search returns: candidates in their order and within bounds, their trees, what it took."""
+"""The result of a search: ordered and bounded candidates, their trees, and statistics."""
 
 import logging
 from collections import deque
@@ -29,14 +29,14 @@ MAX_ANSWER_SIZE = "max_answer_size"
 
 
 class EnoughError(Exception):
-    """Raised inside a search: what is in memory serves, and nothing else need be read."""
+    """Raised inside a search to stop it when cached trees have sufficient candidates."""
 
 
 def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[Candidate]:
     """Yield the candidates of all searches.
 
-    Breadth first: one of each search as the searches arrive, then again one of each that has
-    more. Depth first: all of one search before the next.
+    Breadth first yields one candidate per search and repeats with the searches that have more.
+    Depth first yields all candidates of one search before the next.
     """
     waiting: deque[Search] = deque()
     for search in searches:
@@ -46,7 +46,7 @@ def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[C
             if breadth_first:
                 break
             candidate = search.next()
-        # Most hosts have one candidate for a flavor: those are not kept.
+        # Most hosts have one candidate for a flavor: drop exhausted searches immediately.
         if not search.exhausted:
             waiting.append(search)
     while waiting:
@@ -59,7 +59,7 @@ def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[C
 
 
 def unique(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Yield each candidate once: sharing providers alone may serve at several anchors."""
+    """Yield distinct candidates: several anchors may find the same sharing providers."""
     earlier: set[tuple[str, ...]] = set()
     for candidate in candidates:
         providers = candidate.providers
@@ -70,36 +70,40 @@ def unique(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many candidates an answer may have, by which option; None: the request says so."""
+    """The maximum number of candidates of an answer."""
 
     count: int
+    # The option that sets the limit; None for the limit of the request.
     option: str | None
 
     @classmethod
     def of(cls, request: CandidateRequest, settings: CandidateSettings, longest: int) -> Self:
-        """longest: bytes that a candidate's text has at the most."""
+        """Return the strictest limit.
+
+        Args:
+            longest: maximum size of a candidate as JSON, in bytes.
+        """
         by_size = max(1, settings.max_answer_size // longest)
         bounds = (
             cls(request.limit, None) if request.limit is not None else None,
             cls(settings.maximum, MAX_CANDIDATES) if settings.maximum is not None else None,
             cls(by_size, MAX_ANSWER_SIZE),
         )
-        # Of equal ones the first counts.
+        # Of equal limits `min` returns the first.
         return min((bound for bound in bounds if bound is not None), key=attrgetter("count"))
 
 
 class Text:
-    """Ends answers before their text grows too long, where candidates differ in size.
-
-    cut: the answer was ended.
-    """
+    """Bounds the size of answers whose candidates differ in size."""
 
     def __init__(self, most: int) -> None:
+        """most: maximum size of the answer, in bytes."""
+        # Whether the answer was truncated.
         self.cut = False
         self._most = most
 
     def within(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Yield candidates as long as all of them have room; at least one."""
+        """Yield candidates until the maximum size is reached, but at least one."""
         size = 0
         for candidate in candidates:
             longest = candidate.longest_text
@@ -110,28 +114,32 @@ class Text:
             yield candidate
 
 
-# The part of the bound on work that an explanation may do whatever the search has done.
+# Fraction (1/n) of the bound on work that is reserved for an explanation.
 LEAST_SHARE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SearchStats:
-    """What a search took.
+    """The work and the outcome of a search in numbers."""
 
-    steps: providers tried for a slot. looks: all work, as `budget` counts it. trees_searched:
-    anchors looked at, once more where splits are searched; trees_served: those of them with a
-    candidate. exhausted: the bound on work, or the deadline, cut the answer short.
-    """
-
+    # Number of providers tried for a slot.
     steps: int = 0
+    # All work, in the units of `budget`.
     looks: int = 0
+    # Number of anchors searched; an anchor that is also searched for splits counts twice.
     trees_searched: int = 0
+    # Number of searched anchors with a candidate.
     trees_served: int = 0
+    # Whether the bound on work or the deadline truncated the result.
     exhausted: bool = False
 
     @classmethod
     def of(cls, budget: Budget, spent: tuple[int, int], searches: Iterable[AnchorSearches]) -> Self:
-        """Return what these searches took of a budget; spent: steps and looks before them."""
+        """Return the statistics of searches.
+
+        Args:
+            spent: steps and work of the budget before the searches.
+        """
         searched, served = 0, 0
         for anchors in searches:
             searched += anchors.searched
@@ -140,9 +148,10 @@ class SearchStats:
         return cls(budget.steps - steps, budget.looks - looks, searched, served, budget.spent)
 
     def bounds_after(self, settings: CandidateSettings) -> CandidateSettings:
-        """Return the settings of an explanation that follows the search.
+        """Return the settings for an explanation that follows the search.
 
-        Both have the work of one to do together, but a part is always left to explain something.
+        Search and explanation share one bound on work, but part of it is reserved for the
+        explanation.
         """
         left = settings.max_search_steps - self.looks // LOOKS_PER_STEP
         least = settings.max_search_steps // LEAST_SHARE
@@ -151,22 +160,23 @@ class SearchStats:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Candidates, the trees that they take something from, and how the search went.
+    """The candidates that a search found, and data for a following explanation."""
 
-    scan: what it has read, for an explanation that follows. heads: the places in the list at which
-    the hosts begin that stand first with equal keys; only where hosts are wanted in an order.
-    """
-
+    # In the order of the answer.
     candidates: Sequence[Candidate]
+    # The distinct trees that the candidates allocate from.
     trees: Sequence[Tree]
+    # Why trees were refused.
     trace: Trace
+    # The names, roots and sharing providers that the search has read.
     scan: Scan
     stats: SearchStats = SearchStats()
+    # Indexes of the first candidates of the best hosts with equal keys; empty without an order.
     heads: Sequence[int] = ()
 
 
 def collect(candidates: Iterable[Candidate], budget: Budget, trace: Trace) -> list[Candidate]:
-    """Take candidates until there are no more, or the work that may be done is done."""
+    """Return the candidates found until the search ends or reaches a bound."""
     collected: list[Candidate] = []
     try:
         for candidate in candidates:
@@ -175,7 +185,7 @@ def collect(candidates: Iterable[Candidate], budget: Budget, trace: Trace) -> li
         return collected
     except BudgetSpentError:
         pass
-    except DeadlineExceeded:  # before a read
+    except DeadlineExceeded:  # raised by a read
         budget.ended_by = REQUEST_DEADLINE
     if budget.spent and collected:
         LOG.warning("%s cut an answer short: %s", budget.ended_by, trace)
@@ -187,10 +197,10 @@ def collect(candidates: Iterable[Candidate], budget: Budget, trace: Trace) -> li
 
 
 def trees_of(candidates: Iterable[Candidate]) -> list[Tree]:
-    """Return the trees that some candidate takes something from, each once."""
+    """Return the distinct trees that candidates allocate from."""
     trees: dict[str, Tree] = {}
-    # PERF: an assignment takes from the same sharing providers wherever pools reach the same ones.
-    # What decides that -> whether it takes from the anchor's tree, too.
+    # PERF: pools that reach the same sharing providers use the same trees for equal assignments.
+    # (slots, reached providers, size of the pool, assignment) -> whether the anchor's tree is used.
     uses_anchor: dict[Hashable, bool] = {}
     for candidate in candidates:
         pool = candidate.pool

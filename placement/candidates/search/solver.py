@@ -1,8 +1,7 @@
-"""All ways to serve the slots of a request from one pool of providers.
+"""Backtracking search for the assignments of a pool's providers to the slots of a request.
 
-A backtracking search: it assigns providers to slots one after the other and steps back as soon as
-a constraint refuses. Nothing is built as a product and filtered, so the first candidate of a pool
-costs a few steps for each slot, and so does each one after it.
+The search assigns a provider to one slot after the other and backtracks as soon as a constraint
+refuses. It does not build a product and filter it, so each candidate costs a few steps per slot.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -14,10 +13,10 @@ from placement.candidates.constraints import Constraint, Undo
 from placement.candidates.model import Assignment, Options
 from placement.candidates.trace import Refusal
 
-# Assignments, and whether each is known to be the last; returns why there are no more.
+# Yields assignments, and whether each is known to be the last; returns the last refusal.
 Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
 
-# The splits, by their numbers, that bring certain bits. What these mean is the constraints' matter.
+# Bits that the providers have to supply -> numbers of splits that do. Constraints define the bits.
 Offer = Callable[[int], Iterator[int]]
 
 
@@ -28,12 +27,20 @@ def assignments(
     refuse: Callable[[Refusal], None],
     offers: Mapping[int, Offer] | None = None,
 ) -> Solutions:
-    """Yield every assignment that all constraints accept, and whether it is the last one.
+    """Yield each assignment that all constraints accept, and whether it is known to be the last.
 
-    "Last" is said when no option is left to try; a search that does not say so may still end
-    without another assignment. refuse: is told the code of each placement that is refused.
-    offers: slot -> splits that may serve it, besides its options. They are numbers below 0.
-    Returns the code of the latest of these. Raises BudgetSpentError.
+    It is known to be the last if no option is left to try. Otherwise the search may still end
+    without another assignment.
+
+    Args:
+        refuse: receives the code of each refused placement.
+        offers: slot -> splits (numbers below 0) that may serve it in addition to its options.
+
+    Returns:
+        The code of the latest refusal, or None.
+
+    Raises:
+        BudgetSpentError: the search reached a bound.
     """
     for constraint in constraints:
         if not constraint.feasible():
@@ -47,7 +54,7 @@ def assignments(
     while depth >= 0:
         choice = choices[depth]
         if not choice.advance(budget, refuse):
-            # No provider is left for this slot beside those placed before it: change them.
+            # No provider is left for this slot: change the placement of an earlier slot.
             refusal = choice.refusal or refusal
             depth -= 1
             continue
@@ -65,13 +72,13 @@ def assignments(
 def _choices(
     options: Options, constraints: Sequence[Constraint], offers: Mapping[int, Offer]
 ) -> "list[_Choice]":
-    """Return the choice of each slot, in the order of search, with the constraints that see it."""
+    """Return the choice of each slot with its constraints, in the order of the search."""
     by_slot: list[list[Constraint]] = [[] for _slot in options]
     for constraint in constraints:
         for slot in constraint.slots:
             by_slot[slot].append(constraint)
     order = _search_order(options, constraints)
-    # A split is a choice of many providers: the others choose beside it, and look ahead.
+    # Splits first: they use several providers, and constraints can check the other slots early.
     splittable = [slot for slot in order if slot in offers]
     choices: list[_Choice] = [
         _SplitChoice(slot, options[slot], by_slot[slot], offers[slot]) for slot in splittable
@@ -81,7 +88,7 @@ def _choices(
 
 
 class _Choice:
-    """One slot's place in the search: the providers that may serve it, tried in turn."""
+    """One slot of the search, and the providers that are tried for it in turn."""
 
     __slots__ = ("_constraints", "_options", "_tried", "_undo", "provider", "refusal", "slot")
 
@@ -90,21 +97,22 @@ class _Choice:
     ) -> None:
         self.slot = slot
         self.provider = -1
-        self.refusal: Refusal | None = None  # the latest one
+        self.refusal: Refusal | None = None  # the latest refusal
         self._options = options
         self._constraints = constraints
-        self._tried = 0  # how many of the options
-        self._undo: list[Undo] = []  # what takes the present placement back
+        self._tried = 0  # number of options tried
+        self._undo: list[Undo] = []  # callbacks that revert the current placement
 
     @property
     def at_end(self) -> bool:
-        """Whether the present placement is the last one to try."""
+        """Whether the current placement is the last one to try."""
         return self._tried == len(self._options)
 
     def advance(self, budget: Budget, refuse: Callable[[Refusal], None]) -> bool:
-        """Place the next provider that the constraints accept, instead of the present one.
+        """Replace the current placement by the next one that the constraints accept.
 
-        False when there is none; then the slot is open, and begins anew.
+        Returns:
+            Whether there is one. If not, the slot is reset and starts again from its first option.
         """
         self._take_back()
         while self._tried < len(self._options):
@@ -121,7 +129,7 @@ class _Choice:
         return False
 
     def _place(self, provider: int) -> Refusal | None:
-        """Place the provider, or return the code of the constraint that refuses it."""
+        """Place the provider; return the code of the constraint that refuses it, or None."""
         for constraint in self._constraints:
             undo = constraint.add(self.slot, provider)
             if undo is None:
@@ -136,7 +144,7 @@ class _Choice:
 
 
 class _SplitChoice(_Choice):
-    """The place of a slot that one provider may serve, or several in parts."""
+    """A slot that one provider may serve whole, or several providers in parts."""
 
     __slots__ = ("_offer", "_splits")
 
@@ -153,11 +161,11 @@ class _SplitChoice(_Choice):
 
     @property
     def at_end(self) -> bool:
-        """Whether the present placement is the last one to try: nobody knows."""
+        """Whether the current placement is known to be the last one to try: never."""
         return False
 
     def advance(self, budget: Budget, refuse: Callable[[Refusal], None]) -> bool:
-        """Place the next provider, and after all of these the next split."""
+        """Place the next provider or, after all providers, the next split."""
         if self._splits is None:
             if super().advance(budget, refuse):
                 return True
@@ -177,11 +185,10 @@ class _SplitChoice(_Choice):
 
 
 def _search_order(options: Options, constraints: Sequence[Constraint]) -> list[int]:
-    """Return the slots in the order of search: the likeliest dead ends first.
+    """Return the slots in the order of the search: the likeliest dead ends first.
 
-    Slots without a choice come first. Then those of constraints that look at the providers'
-    places, and among them those with the fewest options. A slot that nothing joins to others can
-    never be a dead end, so it comes last.
+    Slots with a single option come first, then slots of constraints that decide early. Among
+    these, slots with fewer options come first.
     """
     early: set[int] = set()
     for constraint in constraints:
@@ -194,15 +201,20 @@ def _search_order(options: Options, constraints: Sequence[Constraint]) -> list[i
 
 
 class Assignments:
-    """The assignments of all pools of one shape, searched as far as some pool asks for them.
+    """The assignments of all pools of one shape, searched on demand and cached.
 
-    They are kept: a candidate is a place in the list, and what one pool has found is no work for
-    another. end: how many there are, None while nobody knows. refusal: why there are no more.
+    A pool refers to an assignment by its index, and reuses the assignments that other pools found.
     """
 
     def __init__(self, solutions: Solutions, budget: Budget) -> None:
-        """Search for the first one.  Raises BudgetSpentError."""
+        """Search for the first assignment.
+
+        Raises:
+            BudgetSpentError: the search reached a bound.
+        """
+        # Number of assignments; None until it is known.
         self.end: int | None = None
+        # The latest refusal of the complete search.
         self.refusal: Refusal | None = None
         self._known: list[Assignment] = []
         self._solutions = solutions
@@ -210,12 +222,16 @@ class Assignments:
         self._search()
 
     def after(self, place: int) -> Assignment | None:
-        """Return the one after so many others, or None where there is none.
+        """Return the assignment with an index, or None if there are not that many.
 
-        place: how many the pool has been told, none of them left out. Raises BudgetSpentError.
+        Args:
+            place: number of assignments that the pool has read before.
+
+        Raises:
+            BudgetSpentError: the search reached a bound.
         """
         if 0 < place < len(self._known):
-            # To tell what is known is a step. A pool has paid for the first when it was begun.
+            # Charge a cached assignment as a step. The start of a pool has charged the first one.
             self._budget.step()
         elif place == len(self._known) and self.end is None:
             self._search()
@@ -230,4 +246,4 @@ class Assignments:
             self._known.append(assignment)
         if last:
             self.end = len(self._known)
-            self._solutions.close()  # with all that it has built
+            self._solutions.close()  # frees the state of the search

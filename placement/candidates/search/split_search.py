@@ -1,7 +1,7 @@
-"""The search for candidates in which several providers serve a class of the unsuffixed group.
+"""Search for candidates in which several providers serve a class of the unsuffixed group.
 
-Candidates without a split come first, over the whole answer. So this search comes after the other,
-looks at all anchors again, and finds nothing that the other one has found.
+An answer contains all candidates without a split before any with one. So this search runs after the
+search without splits, visits all anchors again, and yields only candidates with a split.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -21,16 +21,16 @@ from placement.candidates.search.splits import Giver, Splits
 from placement.candidates.stats import WRONG_ROOT, Outcome
 from placement.candidates.trace import Refusal, Trace
 
-# What it takes to see, on one host, whether a slot can be served in parts, besides its providers.
+# Cost of checking whether a slot can be split on one host, in addition to checking its providers.
 LOOKS_PER_SPLITS = 80
 
 
 class SplitSearches(AnchorSearches):
-    """Begins the searches of one request for candidates with at least one split."""
+    """Starts the searches of one request for candidates with at least one split."""
 
     def __init__(self, plan: SearchPlan, budget: Budget) -> None:
-        """plan: one with splits."""
-        # The search without splits has noted why each tree has no candidate.
+        """plan: a plan with splits."""
+        # A trace that is discarded: the search without splits has recorded the refusals.
         super().__init__(plan, budget, Trace())
         self._numbers = SplitNumbers()
         self._wordings: dict[tuple[int, ...], SplitWording] = {}
@@ -39,12 +39,16 @@ class SplitSearches(AnchorSearches):
         }
 
     def begin(self, pool: Pool) -> Search:
-        """Search the pool as far as its first candidate.  Raises BudgetSpentError."""
+        """Search the pool for its first candidate.
+
+        Raises:
+            BudgetSpentError: the search reached a bound.
+        """
         plan, size = self._plan, len(pool.members)
         if pool.anchor is None or plan.root_refusal(pool.anchor) is not None:
             return Search(WRONG_ROOT, plan, pool)
 
-        # Who could serve a part of what may be split: no other tree can.
+        # Find the providers of parts; sharing providers of other trees serve no parts.
         splits: dict[int, Splits] = {}
         for slot in plan.splittable:
             requirement = self._requirements[slot]
@@ -53,7 +57,7 @@ class SplitSearches(AnchorSearches):
         if not any(ways.exist for ways in splits.values()):
             return self._search(pool, Beginning(Outcome(unmet_slot=plan.splittable[0])))
 
-        # Who could serve each slot alone.
+        # Find the providers that can serve each slot alone.
         options = [self._requirements[slot].providers(pool) for slot in range(len(plan.slots))]
         for slot, providers in enumerate(options):
             self._budget.spend(LOOKS_PER_STEP + size * self._requirements[slot].looks)
@@ -67,7 +71,7 @@ class SplitSearches(AnchorSearches):
         return self._search(pool, beginning, self._spelled)
 
     def _splits(self, pool: Pool, slot: int, requirement: Requirement) -> Splits:
-        """Return the ways to serve the slot in parts, those with most room giving first."""
+        """Return the splits of a slot; providers with more free capacity take their part first."""
         name, amount = self._plan.slots[slot].resources[0]
         sizes = requirement.part_sizes(pool, name, amount)
         trait_sets, members = self._plan.collective_traits, pool.members
@@ -80,7 +84,7 @@ class SplitSearches(AnchorSearches):
     def _shape_with(
         self, pool: Pool, options: Options, splits: Mapping[int, Splits]
     ) -> Hashable | None:
-        """Return what is equal for pools with the same assignments: also who gives parts."""
+        """Return a key that is equal for pools with the same assignments, or None."""
         shape = self._shape(pool, options)
         if shape is None:
             return None
@@ -94,9 +98,9 @@ class SplitSearches(AnchorSearches):
     def _solutions_with(
         self, pool: Pool, options: Options, splits: Mapping[int, Splits]
     ) -> Solutions:
-        """Yield the assignments with a split, by the first of the slots that is split.
+        """Yield the assignments with a split, grouped by the first slot that is split.
 
-        Those before it are served whole, those after it either way.
+        Slots before it are served whole, and slots after it whole or in parts.
         """
         refusal: Refusal | None = None
         splittable = self._plan.splittable
@@ -105,7 +109,7 @@ class SplitSearches(AnchorSearches):
                 continue
             ways = {slot: splits[slot] for slot in splittable[place:] if splits[slot].exist}
             split_options = list(options)
-            split_options[first] = ()  # nobody serves it whole
+            split_options[first] = ()  # not served whole
             if all(providers or slot in ways for slot, providers in enumerate(split_options)):
                 refusal = yield from self._solutions_of(pool, split_options, ways)
         return refusal
@@ -113,7 +117,7 @@ class SplitSearches(AnchorSearches):
     def _solutions_of(
         self, pool: Pool, options: Options, splits: Mapping[int, Splits]
     ) -> Solutions:
-        """Yield the assignments in which these slots may be split."""
+        """Yield the assignments; the slots of `splits` may be split."""
         spend = self._budget.spend
         constraints, options = build_constraints(self._kinds, self._plan, pool, options, spend)
         if self._plan.collective_traits:
@@ -137,9 +141,10 @@ class SplitSearches(AnchorSearches):
         return (yield from assignments(options, constraints, self._budget, refuse, offers))
 
     def _crowds(self, slot: int, options: Options) -> Mapping[int, float]:
-        """Return what other slots take of the class, shared out to all who may serve them.
+        """Return position -> load expected from other slots that request the class.
 
-        Sets without a provider that others need are tried first, or very many might be refused.
+        The amount of each slot is divided equally among its possible providers. Splits that avoid
+        contended providers are tried first; otherwise very many splits might be refused.
         """
         crowds: dict[int, float] = {}
         name, _amount = self._plan.slots[slot].resources[0]
@@ -158,7 +163,7 @@ class SplitSearches(AnchorSearches):
     def _collective_traits(
         self, pool: Pool, options: Options, splits: Mapping[int, Splits]
     ) -> CollectiveTraits:
-        """Make the condition of traits, which those who serve parts bring together."""
+        """Return the constraint on the collective traits, with the traits that parts supply."""
         trait_sets = self._plan.collective_traits
         covers: dict[int, Mapping[int, int]] = {}
         for slot in self._plan.unsuffixed_slots:
@@ -173,7 +178,7 @@ class SplitSearches(AnchorSearches):
         return CollectiveTraits(covers, needed, self._budget.spend, splits.keys())
 
     def _spelled(self, _plan: SearchPlan, pool: Pool, assignment: Assignment) -> Candidate:
-        """Return the candidate, in which each part has a slot of its own."""
+        """Return the candidate of an assignment, with a separate slot for each part."""
         slots: list[Slot] = []
         positions: list[int] = []
         for slot, number in zip(self._plan.slots, assignment, strict=True):
@@ -194,7 +199,7 @@ class SplitSearches(AnchorSearches):
 
 
 def by_room(pool: Pool, name: str, positions: Iterable[int]) -> list[int]:
-    """Return providers with inventory of a class, those with most room first (ties by UUID)."""
+    """Return positions of providers of a class by free capacity, descending; ties by UUID."""
     members = pool.members
 
     def order(position: int) -> tuple[int, str]:
@@ -205,9 +210,9 @@ def by_room(pool: Pool, name: str, positions: Iterable[int]) -> list[int]:
 
 
 class SplitNumbers:
-    """Numbers below 0 for splits, so that they stand among the positions of an assignment.
+    """Numbers below 0 for splits, to distinguish them from positions in assignments.
 
-    Equal hosts have equal splits, which are kept once.
+    Equal splits, as on equal hosts, have the same number.
     """
 
     def __init__(self) -> None:
@@ -227,7 +232,7 @@ class SplitNumbers:
 
 
 class _BitsOfSplits(dict[int, int]):
-    """The bits of members by position, and of splits by number: those of all who serve parts."""
+    """Position -> bits of a member; number of a split -> bits of all its providers together."""
 
     def __init__(self, bits: Mapping[int, int], numbers: SplitNumbers) -> None:
         super().__init__(bits)

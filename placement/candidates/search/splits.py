@@ -1,11 +1,11 @@
-"""An amount served in parts: the sets of providers that can, of which none can do without a member.
+"""Split an amount into parts: find the minimal sets of providers that serve it together.
 
-Providers that are alike, in the sizes of their parts and in what they bring, are a *kind*. What
-decides whether a set can serve is how many of each kind it has. So these counts are searched, the
-kind with the largest parts first, and a set is picked only when its counts are known to be right.
-The search steps back where what is left of the providers cannot complete the amount, and where
-some of those chosen could serve alone. Where all parts have the same steps and the same minimum,
-it meets no dead end: the last provider taken is the smallest, and without it there is too little.
+Providers with equal part sizes and equal trait bits are a *kind*. Whether a set can serve the
+amount depends only on the number of providers of each kind. So the search enumerates these counts,
+starting with the kind with the largest parts, and selects providers only for valid counts. It
+backtracks if the remaining providers cannot complete the amount, or if some of the chosen providers
+suffice without the others. If all parts have the same step and minimum, the search has no dead
+ends: the last provider chosen is the smallest, and without it the amount is not reached.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,62 +19,66 @@ from placement.candidates.search.sums import NOTHING, Sums, largest_first
 
 
 class Giver(NamedTuple):
-    """A provider that may serve a part: its position in a pool, and the units that it may be.
+    """A provider that may serve a part."""
 
-    brings: bits of what the providers have to have together.
-    """
-
+    # Position in the pool.
     position: int
+    # Possible sizes of the part, in units of the resource class.
     sizes: range
+    # Bits of the collective trait sets that the provider meets.
     brings: int = 0
 
 
 class _Kind(NamedTuple):
-    """Givers that are alike, by their places in the order of givers."""
+    """Interchangeable providers."""
 
+    # Possible sizes of a part, in multiples of the common unit.
     sizes: range
+    # Bits of the needed trait sets that each of the providers meets.
     brings: int
+    # Indexes of the providers in `Splits.givers`.
     members: list[int]
 
 
 class _Count(NamedTuple):
-    """How many of a kind are chosen. earlier: sums of any of those chosen of earlier kinds."""
+    """The number of providers chosen of a kind."""
 
     kind: _Kind
     times: int
+    # Sums of any of the providers chosen of earlier kinds.
     earlier: Sums
 
 
-# What it takes to name one part of a split: to choose it, to spell it out, and to render it.
+# Cost of one part of a split: selecting, expanding and rendering it.
 LOOKS_PER_PART = 24
 
-# What it takes to try a size for a part of a set, or to go back to the part before it.
+# Cost of trying a size for a part, or of backtracking to the previous part.
 LOOKS_PER_TRIAL = 4
 
 
 class _State(NamedTuple):
-    """How many of each of the first kinds are chosen."""
+    """A state of the search: the counts chosen for the first kinds."""
 
-    # How many kinds were looked at, and those with a count.
+    # Number of kinds with a decision.
     depth: int = 0
+    # Counts above 0.
     counts: tuple[_Count, ...] = ()
-    # What all that are chosen can add up to, and what any of them can.
+    # Sums of parts of all chosen providers.
     sums: Sums = NOTHING
+    # Sums of parts of any chosen providers.
     any_sums: Sums = NOTHING
-    # What those that are chosen bring.
+    # Trait bits of the chosen providers together.
     brings: int = 0
 
 
 class Splits:
-    """The ways to serve an amount in parts.
-
-    givers: in the order in which they take their parts; each takes the largest that the others can
-    complete. Those that could serve the amount alone are part of no split.
-    """
+    """The splits of an amount."""
 
     def __init__(self, amount: int, givers: Sequence[Giver], spend: Spend = free) -> None:
+        """givers: in the order of preference; each takes the largest part that can be completed."""
+        # Without the providers that can serve the amount alone, which are in no split.
         self.givers = [giver for giver in givers if amount not in giver.sizes]
-        # Amounts in units of the common step, so that like steps make runs of amounts.
+        # Divide amounts by the common step, so that equal steps result in contiguous runs.
         all_sizes = [giver.sizes for giver in self.givers]
         steps = [sizes.step if len(sizes) > 1 else sizes[0] for sizes in all_sizes]
         self._unit = gcd(*steps) or 1
@@ -83,7 +87,7 @@ class Splits:
         self.exist = not rest and self._within_reach()
 
     def _within_reach(self) -> bool:
-        """Whether some of the givers may serve the amount together."""
+        """Whether several providers together may serve the amount."""
         largest = sum(giver.sizes[-1] for giver in self.givers)
         self._spend(len(self.givers))
         if len(self.givers) < 2 or largest < self._amount * self._unit:
@@ -92,10 +96,12 @@ class Splits:
         return sums.has(self._amount)
 
     def sets(self, needed: int = 0, crowds: Mapping[int, float] | None = None) -> Iterator[Split]:
-        """Yield the parts of each set whose members bring what is needed between them.
+        """Yield the splits whose providers together meet the needed trait sets.
 
-        crowds: position -> how much others are likely to take there. Of givers that are alike
-        those with little of it come first.
+        Args:
+            needed: bits of the trait sets.
+            crowds: position -> load expected from other slots. Among interchangeable providers,
+                the ones with less load come first.
         """
         if not self.exist:
             return
@@ -106,12 +112,12 @@ class Splits:
             state = states.pop()
             if state.depth == len(kinds) or self._is_dead_end(state, rests[state.depth], needed):
                 continue
-            # None of the next kind, then one, two and so on; the most, pushed last, go on first.
+            # Push no, one, two, … providers of the next kind; the largest count is continued first.
             states.append(state._replace(depth=state.depth + 1))
             for more in self._with_next(state, kinds[state.depth]):
                 if more.any_sums.has(self._amount):
-                    # Some of these may serve already. If they can without one, so can they with
-                    # more; if all of them do, whoever joins them is one too many.
+                    # Some of the chosen providers may serve the amount. If one is redundant, it
+                    # stays so with more providers; if none is, any further one is redundant.
                     if self._can_do_with_less(more.counts):
                         break
                     if self._complete(_sizes(more.counts), optional=False) is not None:
@@ -121,14 +127,14 @@ class Splits:
                 states.append(more)
 
     def _is_dead_end(self, state: _State, rest: tuple[Sums, int], needed: int) -> bool:
-        """Whether the other kinds cannot complete the amount, or what is to be brought."""
+        """Whether the remaining kinds cannot complete the amount or the needed trait sets."""
         sums, brings = rest
         self._spend(1 + len(state.sums.runs) + len(sums.runs))
         lacks = needed & ~(state.brings | brings)
         return bool(lacks) or not state.sums.completes(sums, self._amount)
 
     def _with_next(self, state: _State, kind: _Kind) -> Iterator[_State]:
-        """Yield the states with one of the next kind, with two and so on, while there is room."""
+        """Yield the states with one, two, … providers of the next kind, up to the amount."""
         sums, any_sums = state.sums, state.any_sums
         for times in range(1, len(kind.members) + 1):
             sums = self._with_part(sums, kind.sizes)
@@ -139,7 +145,7 @@ class Splits:
             yield _State(state.depth + 1, counts, sums, any_sums, state.brings | kind.brings)
 
     def _kinds(self, needed: int, crowds: Mapping[int, float]) -> list[_Kind]:
-        """Return the kinds, those with the largest parts first; sizes in units."""
+        """Return the kinds by their largest part, descending."""
         kinds: dict[tuple[range, int], _Kind] = {}
         for place, giver in enumerate(self.givers):
             key = giver.sizes, giver.brings & needed
@@ -156,7 +162,7 @@ class Splits:
         return sorted(kinds.values(), key=lambda kind: (-kind.sizes[-1], kind.sizes[0]))
 
     def _rests(self, kinds: Sequence[_Kind]) -> list[tuple[Sums, int]]:
-        """Return for each kind what it and those after it can give together, and bring."""
+        """Return for each kind the sums and trait bits of it and all later kinds."""
         rests = [(NOTHING, 0)]
         for kind in reversed(kinds):
             sums, brings = rests[-1]
@@ -165,30 +171,30 @@ class Splits:
             rests.append((sums, brings | kind.brings))
         return rests[::-1]
 
-    # The work of sums is counted where they are made, whatever they are made for.
+    # The next two methods charge the work of making sums.
 
     def _with_part(self, sums: Sums, sizes: range) -> Sums:
-        """Return the sums with one more part."""
+        """Return the sums with one further part."""
         sums = sums.plus(sizes, self._amount)
         self._spend(sums.looks)
         return sums
 
     def _with_optional(self, sums: Sums, sizes: range) -> Sums:
-        """Return the sums with one more part or without."""
+        """Return the sums with or without one further part."""
         sums = sums.maybe(sizes, self._amount)
         self._spend(2 * sums.looks)
         return sums
 
     def _can_do_with_less(self, counts: Sequence[_Count]) -> bool:
-        """Whether the amount can be served without some provider of those chosen.
+        """Whether the amount can be served without one of the chosen providers.
 
-        It cannot without the one chosen last.
+        The provider chosen last is never redundant.
         """
         later = NOTHING
         for place in range(len(counts) - 1, -1, -1):
             kind, count, earlier = counts[place]
             if place < len(counts) - 1:
-                # With one less of this kind: any of those before it, and any of those after it.
+                # With one less of this kind: sums of any earlier, and of any later providers.
                 others = earlier
                 for _member in range(count - 1):
                     others = self._with_optional(others, kind.sizes)
@@ -203,20 +209,21 @@ class Splits:
         return False
 
     def _complete(self, sizes: Sequence[range], *, optional: bool) -> tuple[int, ...] | None:
-        """Return a part of each of the sizes, the largest first, that add up to the amount.
+        """Return parts of these sizes that add up to the amount, or None; largest sizes preferred.
 
-        optional: parts may be left out, and are 0. None where there are no such parts.
+        Args:
+            optional: whether parts may be omitted; an omitted part is 0.
         """
         add = self._with_optional if optional else self._with_part
-        # What each part and those after it can add up to.
+        # Sums of each part and the parts after it.
         rests = [NOTHING]
         for part_sizes in reversed(sizes):
             rests.append(add(rests[-1], part_sizes))
         rests.reverse()
         if not rests[0].has(self._amount):
             return None
-        # Each part is the largest that the others can complete. Where sums are not exact, one may
-        # turn out to be one that they cannot, and the next smaller one is tried.
+        # Each part takes the largest size that the others can complete. If sums are not exact, a
+        # size may turn out to be a dead end; then the next smaller one is tried.
         remainder = self._amount
         parts: list[int] = []
         trials: list[Iterator[int]] = []
@@ -239,12 +246,12 @@ class Splits:
             remainder += parts.pop()
 
     def _sets_of(self, counts: Sequence[_Count]) -> Iterator[Split]:
-        """Yield the parts of each set with so many of each kind."""
+        """Yield a split for each selection of providers with these counts."""
         kind_of: dict[int, int] = {}
         for place, count in enumerate(counts):
             kind_of |= dict.fromkeys(count.kind.members, place)
         sizes = [count.kind.sizes for count in counts]
-        # Sets whose members come in like order have like parts.
+        # Selections with the same order of kinds have the same parts.
         parts_by_order: dict[tuple[int, ...], tuple[int, ...] | None] = {}
         for members in _selections(counts):
             self._spend(LOOKS_PER_PART * len(members))
@@ -267,7 +274,7 @@ def _sizes(counts: Sequence[_Count]) -> list[range]:
 
 
 def _selections(counts: Sequence[_Count]) -> Iterator[list[int]]:
-    """Yield every choice of so many members of each kind, in their order."""
+    """Yield the selections of providers with these counts, each in the order of preference."""
     iterators = [combinations(counts[0].kind.members, counts[0].times)]
     chosen: list[tuple[int, ...]] = []
     while iterators:

@@ -1,17 +1,17 @@
-"""Which amounts can be put together of parts, however large the amounts are."""
+"""Reachable sums of parts, stored as runs so that large amounts take little memory."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from placement.candidates.budget import Spend, free
 
-# Runs that one value holds; beyond that neighbours become one.
+# Maximum number of runs of one value; beyond it, neighbouring runs are merged.
 MOST_RUNS = 128
 
-# What it takes to see which sizes leave an amount of a run.
+# Cost of finding the sizes that leave an amount in a run.
 LOOKS_PER_RUN = 6
 
-# What it takes to add a part to sums, and each of their runs for itself.
+# Cost of adding a part to sums, and the cost per run.
 LOOKS_PER_SUM = 32
 LOOKS_PER_RUN_ADDED = 10
 
@@ -20,18 +20,17 @@ Run = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Amounts, as runs (first, last) of them: in order, apart from each other.
+    """The amounts that parts can add up to."""
 
-    exact: every amount of the runs can be put together. Otherwise there are too many, never too
-    few.
-    """
-
+    # (first, last) of each run of amounts, sorted and disjoint.
     runs: tuple[Run, ...]
+    # Whether every amount of the runs is reachable. If False, the runs may include amounts that
+    # are not; they never miss one that is.
     exact: bool = True
 
     @property
     def looks(self) -> int:
-        """The work of making such sums of those with one part less."""
+        """Cost of making these sums from the sums without the last part."""
         return LOOKS_PER_SUM + LOOKS_PER_RUN_ADDED * len(self.runs)
 
     def has(self, amount: int) -> bool:
@@ -39,7 +38,7 @@ class Sums:
         return any(first <= amount <= last for first, last in self.runs)
 
     def plus(self, sizes: range, most: int) -> "Sums":
-        """Return the amounts, up to `most`, with one more part that has one of the sizes."""
+        """Return the amounts, up to `most`, with one further part of one of the sizes."""
         smallest, largest, step = sizes[0], sizes[-1], sizes.step
         runs: list[Run] = []
         exact = self.exact
@@ -57,13 +56,13 @@ class Sums:
         return _sums(runs, most, exact)
 
     def maybe(self, sizes: range, most: int) -> "Sums":
-        """Return the amounts, up to `most`, with such a part or without."""
+        """Return the amounts, up to `most`, with or without one further part."""
         more = self.plus(sizes, most)
         return _sums([*self.runs, *more.runs], most, more.exact)
 
     def completes(self, others: "Sums", amount: int) -> bool:
-        """Whether one of these and one of the others add up to the amount."""
-        # The smallest of these with the largest of the others; whichever is out moves on.
+        """Whether an amount of these and an amount of the others add up to `amount`."""
+        # Two pointers: the smallest run of these, and the largest of the others.
         place, other = 0, len(others.runs) - 1
         while place < len(self.runs) and other >= 0:
             first, last = self.runs[place]
@@ -81,7 +80,7 @@ NOTHING = Sums(((0, 0),))
 
 
 def _sums(runs: Iterable[Run], most: int, exact: bool) -> Sums:
-    """Join runs that meet, and also others where there are too many."""
+    """Merge adjacent runs, and further neighbours if there are too many runs."""
     merged: list[Run] = []
     for first, last in sorted(runs):
         if first > most:
@@ -90,7 +89,7 @@ def _sums(runs: Iterable[Run], most: int, exact: bool) -> Sums:
             merged[-1] = (merged[-1][0], max(merged[-1][1], min(last, most)))
         else:
             merged.append((first, min(last, most)))
-    # Too many: pairs of neighbours become one, with the gap between them, until few are left.
+    # Merge pairs of neighbours, including the gap between them, until few runs are left.
     while len(merged) > MOST_RUNS:
         exact = False
         odd = [merged.pop()] if len(merged) % 2 else []
@@ -100,7 +99,7 @@ def _sums(runs: Iterable[Run], most: int, exact: bool) -> Sums:
 
 
 def largest_first(sizes: range, amount: int, others: Sums, spend: Spend = free) -> Iterator[int]:
-    """Yield the sizes that leave one of the other amounts, the largest first."""
+    """Yield the sizes that leave an amount reachable by the others, the largest first."""
     smallest, step = sizes[0], sizes.step
     for first, last in others.runs:
         spend(LOOKS_PER_RUN)

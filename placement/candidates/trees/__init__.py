@@ -1,4 +1,4 @@
-"""The trees that may serve a request, read from the database or kept in memory.
+"""Read the trees that may serve a request from the database or the cache.
 
-Of `candidates`, the modules of this package alone execute statements.
+No other package of `candidates` executes SQL statements.
 """

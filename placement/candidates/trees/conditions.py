@@ -1,6 +1,6 @@
-"""What a request asks of a tree, in the database's ids; and with what the database should begin.
+"""Translate a request into SQL conditions on trees, and choose the condition to start from.
 
-The conditions may let through too many trees, never too few: the search decides.
+The conditions may accept trees without a candidate, but never reject a tree that has one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,21 +28,20 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class TreeCondition:
-    """A condition that some provider of each tree has to meet, and who asks for it.
-
-    slots: those that have the condition. trait_sets: collective ones that it stands for.
-    """
+    """A condition that some provider of each tree must meet."""
 
     member: MemberCondition
+    # Positions of the slots that require the condition.
     slots: set[int] = field(default_factory=set)
+    # Collective trait sets that the condition represents.
     trait_sets: set[TraitSet] = field(default_factory=set)
 
     def unmet(self, stats: RootStats) -> int:
-        """Return in how many trees nothing met the condition."""
+        """Return the number of trees without a provider that meets the condition."""
         return _total(stats.unmet_slots, self.slots) + _total(stats.unmet_traits, self.trait_sets)
 
     def unmet_with_capacity(self, stats: RootStats) -> int:
-        """Return in how many of these trees there was capacity all the same."""
+        """Return the number of these trees with the capacity that the condition requires."""
         with_capacity = _total(stats.unmet_with_capacity, self.slots)
         return with_capacity + _total(stats.unmet_traits, self.trait_sets)
 
@@ -54,9 +53,9 @@ def _total(counter: Mapping[Key, int], keys: Iterable[Key]) -> int:
 def tree_conditions(
     resolved: ResolvedRequest, plan: SearchPlan, sharing: Sharing, tuning: SearchTuning
 ) -> list[TreeCondition]:
-    """Return the conditions on trees, rarest first by what can be told beforehand.
+    """Return the conditions on trees, with the ones that are probably rarest first.
 
-    Slots that ask the same share a condition.
+    Slots with equal requirements share a condition.
     """
     conditions: dict[MemberCondition, TreeCondition] = {}
 
@@ -71,11 +70,11 @@ def tree_conditions(
         if position in plan.splittable:
             member = _of_part(member)
         if plan.splittable == (position,):
-            # This one must be split, and other trees give no parts.
+            # This slot must be split, and sharing providers of other trees serve no parts.
             member = replace(member, reach=frozenset())
         of_member(member).slots.add(position)
     for term in plan.collective_terms:
-        # Any provider of the unsuffixed group may bring them.
+        # Any provider of the unsuffixed group may have the traits.
         member = MemberCondition(tuple(term.conditions(resolved.known)))
         if reach := sharing.reach([term]):
             member = replace(member, reach=reach)
@@ -86,7 +85,7 @@ def tree_conditions(
 def _member_condition(
     resolved: ResolvedRequest, slot: Slot, terms: Iterable[Term], tuning: SearchTuning
 ) -> MemberCondition:
-    """Return what the slot asks; terms beyond `max_terms` are left to the search."""
+    """Return the condition of a slot; the search checks terms beyond `max_terms`."""
     return MemberCondition(
         merge_conditions(_conditions(resolved, terms), tuning.max_terms),
         resolved.known.resource_ids(slot.resources[: tuning.max_terms]),
@@ -102,40 +101,40 @@ def _conditions(resolved: ResolvedRequest, terms: Iterable[Term]) -> list[IdCond
 
 
 def _of_part(member: MemberCondition) -> MemberCondition:
-    """Return the condition on whoever serves a part of the amount, however small."""
+    """Return the condition on a provider that serves a part of the amount, however small."""
     classes = tuple(class_id for class_id, _amount in member.resources)
     return replace(member, resources=(), parts_of=classes)
 
 
 def root_condition(resolved: ResolvedRequest) -> RootCondition:
-    """Return what the request asks of an anchor's root."""
+    """Return the condition on an anchor's root."""
     return RootCondition(merge_conditions(_conditions(resolved, resolved.request.root)))
 
 
 def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
-    """Return what an anchor's root has to be for sharing providers alone to serve there.
+    """Return the condition on the root of an anchor that only sharing providers serve.
 
-    That is also what the unsuffixed group asks of it, wherever it is served.
+    It includes the terms of the unsuffixed group that apply to the root of the anchor.
     """
     terms = [*resolved.request.root, *_spanning_terms(resolved)]
     return RootCondition(merge_conditions(_conditions(resolved, terms)))
 
 
 def asks_root(resolved: ResolvedRequest) -> bool:
-    """Whether the request itself states what an anchor's root has to be for that."""
+    """Whether the request states a condition on such a root; taints do not count."""
     stated = [term for term in resolved.request.root if not isinstance(term, Untainted)]
     terms = [*stated, *_spanning_terms(resolved)]
     return RootCondition(merge_conditions(_conditions(resolved, terms))) != RootCondition()
 
 
 def _spanning_terms(resolved: ResolvedRequest) -> list[Term]:
-    """Return the terms of the unsuffixed group that the anchor's root has to meet, too."""
+    """Return the terms of the unsuffixed group that the anchor's root must meet, too."""
     groups = [group for group in resolved.request.groups if not group.suffixed]
     return [term for group in groups for term in group.terms if term.root_role is RootRole.REQUIRED]
 
 
 def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:
-    """Sort key: what few trees are likely to meet comes first."""
+    """Sort key: conditions that few trees are likely to meet come first."""
     return (
         condition.tree is None,
         bool(condition.reach),
@@ -148,11 +147,14 @@ def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:
 def choose_driver(
     conditions: Sequence[TreeCondition], root: RootCondition, stats: RootStats
 ) -> DrivingCondition | None:
-    """Return with what the database should begin: what most trees searched so far had not.
+    """Return the condition to start the SQL query from: the one that most searched trees failed.
 
-    No engine knows how rare a class, trait or aggregate is. Where one begins decides whether it
-    reads three rows or all. A condition that sharing providers help to meet cannot lead to all
-    trees. None: begin with the roots, by their aggregates or traits where the request names some.
+    Engines do not know how rare a class, trait or aggregate is, and the condition to start from
+    decides whether they read three rows or all rows. A condition that sharing providers may meet
+    is no choice because the query would miss trees.
+
+    Returns:
+        None to start from the roots, by their aggregates or traits if the request names any.
     """
     most_unmet = stats.wrong_root if root.aggregates or root.all_traits else -1
     driving: DrivingCondition | None = None
@@ -164,7 +166,7 @@ def choose_driver(
             continue
         most_unmet = unmet
         driver = drivers[0]
-        # Where the capacity was there in few of those trees, it is the capacity that is rare.
+        # If few of the failed trees had the capacity, the capacity is what is rare.
         short_of_room = 2 * condition.unmet_with_capacity(stats) <= unmet
         if short_of_room and Driver.RESOURCES in drivers:
             driver = Driver.RESOURCES

@@ -1,4 +1,4 @@
-"""The names and inventories of a few providers, as an explanation shows them."""
+"""Read the names and inventories of a few providers for explanations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from placement.objects.provider_parts import Part
 def read_inventories(
     conn: Connection, uuids: Sequence[str]
 ) -> Mapping[tuple[str | None, str | None], Mapping[str, Any]]:
-    """Return (provider, class) -> the fields of the inventory, and what is used of it."""
+    """Return (provider, class) -> the fields of the inventory, and its usage as `used`."""
     rows = statements.with_all_fields(uuids).rows(conn)
     uuid_by_id = {row_id: uuid for uuid, *_, row_id, _revision in rows}
     parts = provider_parts.read(conn, uuid_by_id, (Part.INVENTORIES, Part.USAGES))
@@ -27,6 +27,6 @@ def read_inventories(
 
 
 def read_names(conn: Connection, uuids: Sequence[str]) -> Mapping[str, str]:
-    """Return UUID -> name of the providers that exist; what is not printable is escaped."""
+    """Return UUID -> name of existing providers, with unprintable characters escaped."""
     rows = statements.with_all_fields(uuids).rows(conn)
     return {uuid: escaped(name) for uuid, name, *_others in rows}

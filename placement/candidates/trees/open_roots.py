@@ -1,7 +1,7 @@
-"""The roots of searches for one request, each of which is made while there is less room.
+"""The roots of repeated searches for one request, as free capacity decreases between them.
 
-A tree that has no candidate has none once it has less room (where no amount is split). So a search
-begins with the trees that those before it have not refused, and goes on where they have stopped.
+A tree without a candidate has none with less free capacity either, unless an amount is split. So a
+search starts with the trees that earlier searches did not refuse, and then reads further roots.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,14 +13,14 @@ from placement.candidates.model import Root
 from placement.candidates.stats import Outcome, RootStats
 from placement.candidates.trees.roots import RootSource
 
-# The work of a statement that looks for roots (more for two conditions of it), where the database
-# is in this process, as SQLite is; and of each root that it returns.
+# Cost of a statement that searches roots, once more per two conditions, if the database runs in
+# this process (SQLite); and the cost per root returned.
 LOOKS_PER_READ = 60_000
 LOOKS_PER_ROOT = 12
 
 
 class OpenRoots:
-    """Hands out roots in batches, without those that earlier searches have refused."""
+    """Yields roots in batches, without the roots that earlier searches refused."""
 
     def __init__(
         self,
@@ -31,11 +31,15 @@ class OpenRoots:
         batch: int,
         conditions: int,
     ) -> None:
-        """make_source: makes what reads roots, from the first one on.
+        """Create the source of the first search.
 
-        repeated: there may be several searches. resumed: they go on where those before have
-        stopped; without it each begins with a source of its own. batch: how many roots that were
-        read before are handed out together. conditions: how many a statement may have.
+        Args:
+            make_source: creates a source that starts at the first root.
+            repeated: whether there may be several searches.
+            resumed: whether searches continue the source of earlier ones; otherwise each search
+                starts with a new source.
+            batch: size of batches of roots that were read before.
+            conditions: maximum number of conditions of a statement.
         """
         self._make_source = make_source
         self._source = make_source()
@@ -43,18 +47,24 @@ class OpenRoots:
         self._resumed = resumed
         self._batch = batch
         self._read_looks = LOOKS_PER_READ * (1 + conditions // 2)
-        # What came of the roots that the source has returned.
+        # The outcomes of the roots that the source returned.
         self._stats = RootStats()
-        # Those that are being searched, and what came of the first of them.
+        # Ids of the roots in the current batch, and the outcomes of the first of them.
         self._part: Sequence[int] = ()
         self._outcomes: list[Outcome] = []
-        # By id: those read and not refused, in their order; those refused; those not in the stats.
+        # Id -> root, in the order of reading, for roots that were not refused.
         self._open: dict[int, Root] = {}
+        # Ids of refused roots.
         self._refused: set[int] = set()
+        # Ids of roots whose outcome is not in the statistics yet.
         self._uncounted: set[int] = set()
 
     def batches(self, spend: Spend) -> Iterator[Sequence[Root]]:
-        """Yield the roots of a search.  spend: is told of the work."""
+        """Yield the roots of a search in batches.
+
+        Args:
+            spend: charges the work.
+        """
         self._fold()
         if self._stats.trees and not self._resumed:
             self._source, self._stats = self._make_source(), RootStats()
@@ -79,13 +89,13 @@ class OpenRoots:
             yield roots
 
     def outcomes(self, part: Sequence[int]) -> list[Outcome]:
-        """Return an empty list for what comes of these roots of a batch (by id), in their order."""
+        """Return a list to which the caller appends the outcomes of these roots, in order."""
         self._fold()
         self._part, self._outcomes = part, []
         return self._outcomes
 
     def _fold(self) -> None:
-        """Note what came of the roots searched last, as far as they were."""
+        """Record the outcomes of the last batch as far as it was searched."""
         part, outcomes = self._part, self._outcomes
         self._part, self._outcomes = (), []
         if not self._repeated:

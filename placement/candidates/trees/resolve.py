@@ -1,4 +1,4 @@
-"""The names of a request become ids, and its identifiers become what rows hold."""
+"""Resolve the names of a request to ids, and its UUIDs to the stored spellings."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,33 +20,30 @@ from placement.objects.known_names import KnownNames
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRequest:
-    """A request whose names are known, with the ids of what it names.
+    """A request whose names exist, with their ids."""
 
-    Its root also has a term for each taint that the request does not tolerate.
-    """
-
-    # With terms that know which of their aggregates and trees exist.
+    # The request with resolved terms, and with a root term per taint that it does not tolerate.
     request: CandidateRequest
-    # The names of the request that exist.
+    # The existing names of the request.
     known: KnownNames
-    # (why, suffix) of groups that ask for aggregates or trees that do not exist.
+    # (refusal, suffix) of groups that require aggregates or trees that do not exist.
     unsatisfiable: tuple[tuple[Refusal, str], ...]
-    # Kind -> name -> id, of the names that were looked up besides.
+    # Kind -> name -> id of the additional names of the lookup.
     other_ids: Ids
-    # Rows of the first sharing providers, of which there may be more.
+    # Rows of the first sharing providers; there may be more of them.
     sharing: Sequence[Any]
-    # (id, revision) rows of the first roots, `root_windows.FIRST` or all; None for a request that
-    # names trees.
+    # (id, revision) rows of the first `root_windows.FIRST` roots; None for a request that names
+    # trees.
     roots: Sequence[Any] | None
 
     @property
     def class_ids(self) -> Mapping[str, int]:
-        """The ids of resource classes by name."""
+        """Name -> id of resource classes."""
         return self.known.classes
 
     @property
     def taints(self) -> frozenset[str]:
-        """The taints that leave a tree out: those that exist and are not tolerated."""
+        """The existing taints that exclude a tree because the request does not tolerate them."""
         return frozenset(term.name for term in of_kind(self.request.root, Untainted))
 
 
@@ -56,12 +53,16 @@ def resolve(
     others: Names = NO_NAMES,
     taints: frozenset[str] = frozenset(),
 ) -> ResolvedRequest:
-    """Look up every name of the request, the first sharing providers and roots in one statement.
+    """Look up all names, the first sharing providers and the first roots in one statement.
 
-    others: further names, of kinds that requests do not name; those that exist as they are
-    written are found. taints: traits of the service that leave out a tree whose root has one;
-    those that do not exist have no effect. Raises UnknownResourceClasses and UnknownTraits,
-    wherever the name stands.
+    Args:
+        others: additional names of other kinds, which are looked up by their exact spelling.
+        taints: the taints of the service, which exclude trees whose root has one of them. Traits
+            that do not exist have no effect.
+
+    Raises:
+        UnknownResourceClasses: a resource class in any part of the request does not exist.
+        UnknownTraits: a trait in any part of the request does not exist.
     """
     return resolve_all(conn, [request], others, taints)[0]
 
@@ -72,14 +73,14 @@ def resolve_all(
     others: Names = NO_NAMES,
     taints: frozenset[str] = frozenset(),
 ) -> list[ResolvedRequest]:
-    """Look up what `resolve` does of several requests, in one statement together."""
+    """Resolve several requests like `resolve`, in one statement."""
     names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
     for _keyword, _suffix, terms in chain(*map(_parts, requests)):
         for term in terms:
             for kind, names_of_term in term.names.items():
                 names[kind].update(names_of_term)
 
-    # Their traits matter to a request that names some.
+    # The traits of sharing providers are needed only by requests with traits.
     first = sharing.FIRST_PROVIDERS_WITH_TRAITS if names["trait"] else sharing.FIRST_PROVIDERS
     found = catalog.look_up(
         conn,
@@ -131,7 +132,7 @@ def _other_traits(request: CandidateRequest, taints: frozenset[str]) -> set[str]
 
 
 def _parts(request: CandidateRequest) -> Iterable[tuple[str, str, Sequence[Term]]]:
-    """Yield what stands before the parameters of a part, its suffix, and its terms."""
+    """Yield the prefix of the parameters, the suffix and the terms of each part of a request."""
     yield "root_", UNSUFFIXED, request.root
     for group in request.groups:
         yield "", group.suffix, group.terms
@@ -140,12 +141,13 @@ def _parts(request: CandidateRequest) -> Iterable[tuple[str, str, Sequence[Term]
 def _resolved(
     request: CandidateRequest, known: KnownNames, taints: frozenset[str]
 ) -> CandidateRequest:
-    """Return the request with terms that know what exists.
+    """Return the request with resolved terms.
 
-    taints: of the service; a term of the root, before all others, for each that exists and is not
-    tolerated.
+    PERF: groups without terms, which are the most common, are not copied.
 
-    PERF: groups without terms, as most are, stay as they are.
+    Args:
+        taints: the taints of the service. Each one that exists and is not tolerated becomes a term
+            of the root, before all others.
     """
     groups = [
         replace(group, terms=_terms(group.terms, known)) if group.terms else group
@@ -162,7 +164,7 @@ def _terms(terms: Iterable[Term], known: KnownNames) -> tuple[Term, ...]:
 
 def _unsatisfiable(request: CandidateRequest, known: KnownNames) -> Iterable[tuple[Refusal, str]]:
     for _keyword, suffix, terms in _parts(request):
-        # In the order of terms, which is that of the codes; each code once.
+        # Terms are in the order of their codes; report each code once.
         codes = dict.fromkeys(term.unknown_code for term in terms if not term.is_known(known))
         for code in codes:
             if code is not None:
@@ -195,7 +197,7 @@ def _refuse_unknown_order(conn: Connection, request: CandidateRequest, known: Kn
 
 
 def _order_names(request: CandidateRequest, kind: str) -> set[str]:
-    """Return the names of one kind by which the order of a request sorts."""
+    """Return the names of one kind in the order of a request."""
     return {key.name for key in request.order if key.name_kind == kind}
 
 
@@ -214,7 +216,11 @@ def _refuse_unknown_traits(
     place_of: Callable[[str], str],
     code: str | None = None,
 ) -> None:
-    """Raise for traits that do not exist.  place_of: returns what a client calls a name's place."""
+    """Raise UnknownTraits for traits that do not exist.
+
+    Args:
+        place_of: returns the path of a name in the client's request.
+    """
     unknown = set(names).difference(known.traits)
     if unknown:
         nearest = catalog.nearest(conn, "trait", unknown)

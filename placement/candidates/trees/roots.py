@@ -1,9 +1,9 @@
-"""The roots of trees that may serve a request, in batches that are worth loading at once.
+"""Read the roots of trees that may serve a request, in batches that are loaded together.
 
-A window is a run of roots in the order of ids, unfiltered; its cost is that of its length,
-whatever the cloud. Checking a tree that is in memory is some five times cheaper than having the
-database evaluate the conditions. Once a window shows that matches are rare, the database is asked
-for all that is left, for then it can begin with what is rare.
+A window is an unfiltered run of roots in the order of their ids, so its cost depends on its length
+only. Checking a cached tree is about five times cheaper than evaluating the conditions in SQL. Once
+a window shows that matches are rare, one query returns all remaining matches, because it can start
+from the rarest condition.
 """
 
 import random
@@ -24,33 +24,38 @@ from placement.db.conditions import DrivingCondition, MemberCondition, TreeFilte
 from placement.db.statements import root_windows
 from placement.db.statements import roots as statements
 
-MAX_KEPT_ROOTS = 10_000  # for an explanation; others are read again
+MAX_KEPT_ROOTS = 10_000  # reused by an explanation; further roots are read again
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The next `size` roots with an id above `after`; None: all of these that match."""
+    """A run of roots to read."""
 
+    # Id of the root before the first one; 0 for the start.
     after: int
+    # Number of roots; None: all remaining roots that match.
     size: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class WindowResult:
-    """What a window showed. last: the id of its last root. matches: how many could serve."""
+    """The statistics of a window that was searched."""
 
+    # Number of roots read.
     rows: int
+    # Id of the last root.
     last: int
+    # Number of trees with a candidate.
     matches: int
 
 
 def is_rare(rows: int, matches: int, tuning: SearchTuning) -> bool:
-    """Whether the database should be asked for the roots that match."""
+    """Whether matches are so rare that a query for them is cheaper than further windows."""
     return matches * tuning.rare_match <= rows
 
 
 def first_size(limit: int | None, tuning: SearchTuning) -> int:
-    """Return the number of roots of the first window: few, for nobody knows yet who matches."""
+    """Return the size of the first window: small because the rate of matches is unknown."""
     if limit is None:
         return tuning.first_window
     return min(max(tuning.smallest_window, 2 * limit), tuning.first_window)
@@ -59,9 +64,10 @@ def first_size(limit: int | None, tuning: SearchTuning) -> int:
 def next_window(
     window: Window, result: WindowResult, missing: int | None, tuning: SearchTuning
 ) -> Window | None:
-    """Return the window after one that was read, or None where all roots have been read.
+    """Return the next window, or None if all roots have been read.
 
-    missing: how many more matches are wanted; None: all.
+    Args:
+        missing: number of further matches wanted; None: all.
     """
     if window.size is None or result.rows < window.size:
         return None
@@ -69,25 +75,25 @@ def next_window(
         return Window(result.last, None)
     size = window.size * tuning.window_growth
     if missing is not None:
-        # As many as it takes if matches go on as they were, and a tenth more.
+        # The size that suffices at the current rate of matches, plus 10 %.
         size = max(size, missing * result.rows * 11 // (result.matches * 10) + 1)
     return Window(result.last, min(size, tuning.largest_window))
 
 
 def random_runs(least: int, most: int, size: int, tuning: SearchTuning) -> list[tuple[int, int]]:
-    """Return runs (after, size) at random places among the ids from `least` to `most`.
+    """Return runs (after, size) at random positions among the ids from `least` to `most`.
 
-    They have `size` roots in all, give a fair spread over the cloud and not a uniform sample,
-    and may overlap.
+    The runs have `size` roots in total and may overlap. They spread over the cloud, but are not a
+    uniform sample.
     """
     part = -(-size // tuning.sample_runs)
     return [(random.randint(least, most) - 1, part) for _ in range(tuning.sample_runs)]
 
 
 class RootSource:
-    """Hands out roots, window by window; each is sized by what the ones before have shown.
+    """Returns roots window by window, each sized by the outcomes of the earlier ones.
 
-    Where answers are to be spread over the cloud, a random sample comes first.
+    If results are randomized, a random sample precedes the windows.
     """
 
     def __init__(
@@ -98,17 +104,19 @@ class RootSource:
         self._tuning = tuning
         self._to_sample = randomize and limit is not None and not reader.pinned
         self._sample: frozenset[int] = frozenset()  # ids
-        self._window: Window | None = None  # the latest one, its rows, and the id of the last
+        # The latest window, the number of roots it returned, and the id of the last one.
+        self._window: Window | None = None
         self._rows = 0
         self._last = 0
-        self._served_before = 0  # trees with a candidate when it was read
+        self._served_before = 0  # trees with a candidate before the latest window
         self._pending: Sequence[Root] = ()
         self._batch_size = tuning.first_batch
 
     def next_batch(self, stats: RootStats) -> Sequence[Root] | None:
-        """Return the next roots, or None when there are no more.
+        """Return the next roots, or None if there are no more.
 
-        stats: what came of all the roots returned so far.
+        Args:
+            stats: outcomes of all roots returned so far.
         """
         while not self._pending:
             pending = self._read(stats)
@@ -151,10 +159,7 @@ class RootSource:
 
 
 class RootReader:
-    """Reads roots from the database: runs of them as they come, or those that match.
-
-    pinned: the request names the one tree that may serve.
-    """
+    """Reads runs of roots, or matching roots, from the database."""
 
     def __init__(
         self,
@@ -165,7 +170,8 @@ class RootReader:
         trace: Trace,
         tuning: SearchTuning,
     ) -> None:
-        """plain: reads runs of roots."""
+        """plain: reads the runs of roots."""
+        # Whether the request names the only tree that may serve it.
         self.pinned = any(
             condition.member.tree is not None and not condition.member.reach
             for condition in conditions
@@ -179,7 +185,7 @@ class RootReader:
         self._tuning = tuning
 
     def sample(self, size: int) -> list[Root]:
-        """Return some roots from random places, in random order."""
+        """Return some roots from random positions, in random order."""
         least, most = root_windows.outermost_roots().row(self._conn)
         if least is None:
             return []
@@ -189,10 +195,13 @@ class RootReader:
         return random.sample(sorted(roots), len(roots))
 
     def matching(self, after: int, stats: RootStats) -> list[Root]:
-        """Return the roots after an id whose trees seem to match.
+        """Return the roots after an id whose trees may match.
 
-        stats decide with which of the conditions the database begins. If that leaves few, these
-        are all that it is asked: to look at their trees is faster.
+        If the driving condition alone leaves few roots, the other conditions are not evaluated in
+        SQL: searching the trees is faster.
+
+        Args:
+            stats: outcomes so far, which determine the driving condition.
         """
         conditions = self._conditions[: self._tuning.max_conditions]
         driving = None if self.pinned else choose_driver(conditions, self._root, stats)
@@ -205,7 +214,7 @@ class RootReader:
     def _few(
         self, after: int, condition: TreeCondition, driving: DrivingCondition
     ) -> list[Root] | None:
-        """Return the roots with what the database would begin with; None if they are not few."""
+        """Return the roots that meet the driving condition; None if there are too many."""
         most = self._tuning.few_roots
         query = statements.driven_roots(after, condition.member, driving.driver, most + 1)
         rows = query.rows(self._conn)
@@ -214,9 +223,9 @@ class RootReader:
     def _meeting(
         self, after: int, conditions: Sequence[TreeCondition], driving: DrivingCondition | None
     ) -> list[Root]:
-        """Return the roots whose trees seem to meet all conditions."""
-        # A tree where everything comes from elsewhere is no anchor. That can be said only where
-        # no condition was left out.
+        """Return the roots whose trees may meet all conditions."""
+        # A tree that serves nothing itself is no anchor. The query can exclude such trees only if
+        # it has all conditions.
         needs_own = len(conditions) == len(self._conditions) and all(
             condition.member.reach for condition in conditions
         )
@@ -228,28 +237,29 @@ class RootReader:
         return _sound((root_id, revision) for root_id, revision, matches in rows if matches)
 
     def _widened(self, condition: MemberCondition) -> MemberCondition:
-        """Return the condition with every row that means an aggregate of its reach."""
+        """Return the condition with the rows of all spellings of the aggregates in its reach."""
         if not condition.reach:
             return condition
         return replace(condition, reach=self._spellings.rows(condition.reach))
 
 
 class PlainRoots:
-    """Reads runs of roots as they come, and keeps those of runs from the first root on.
+    """Reads unfiltered runs of roots, and keeps the roots of contiguous runs from the first one on.
 
-    A search reads as many of them as it needs. `windows` returns these, and then reads the others.
+    A search reads as many roots as it needs. `windows` returns the kept roots, and then reads the
+    others.
     """
 
     def __init__(self, conn: Connection, first: Sequence[Any] | None) -> None:
-        """first: the rows that have come with names; None: none have."""
+        """first: rows that were read together with the names; None if none were."""
         self.conn = conn
         self._first = first
         self._kept: list[Root] = []
-        self._last = 0  # the id of the last root that is kept
-        self._complete = False  # there are no others
+        self._last = 0  # id of the last kept root
+        self._complete = False  # whether all roots are kept
 
     def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
-        """Return the next roots after an id, how many rows were read, and the last one's id."""
+        """Return the next roots after an id, the number of rows read, and the last row's id."""
         if after == 0 and self._first is not None and size <= root_windows.FIRST:
             rows = self._first[:size]
         else:
@@ -263,9 +273,9 @@ class PlainRoots:
         return roots, len(rows), last
 
     def windows(self, size: int) -> Iterator[Sequence[Root]]:
-        """Yield all roots: those that are kept, then windows of so many."""
+        """Yield all roots: the kept ones, then windows of this size."""
         if not self._last and self._first is not None and len(self._first) < root_windows.FIRST:
-            self.run(0, root_windows.FIRST)  # these are all
+            self.run(0, root_windows.FIRST)  # the first rows are all roots
         if self._kept:
             yield tuple(self._kept)
         after, complete = self._last, self._complete
@@ -278,6 +288,6 @@ class PlainRoots:
 def _sound(rows: Iterable[Sequence[int]]) -> list[Root]:
     """Return the roots of (id, revision) rows.
 
-    A row that names another root, as in a damaged database, has no revision.
+    Rows without a revision are skipped: in a damaged database they refer to another root.
     """
     return [Root(root_id, revision) for root_id, revision in rows if revision is not None]

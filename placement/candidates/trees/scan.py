@@ -1,4 +1,4 @@
-"""What one request reads of the cloud: its search reads it, and the explanation after it goes on.
+"""The data that one request reads, shared by its search and a following explanation.
 
 Names, sharing providers and roots are read once for both, in one transaction.
 """
@@ -24,14 +24,12 @@ from placement.candidates.trees.store import TreeStore
 
 
 class Scan:
-    """What was read for a request so far.
-
-    resolved: the request, whose names are known. roots: those that were read in order.
-    """
+    """The data that was read for a request so far."""
 
     def __init__(self, conn: Connection, resolved: ResolvedRequest) -> None:
         self.conn = conn
         self.resolved = resolved
+        # Reads and keeps unfiltered runs of roots.
         self.roots = PlainRoots(conn, resolved.roots)
         self._sharing: Sharing | None = None
 
@@ -42,25 +40,30 @@ class Scan:
         request: CandidateRequest,
         taints: frozenset[str] = frozenset(),
     ) -> Self:
-        """Return the scan of a request, whose names are read.
+        """Resolve a request and return its scan.
 
-        taints: as of `resolve`. Raises UnknownResourceClasses, UnknownTraits.
+        Args:
+            taints: the taints of the service; see `resolve`.
+
+        Raises:
+            UnknownResourceClasses: a resource class of the request does not exist.
+            UnknownTraits: a trait of the request does not exist.
         """
         return cls(conn, resolve(conn, request, taints=taints))
 
     def sharing(self, slots: Sequence[Slot]) -> Sharing:
-        """Return the sharing providers, by the slots that they have room for."""
+        """Read the sharing providers; return them by the slots that they have capacity for."""
         self._sharing = sharing_of(self.conn, self.resolved, slots)
         return self._sharing
 
     def sharing_providers(self) -> Collection[SharingProvider]:
-        """Return all sharing providers, with room or without."""
+        """Return all sharing providers, with free capacity or without."""
         sharing = self._sharing or self.sharing(())
         return sharing.everyone
 
 
 class AnchorReader:
-    """Reads trees, a batch of roots at a time, and makes the pools of those that are anchors."""
+    """Reads the trees of batches of roots, and creates the pools of anchors."""
 
     def __init__(
         self,
@@ -69,15 +72,18 @@ class AnchorReader:
         spend: Spend,
         taints: frozenset[str],
     ) -> None:
-        """sharing: those that anchors may use; the store has pinned their roots.
+        """Create a reader.
 
-        taints: traits of roots whose sharing providers no anchor may use.
+        Args:
+            sharing: sharing providers that anchors may use; their roots are pinned in the store.
+            taints: root traits of trees whose sharing providers no anchor may use.
         """
         self._taints = taints
         self._store = store
         self._sharing = sharing
         self._spend = spend
-        # Returns the pool of an anchor; once the trees of sharing providers are read.
+        # Returns the pool of an anchor. Set by the first `trees`, which also reads the trees of the
+        # sharing providers.
         self.pool: Callable[[Tree], Pool]
         self._is_ready = False
 
@@ -90,9 +96,10 @@ class AnchorReader:
         return trees
 
     def pools_tolerating(self, taint: str) -> Callable[[Tree], Pool] | None:
-        """Return what makes the pools of anchors that may also use the trees with a taint.
+        """Return a function that creates pools as if the request tolerated a taint.
 
-        None: no sharing provider is left out by this taint alone.
+        Returns:
+            None if this taint alone excludes no sharing provider.
         """
         members = self._members(self._taints - {taint})
         if len(members) == len(self._members(self._taints)):

@@ -1,4 +1,4 @@
-"""Sharing providers: who they are, which anchors they can serve, what they serve by themselves.
+"""Sharing providers, the anchors that they can serve, and the requests that they serve alone.
 
 A sharing provider serves every tree that has a member in one of its aggregates.
 """
@@ -26,21 +26,21 @@ NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class SharingProvider:
-    """A sharing provider as rows tell of it."""
+    """A sharing provider as read from the database, without its tree."""
 
     uuid: str
     root: Root
-    # Ids of the aggregates that it is in.
+    # Ids of its aggregates.
     aggregates: set[int]
-    # The same by `identifiers.key`; empty where the request names none.
+    # Its normalized aggregate UUIDs; empty if the request names no aggregates.
     aggregate_keys: frozenset[str]
-    # Class id -> what it has.
+    # Class id -> inventory and usage.
     stocks: dict[int, Stock]
-    # Those of its traits that the request names.
+    # Its traits that the request names.
     traits: frozenset[str]
 
     def has_room(self, resources: Iterable[tuple[int, int]]) -> bool:
-        """Whether it could give all of the (class id, units) pairs."""
+        """Whether it has the capacity for all of the (class id, units) pairs."""
         for class_id, amount in resources:
             stock = self.stocks.get(class_id)
             if stock is None or not fits(stock, amount):
@@ -49,20 +49,20 @@ class SharingProvider:
 
 
 class Spellings:
-    """The rows that mean the same aggregates as those of sharing providers.
+    """The rows of all spellings of the aggregates of sharing providers.
 
-    A UUID may stand in several rows, each in a spelling of its own. They are read when they are
-    first asked for: most requests need none of them.
+    The same UUID may be stored in several rows with different spellings. These rows are read on
+    first use because most requests do not need them.
     """
 
     def __init__(self, conn: Connection, names: Mapping[int, str]) -> None:
-        """names: id -> as stored, of the aggregates of sharing providers."""
+        """names: id -> stored spelling of the aggregates of sharing providers."""
         self._conn = conn
         self._names = names
         self._ids_by_key: Mapping[str, frozenset[int]] | None = None
 
     def rows(self, aggregates: Iterable[int]) -> frozenset[int]:
-        """Return the ids of all rows that mean one of the aggregates."""
+        """Return the ids of all rows of the aggregates with these ids."""
         if self._ids_by_key is None:
             self._ids_by_key = self._read()
         nothing: frozenset[int] = frozenset()
@@ -79,26 +79,26 @@ class Spellings:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """The sharing providers of a request.
+    """The sharing providers of a request."""
 
-    serving: for each slot those that have room for it. providers: those that have room for any.
-    everyone: all there are.
-    """
-
+    # Per slot, the sharing providers with the capacity for it.
     serving: tuple[tuple[SharingProvider, ...], ...]
+    # The sharing providers with the capacity for any slot.
     providers: tuple[SharingProvider, ...]
+    # All sharing providers.
     everyone: tuple[SharingProvider, ...]
     spellings: Spellings
 
     @property
     def roots(self) -> Collection[Root]:
-        """The roots of their trees, each once."""
+        """The distinct roots of the providers with capacity."""
         return roots_of(self.providers)
 
     def reach(self, terms: Sequence[Term], slot: int | None = None) -> frozenset[int]:
-        """Return the aggregates through which trees reach one that meets the terms.
+        """Return the aggregates of the sharing providers that may meet the terms.
 
-        slot: it has room for that; None: for any.
+        Args:
+            slot: the slot that the providers have the capacity for; None: any slot.
         """
         providers: Iterable[SharingProvider] = self.providers
         if slot is not None:
@@ -110,7 +110,7 @@ class Sharing:
 
 
 def _may_meet(term: MemberTerm, providers: Iterable[SharingProvider]) -> Iterable[SharingProvider]:
-    """Return those that meet a term, as far as the rows of sharing providers tell."""
+    """Return the providers that do not fail a term, as far as it can be checked without trees."""
     failed = term.check([(1, term)])
     if term.reads is TRAITS:
         return [provider for provider in providers if not failed(provider.traits)]
@@ -120,7 +120,7 @@ def _may_meet(term: MemberTerm, providers: Iterable[SharingProvider]) -> Iterabl
 
 
 def roots_of(providers: Iterable[SharingProvider]) -> Collection[Root]:
-    """Return the roots of their trees, each once."""
+    """Return the distinct roots of sharing providers."""
     return {provider.root.id: provider.root for provider in providers}.values()
 
 
@@ -129,9 +129,9 @@ def _aggregates(providers: Iterable[SharingProvider]) -> frozenset[int]:
 
 
 def sharing_of(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot]) -> Sharing:
-    """Return the sharing providers there are, and who of them has room for which slot.
+    """Return the sharing providers, and which of them have the capacity for which slot.
 
-    Where there are more than come with the names of a request, the others are read here.
+    The lookup of names returns the first sharing providers; further ones are read here.
     """
     rows = list(resolved.sharing)
     if len(rows) >= statements.FIRST:
@@ -153,7 +153,12 @@ def sharing_of(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot
 
 
 def _provider(row: SharingRow, traits: Mapping[int, str], *, with_keys: bool) -> SharingProvider:
-    """Return a sharing provider; traits: id -> name, of those that the request names."""
+    """Return the sharing provider of a row.
+
+    Args:
+        traits: id -> name of the traits that the request names.
+        with_keys: whether to normalize the aggregate UUIDs.
+    """
     keys = frozenset(identifiers.key(name) for _id, name in row.aggregates) if with_keys else NONE
     named = [traits[row_id] for (row_id,) in row.traits if row_id in traits] if traits else ()
     return SharingProvider(
@@ -169,9 +174,10 @@ def _provider(row: SharingRow, traits: Mapping[int, str], *, with_keys: bool) ->
 def sharing_members(
     providers: Iterable[SharingProvider], trees: Iterable[Tree], taints: frozenset[str] = NONE
 ) -> list[SharingMember]:
-    """Return the sharing providers where they stand in their trees.
+    """Return the sharing providers as members of their trees.
 
-    taints: traits of roots whose trees serve nothing.
+    Args:
+        taints: root traits that exclude a tree.
     """
     uuids = {provider.uuid for provider in providers}
     return [
@@ -184,13 +190,13 @@ def sharing_members(
 
 
 class AnchorPools:
-    """The pools of anchors: the members of a tree, then the sharing providers that it reaches.
+    """The pools of anchors: the members of a tree, and the sharing providers that it reaches.
 
-    Those follow from the aggregates of the tree, so they are told once for all trees in the same.
+    Trees with equal aggregates reach the same sharing providers, so these are cached by aggregates.
     """
 
     def __init__(self, sharing: Collection[SharingMember], spend: Spend) -> None:
-        """spend: is told of the sharing providers looked at."""
+        """spend: charges the work per sharing provider."""
         self._sharing = sharing
         self._spend = spend
         self._trees = {provider.tree.id for provider in sharing}
@@ -204,12 +210,12 @@ class AnchorPools:
         if pool is None:
             pool = self._pools[anchor.aggregates] = self._reached(anchor.aggregates)
         if anchor.id in self._trees:
-            # Some stand in this tree themselves, where they are members already.
+            # Sharing providers of the anchor's own tree are among its members already.
             pool = sharing_pool([each for each in pool.sharing if each.tree.id != anchor.id])
         return Pool(anchor, anchor.members + pool.members, pool.sharing, pool.reached)
 
     def _reached(self, aggregates: frozenset[str]) -> Pool:
-        """Return the sharing providers that a tree in these aggregates reaches."""
+        """Return the pool of the sharing providers in any of these aggregates."""
         self._spend(len(self._sharing))
         return sharing_pool(
             [each for each in self._sharing if not aggregates.isdisjoint(each.member.aggregates)]
@@ -229,11 +235,15 @@ def sharing_pool(sharing: Sequence[SharingMember]) -> Pool:
 def sharing_alone(
     conn: Connection, sharing: Sharing, root: RootCondition, *, asks_root: bool
 ) -> Iterator[Sequence[SharingProvider]]:
-    """Yield each set of sharing providers that some anchor reaches, where only it may serve.
+    """Yield each set of sharing providers that some anchor reaches and that may serve alone.
 
-    root: what an anchor has to have. asks_root: the request states some of that; taints, which
-    also leave out a tree's own sharing providers, are no part of it. Ten thousand hosts that reach
-    the same providers are one set, found by one statement; most requests need none.
+    One statement finds the distinct sets: ten thousand hosts that reach the same providers are one
+    set. Most requests need no statement.
+
+    Args:
+        root: condition on the root of the anchor.
+        asks_root: whether the request states a condition on the root. Taints do not count, because
+            they also exclude the sharing providers of the tainted tree.
     """
     if not _needs_search_alone(sharing, asks_root=asks_root):
         return
@@ -251,10 +261,11 @@ def sharing_alone(
 
 
 def _needs_search_alone(sharing: Sharing, *, asks_root: bool) -> bool:
-    """Whether sharing providers alone have candidates that are not found at their own trees.
+    """Whether there may be candidates of sharing providers alone that their own trees do not yield.
 
-    All slots must have one. Candidates of one tree's providers are found at that tree, unless
-    its root is refused where another anchor's is not; those of several trees only here.
+    Every slot needs a sharing provider. If the providers are in one tree, the candidate is found
+    at that tree, unless its root is refused and the root of another anchor is not. Candidates with
+    providers of several trees are found only by this search.
     """
     if not all(sharing.serving):
         return False

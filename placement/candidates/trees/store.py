@@ -1,4 +1,4 @@
-"""From roots to trees: out of the cache, and out of the database what is not there."""
+"""Get the trees of roots from the cache, or read them from the database."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from sys import intern
@@ -18,24 +18,19 @@ from placement.objects.revision_cache import RevisionCache
 
 T = TypeVar("T")
 
-MAX_INTERNED = 10_000  # values of one kind, of which some may be in no tree any more
+MAX_INTERNED = 10_000  # values of one kind, including values that no tree uses any more
 
-# The work of reading a provider and making it part of a tree.
+# Cost of reading a provider and adding it to a tree.
 LOOKS_PER_PROVIDER = 15 * LOOKS_PER_STEP
 
-# One tree for each root; the size is the number of providers.
+# Caches one tree per root; its size is the number of providers.
 TreeCache = RevisionCache[Tree]
 
 NO_TREES: Mapping[int, Tree] = MappingProxyType({})
 
 
 class TreeStore:
-    """The trees that one request reads, on its connection.
-
-    pinned: roots whose trees the request needs throughout. They are loaded together with the
-    first others, and kept. ahead: root id -> tree as it will be, of trees that are taken for so
-    already.
-    """
+    """Reads the trees of one request on its connection."""
 
     def __init__(
         self,
@@ -45,6 +40,15 @@ class TreeStore:
         spend: Spend,
         ahead: Mapping[int, Tree] = NO_TREES,
     ) -> None:
+        """Create a store; it reads nothing yet.
+
+        Args:
+            pinned: roots whose trees the request needs throughout. They are read together with the
+                first other trees, and kept.
+            spend: charges the work of reading.
+            ahead: root id -> tree that includes allocations which are not written yet; it replaces
+                the stored tree.
+        """
         self._conn = conn
         self._cache = cache
         self._spend = spend
@@ -53,9 +57,10 @@ class TreeStore:
         self._pinned: dict[int, Tree] = {}
 
     def trees(self, roots: Sequence[Root]) -> list[Tree]:
-        """Return the trees of the roots: from memory, or in two statements.
+        """Return the trees of the roots from the cache, or read them with two statements.
 
-        Where each statement has its own view, a tree may be gone since its root was read.
+        If each statement reads its own view, a tree may have been deleted since its root was read;
+        such roots are skipped.
         """
         needed = {root.id: root for root in (*roots, *self._to_pin)}
         with stopwatch.TREES:
@@ -68,7 +73,7 @@ class TreeStore:
         return [trees[root.id] for root in roots if root.id in trees]
 
     def known_first(self, roots: Sequence[Root]) -> list[Sequence[Root]]:
-        """Divide roots into those whose trees need not be read, and the others."""
+        """Divide roots into the ones whose trees are cached and the others."""
         known = self._cache.get(dict(roots)).keys() | self._ahead.keys()
         cached = [root for root in roots if root.id in known]
         if len(cached) in {0, len(roots)}:
@@ -99,11 +104,11 @@ class TreeStore:
         return trees
 
     def _load(self, seen: Mapping[int, int]) -> dict[int, Tree]:
-        """Read the trees of roots that were seen at these revisions."""
+        """Read the trees of roots; seen: id -> revision at which the root was read."""
         rows = statements.members(seen).rows(self._conn)
         self._spend(LOOKS_PER_PROVIDER * len(rows))
-        # Hosts of one model have the same traits, which are most of what there is to read: their
-        # sets are read as ids, and each different set is named once.
+        # Traits are most of the data, and hosts of one model have the same ones. So sets of trait
+        # ids are read, and each distinct set is translated to names once.
         names = self._trait_names({row.trait_ids for row in rows})
         stocks = {fields: _stocks(fields) for fields in {row.stocks for row in rows}}
         confirms = revisions.can_confirm(self._conn)
@@ -111,7 +116,7 @@ class TreeStore:
         roots: list[Root] = []
         for root_id, row_id, parent_id, revision, uuid, fields, trait_ids, aggregates in rows:
             if row_id == root_id:
-                # What has changed since the root was read is not known to be whole.
+                # A tree that changed since its root was read may be inconsistent.
                 is_true = confirms and revision == seen[root_id]
                 roots.append(Root(root_id, revision if is_true else revisions.UNKNOWN))
             keys = _one_set(frozenset(map(identifiers.key, aggregates)))
@@ -122,7 +127,7 @@ class TreeStore:
     def _trait_names(
         self, sets: Collection[frozenset[int]]
     ) -> dict[frozenset[int], frozenset[str]]:
-        """Return the names of sets of traits, by the ids."""
+        """Return set of trait ids -> set of trait names."""
         trait_ids = frozenset[int]().union(*sets)
         names: dict[int, str] = dict(statements.trait_names(trait_ids).rows(self._conn))
         named: dict[frozenset[int], frozenset[str]] = {}
@@ -133,9 +138,11 @@ class TreeStore:
 
 
 class _Row(NamedTuple):
-    """What the tables say of one provider, before its tree is made."""
+    """The data of one provider, before its tree is built."""
 
+    # Id of the provider's row.
     id: int
+    # Id of the parent's row; None for a root.
     parent_id: int | None
     uuid: str
     stocks: Stocks
@@ -144,7 +151,7 @@ class _Row(NamedTuple):
 
 
 def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
-    """Make a tree of its members' rows, parents before children."""
+    """Build a tree from the rows of its members, parents before children."""
     children: dict[int | None, list[_Row]] = {}
     for row in sorted(rows):
         children.setdefault(row.parent_id, []).append(row)
@@ -160,21 +167,22 @@ def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
 
 
 class Interned(Generic[T]):
-    """The values of one kind, each once; all are forgotten when there are many.
+    """Interned values of one kind. All are dropped when there are too many.
 
-    Thousands of hosts have the same traits and stocks. What they share takes memory once, and a
-    search compares it by identity first.
+    Thousands of hosts have the same traits and stocks. Interning saves memory, and lets a search
+    compare these values by identity first.
     """
 
     def __init__(self, most: int = MAX_INTERNED) -> None:
-        """`most`: values that are known at a time."""
+        """most: maximum number of values."""
         self._most = most
         self._values: dict[Hashable | T, T] = {}
 
     def __call__(self, value: T, key: Hashable = None) -> T:
-        """Return the one object for this value.
+        """Return the one object for equal values.
 
-        key: what no two values share that differ, for values that cannot be hashed.
+        Args:
+            key: a key that different values never share, for values without a hash by value.
         """
         if len(self._values) >= self._most:
             self._values.clear()
