@@ -58,7 +58,6 @@ CEILINGS: dict[str, float] = {
     "bench": 12,
     "falcon_placement_client": 8,
     "placement/api": 8,
-    "placement/candidates": 8,
     "the explorer": 9,
 }
 
