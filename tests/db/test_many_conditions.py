@@ -92,7 +92,7 @@ def test_more_conditions_together_than_fifty_are_refused(database: Database) -> 
 
 def test_a_query_names_so_many_things_at_the_most() -> None:
     assert len(pairs(f"required=in:{','.join(['T'] * MAX_ITEMS)}")) == 1
-    with pytest.raises(BadQuery, match=f"{MAX_ITEMS + 1} things"):
+    with pytest.raises(BadQuery, match=f"{MAX_ITEMS + 1} items"):
         pairs(f"required=in:{','.join(['T'] * (MAX_ITEMS + 1))}")
-    with pytest.raises(BadQuery, match=f"{MAX_ITEMS + 1} things"):
+    with pytest.raises(BadQuery, match=f"{MAX_ITEMS + 1} items"):
         pairs("&".join(["member_of=x"] * (MAX_ITEMS + 1)))

@@ -188,7 +188,16 @@ def _add(column: sa.Column[int], links: Links) -> Writes:
 def _remove(column: sa.Column[int], links: Links) -> Writes:
     link = column.table
     pair = sa.tuple_(link.c.resource_provider_id, column)
-    delete = sa.delete(link).where(pair.in_(sa.bindparam("links", expanding=True)))
+    # The first condition finds the rows by an index, which a list of pairs does not.
+    delete = sa.delete(link).where(
+        bulk.in_list(link.c.resource_provider_id),
+        pair.in_(sa.bindparam("links", expanding=True)),
+    )
     return Writes(
-        Write(delete, {"links": chunk}, matches=len(chunk)) for chunk in chunks(sorted(links))
+        Write(
+            delete,
+            {"ids": sorted({provider_id for provider_id, _row_id in chunk}), "links": chunk},
+            matches=len(chunk),
+        )
+        for chunk in chunks(sorted(links))
     )

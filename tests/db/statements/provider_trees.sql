@@ -154,14 +154,15 @@ WHERE resource_providers.id IN (:ids …);
 
 -- provider_trees.remove_aggregates: Remove providers from aggregates.
 DELETE FROM resource_provider_aggregates
-WHERE (resource_provider_aggregates.resource_provider_id, resource_provider_aggregates.aggregate_id)
+WHERE resource_provider_aggregates.resource_provider_id IN (:ids …) AND
+    (resource_provider_aggregates.resource_provider_id, resource_provider_aggregates.aggregate_id)
     IN (:links …);
 
 
 -- provider_trees.remove_traits: Remove traits from providers.
 DELETE FROM resource_provider_traits
-WHERE (resource_provider_traits.resource_provider_id, resource_provider_traits.trait_id) IN (:links
-    …);
+WHERE resource_provider_traits.resource_provider_id IN (:ids …) AND
+    (resource_provider_traits.resource_provider_id, resource_provider_traits.trait_id) IN (:links …);
 
 
 -- provider_trees.rename: Set the names of providers, by id.
