@@ -7,7 +7,7 @@ from falcon_placement_client.inventory import InventoryRecord
 from placement.api.json_body import Schema, path_of
 from placement.api.query import read_alternatives
 from placement.api.request_schemas.common import CUSTOM_NAME
-from placement.candidates import Demand
+from placement.candidates import ClaimRequest
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.objects.claims import Claim
@@ -160,7 +160,7 @@ def _edit(value: Any, path: str, key: Callable[[str], str]) -> Edit:
     return Edit(add, remove, replaces=False)
 
 
-def demand(body: Body, within: tuple[str | int, ...] = ()) -> Demand:
+def demand(body: Body, within: tuple[str | int, ...] = ()) -> ClaimRequest:
     """Return the claim request of a new consumer.
 
     Args:
@@ -181,10 +181,10 @@ def demand(body: Body, within: tuple[str | int, ...] = ()) -> Demand:
     )
     requests = read_alternatives(body["request"], steps)
     is_choice = "first_available" in body["request"]
-    return Demand(requests[0], claim, path_of(steps), requests if is_choice else ())
+    return ClaimRequest(requests[0], claim, path_of(steps), requests if is_choice else ())
 
 
-def demands(body: Body) -> list[Demand]:
+def demands(body: Body) -> list[ClaimRequest]:
     """Return the claim requests of several new consumers.  Raises BadBody, BadQuery."""
     path_by_uuid: dict[str | None, str] = {}
     for position, member in enumerate(body["claims"]):

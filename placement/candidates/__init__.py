@@ -1,6 +1,6 @@
 """Allocation candidates: search for the providers that can serve a request, and claim them."""
 
-from placement.candidates.claims.choices import Demand
+from placement.candidates.claims.choices import ClaimRequest
 from placement.candidates.claims.claiming import Claimed, claim
 from placement.candidates.explanation import Explanation, explain, explain_trace
 from placement.candidates.request import CandidateRequest
@@ -14,7 +14,7 @@ __all__ = [
     "DEFAULT_TUNING",
     "CandidateRequest",
     "Claimed",
-    "Demand",
+    "ClaimRequest",
     "Explanation",
     "SearchResult",
     "SearchTuning",

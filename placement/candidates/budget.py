@@ -10,20 +10,20 @@ from collections.abc import Callable
 from placement import deadline
 
 # Cost of a step: trying a provider for a slot, or checking one constraint for it.
-LOOKS_PER_STEP = 8
+COST_PER_STEP = 8
 
 # Work between two checks of the deadline: a few milliseconds.
-LOOKS_PER_CHECK = 20_000
+COST_PER_CHECK = 20_000
 
 # The options of `[placement]` that may end a search.
 MAX_SEARCH_STEPS = "max_search_steps"
 REQUEST_DEADLINE = "request_deadline"
 
 # Charges an amount of work to a budget.
-Spend = Callable[[int], None]
+Charge = Callable[[int], None]
 
 
-def free(looks: int) -> None:
+def uncharged(cost: int) -> None:
     """Charge nothing, for work that has no bound."""
 
 
@@ -39,46 +39,46 @@ class Budget:
         # Number of providers tried for a slot.
         self.steps = 0
         # All work so far, in units.
-        self.looks = 0
+        self.cost = 0
         # The option that ended the search; None if no bound was reached.
         self.ended_by: str | None = None
-        self._max_looks = max_steps * LOOKS_PER_STEP
+        self._max_cost = max_steps * COST_PER_STEP
         # PERF: one comparison for both bounds.
-        self._next_check = min(LOOKS_PER_CHECK, self._max_looks)
+        self._next_check = min(COST_PER_CHECK, self._max_cost)
 
-    def spend(self, looks: int) -> None:
+    def spend(self, cost: int) -> None:
         """Charge work.
 
         Raises:
             BudgetSpentError: the bound or the deadline has passed.
         """
-        self.looks += looks
-        if self.looks > self._next_check:
+        self.cost += cost
+        if self.cost > self._next_check:
             self._check()
 
     def _check(self) -> None:
-        if self.looks > self._max_looks:
+        if self.cost > self._max_cost:
             self.ended_by = MAX_SEARCH_STEPS
         elif deadline.is_over():
             self.ended_by = REQUEST_DEADLINE
         if self.ended_by is not None:
             raise BudgetSpentError
-        self._next_check = min(self.looks + LOOKS_PER_CHECK, self._max_looks)
+        self._next_check = min(self.cost + COST_PER_CHECK, self._max_cost)
 
-    def step(self, constraints: int = 0, looks: int = 0) -> None:
+    def step(self, constraints: int = 0, cost: int = 0) -> None:
         """Charge one provider tried for a slot.
 
         Args:
             constraints: number of constraints to check for the provider.
-            looks: further work, in units.
+            cost: further work, in units.
         """
         self.steps += 1
-        self.spend(looks + LOOKS_PER_STEP * (1 + constraints))
+        self.spend(cost + COST_PER_STEP * (1 + constraints))
 
     @property
     def steps_left(self) -> int:
         """The remaining work, in steps."""
-        return max(0, self._max_looks - self.looks) // LOOKS_PER_STEP
+        return max(0, self._max_cost - self.cost) // COST_PER_STEP
 
     @property
     def spent(self) -> bool:

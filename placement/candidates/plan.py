@@ -9,7 +9,7 @@ from placement.candidates.stats import TraitSet
 from placement.candidates.terms import PlaceTerm, RequiredTraits, Term, TermChecks, lowest, of_kind
 from placement.candidates.trace import Refusal
 
-MOST_SUMS = 256  # of amounts of one class; beyond that, every number counts as a possible sum
+MAX_SUMS = 256  # of amounts of one class; beyond that, every number counts as a possible sum
 
 
 class SearchPlan:
@@ -147,7 +147,7 @@ def _sums(amounts: Collection[int]) -> Sequence[int]:
     sums = {0}
     for amount in amounts:
         sums |= {total + amount for total in sums}
-        if len(sums) > MOST_SUMS:
+        if len(sums) > MAX_SUMS:
             return range(1, sum(amounts) + 1)
     return sorted(sums - {0})
 

@@ -33,8 +33,8 @@ class Requirement:
         self._checks = TermChecks(terms, spans=not group.suffixed) if terms else None
         # Cost of checking one provider.
         codes = {term.code for term in terms}
-        self.looks = 2 * (1 + len(slot.resources) + len(codes)) + len(slot.resources)
-        self.looks += sum(term.looks for term in group.terms)
+        self.cost = 2 * (1 + len(slot.resources) + len(codes)) + len(slot.resources)
+        self.cost += sum(term.cost for term in group.terms)
         self._sharing: dict[object, list[int]] = {}
         self._asks_root = not group.suffixed and any(
             term.root_role is RootRole.REQUIRED for term in terms

@@ -34,7 +34,7 @@ class SearchTuning:
     # Number of cached trees with a candidate after which no other trees are read; None: all are
     # read. For searches that accept any candidates: they avoid reading trees that concurrent
     # writers change all the time.
-    enough_known: int | None = None
+    stop_after_cached: int | None = None
     # Maximum number of conditions of one statement: planners take seconds beyond about twenty.
     max_conditions: int = 8
     # Maximum number of classes, trait sets or aggregate sets of one condition.

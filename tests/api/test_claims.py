@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from placement import events
-from placement.candidates.budget import LOOKS_PER_STEP, Budget
+from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.claims import claiming
 from placement.db.retries import Pauses
 from placement.db.statement import Restart
@@ -608,9 +608,9 @@ def test_all_searches_of_a_claim_and_its_explanation_have_one_bound(tmp_path: Pa
             patch.setattr(Budget, "__init__", note)
             cloud.claim(409, 5, impossible=2)
         searches, explanation = budgets
-        assert explanation.looks > 0
-        explanation.looks = 0
-        assert searches.looks // LOOKS_PER_STEP + explanation.steps_left in range(
+        assert explanation.cost > 0
+        explanation.cost = 0
+        assert searches.cost // COST_PER_STEP + explanation.steps_left in range(
             steps - 2, steps + 1
         )
         # Each of many requests searches alone, but not as long as one could.

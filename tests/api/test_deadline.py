@@ -32,7 +32,7 @@ class Clock:
 @pytest.fixture
 def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     """A service whose requests may look at the clock 30 times."""
-    monkeypatch.setattr(budget, "LOOKS_PER_CHECK", 10)
+    monkeypatch.setattr(budget, "COST_PER_CHECK", 10)
     with Service(tmp_path, placement={"request_deadline": 30.0}) as service:
         with building(service.database.writer) as cloud:
             for number in range(HOSTS):

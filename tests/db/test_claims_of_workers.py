@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from placement import app
-from placement.candidates.claims.choices import ENOUGH_KNOWN
+from placement.candidates.claims.choices import STOP_AFTER_CACHED
 from placement.candidates.tuning import DEFAULT_TUNING
 from tests.kit.builders import make_database
 from tests.kit.cloud import building
@@ -66,4 +66,4 @@ def test_workers_do_not_read_again_what_the_others_have_changed(workers: Workers
 def test_of_the_first_candidates_that_are_asked_for_a_worker_reads_what_has_changed(
     workers: Workers,
 ) -> None:
-    assert workers.statements(limit=ENOUGH_KNOWN) > ALONE
+    assert workers.statements(limit=STOP_AFTER_CACHED) > ALONE

@@ -21,7 +21,7 @@ from placement.candidates import (
     explain,
     find_candidates,
 )
-from placement.candidates.budget import LOOKS_PER_STEP
+from placement.candidates.budget import COST_PER_STEP
 from placement.candidates.explanation import host_counts, reductions
 from placement.candidates.explanation.explain_request import (
     COST_PER_CHECKS,
@@ -260,7 +260,7 @@ def test_amounts_that_no_host_can_serve_are_counted(
     explanation, _statements = explained(searcher, path, max_steps=steps)
     searcher.database.dispose()
     assert explanation.hosts.looked == 1
-    assert looked_at <= steps * LOOKS_PER_STEP // reductions.COST_PER_AMOUNT + 1000
+    assert looked_at <= steps * COST_PER_STEP // reductions.COST_PER_AMOUNT + 1000
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_the_bound_counts_each_of_many_groups(
     explanation, _statements = explained(searcher, path, max_steps=steps)
     searcher.database.dispose()
     assert 0 < explanation.hosts.looked < hosts
-    assert looks.total() <= steps * LOOKS_PER_STEP
+    assert looks.total() <= steps * COST_PER_STEP
 
 
 def test_the_search_for_smaller_amounts_leaves_work_for_other_hosts(directory: Path) -> None:

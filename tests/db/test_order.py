@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from placement.api.query import read_candidates
-from placement.candidates import DEFAULT_TUNING, Demand, SearchResult, find_candidates
+from placement.candidates import DEFAULT_TUNING, ClaimRequest, SearchResult, find_candidates
 from placement.candidates.budget import Budget
-from placement.candidates.claims.choices import CHOICE, DemandSearches
+from placement.candidates.claims.choices import DEFAULT_CANDIDATES, ClaimSearches
 from placement.candidates.search.ordered import MAX_HEADS
 from placement.errors import SearchExhausted
 from placement.objects.claims import Claim
@@ -75,7 +75,7 @@ def test_without_a_candidate_the_bound_is_an_error(searcher: Searcher) -> None:
 
 
 @pytest.mark.parametrize(("order", "heads"), [(LEAST, 1), (QUIET, MAX_HEADS)])
-@pytest.mark.parametrize(("limit", "tried"), [(None, CHOICE), (5, 5), (30, 30)])
+@pytest.mark.parametrize(("limit", "tried"), [(None, DEFAULT_CANDIDATES), (5, 5), (30, 30)])
 def test_a_claim_begins_at_one_of_the_hosts_that_stand_first(
     searcher: Searcher, order: Any, heads: int, limit: int | None, tried: int
 ) -> None:
@@ -84,9 +84,9 @@ def test_a_claim_begins_at_one_of_the_hosts_that_stand_first(
     in_order = hosts(find(searcher, {**body, "limit": tried}))
     begun = set()
     for _ in range(100):
-        demand = Demand(read_candidates(body), Claim("c", {}, "p", "u"), "request")
+        demand = ClaimRequest(read_candidates(body), Claim("c", {}, "p", "u"), "request")
         with searcher.database.read_trees() as conn:
-            searches = DemandSearches(
+            searches = ClaimSearches(
                 conn, searcher.trees, [demand], searcher.settings.candidates, DEFAULT_TUNING
             )
             choices = searches.choices(Budget(10**6), explained=False)

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from placement.candidates import TreeCache
-from placement.candidates.budget import free
+from placement.candidates.budget import uncharged
 from placement.candidates.model import Root, Tree
-from placement.candidates.trees.store import LOOKS_PER_PROVIDER, TreeStore
+from placement.candidates.trees.store import COST_PER_PROVIDER, TreeStore
 from placement.db import tables as t
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 from tests.kit.service import Service, inventories
@@ -48,13 +48,13 @@ def test_a_tree_is_read_whole_and_once(service: Service) -> None:
         statements.clear()
         (tree,) = TreeStore(conn, cache, (), looks.append).trees([first])
         assert len(statements) == 2
-        again, other = TreeStore(conn, cache, (), free).trees([first, second])
+        again, other = TreeStore(conn, cache, (), uncharged).trees([first, second])
         assert len(statements) == 2 + 2
-        TreeStore(conn, cache, (), free).trees([second, first])
+        TreeStore(conn, cache, (), uncharged).trees([second, first])
         assert len(statements) == 2 + 2
     assert again is tree
     assert other.id == second.id
-    assert looks == [3 * LOOKS_PER_PROVIDER]
+    assert looks == [3 * COST_PER_PROVIDER]
     assert [member.parent for member in tree.members] == [-1, 0, 1]
     assert [set(member.stocks) for member in tree.members] == [{"DISK_GB"}, {"VCPU"}, {"VGPU"}]
     assert tree.members[1].traits == tree.members[2].traits == {TRAIT}
@@ -66,7 +66,7 @@ def test_pinned_trees_are_read_with_the_first_others_and_kept(service: Service) 
     with counted(service.database) as statements, service.database.read_trees() as conn:
         (first, second, third) = roots(conn).values()
         statements.clear()
-        store = TreeStore(conn, cache, [second], free)
+        store = TreeStore(conn, cache, [second], uncharged)
         assert uuids(store.trees([first]))[0][0] == provider_uuid(1)
         (pinned,) = store.pinned()
         assert store.trees([second]) == [pinned]
@@ -84,7 +84,7 @@ def test_a_tree_that_has_changed_is_read_again(tmp_path: Path) -> None:
 
         def vcpus() -> int:
             with service.database.read_trees() as conn:
-                (tree,) = TreeStore(conn, cache, (), free).trees([roots(conn)[uuid]])
+                (tree,) = TreeStore(conn, cache, (), uncharged).trees([roots(conn)[uuid]])
             return tree.root.stocks["VCPU"].capacity
 
         assert vcpus() == 8
@@ -103,6 +103,6 @@ def test_parents_precede_children_with_any_ids(tmp_path: Path) -> None:
             body = {"name": f"p{child}", "parent_provider_uuid": provider_uuid(parent)}
             service.expect(200, "PUT", path, body)
         with service.database.read_trees() as conn:
-            (tree,) = TreeStore(conn, TreeCache(100), (), free).trees([*roots(conn).values()])
+            (tree,) = TreeStore(conn, TreeCache(100), (), uncharged).trees([*roots(conn).values()])
         assert uuids([tree]) == [[provider_uuid(3), provider_uuid(2), provider_uuid(1)]]
         assert [member.parent for member in tree.members] == [-1, 0, 1]

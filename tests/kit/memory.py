@@ -13,7 +13,7 @@ from placement.api.history import LATEST
 from placement.api.responses.summaries import whole_trees
 from placement.api.shapes import View
 from placement.candidates import TreeCache
-from placement.candidates.budget import free
+from placement.candidates.budget import uncharged
 from placement.candidates.model import Root
 from placement.candidates.trees.store import TreeStore
 from placement.db import tables as t
@@ -58,7 +58,7 @@ def _read(
     provider = t.resource_providers.c
     query = sa.select(provider.id, provider.revision).where(provider.parent_provider_id.is_(None))
     roots = [Root(*row) for row in conn.execute(query.limit(most))]
-    store = TreeStore(conn, cache, (), free)
+    store = TreeStore(conn, cache, (), uncharged)
     for start in range(0, len(roots), CHUNK_SIZE):
         trees = store.trees(roots[start : start + CHUNK_SIZE])
         if show:

@@ -97,9 +97,9 @@ def test_each_thread_has_its_own(clock: Clock) -> None:
 def test_a_search_looks_at_it_after_some_work(clock: Clock) -> None:
     spent = Budget(10**6)
     with deadline.limit(5.0):
-        spent.spend(budget.LOOKS_PER_CHECK + 1)
+        spent.spend(budget.COST_PER_CHECK + 1)
         clock.now += 6
-        spent.spend(budget.LOOKS_PER_CHECK)  # not at each time that it counts something
+        spent.spend(budget.COST_PER_CHECK)  # not at each time that it counts something
         with pytest.raises(BudgetSpentError):
             spent.spend(1)
     assert spent.ended_by == "request_deadline"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from placement.api import commands
 from placement.api.handler import Call, Reply
 from placement.api.policy import EXPLAIN
-from placement.candidates import Claimed, Demand, claim
+from placement.candidates import Claimed, ClaimRequest, claim
 
 
 def create_claims(call: Call) -> Reply:
@@ -22,7 +22,7 @@ def create_claims(call: Call) -> Reply:
     return Reply(201, claimed, location=f"/allocations/{claimed.consumer}")
 
 
-def _claim(call: Call, demands: Sequence[Demand]) -> list[Claimed]:
+def _claim(call: Call, demands: Sequence[ClaimRequest]) -> list[Claimed]:
     service = call.service
     return claim(
         service.database,

@@ -14,10 +14,10 @@ import orjson
 
 from placement.api.shapes import Renderer
 from placement.candidates.model import Assignment
-from placement.candidates.search.candidate import Candidate, Wording, allocations_of, mappings_of
+from placement.candidates.search.candidate import Candidate, SlotLayout, allocations_of, mappings_of
 
 # Input of a renderer: provider -> class -> units, and suffix -> providers.
-Spelled = tuple[Mapping[str, Mapping[str, int]], Mapping[str, Sequence[str]]]
+RenderInput = tuple[Mapping[str, Mapping[str, int]], Mapping[str, Sequence[str]]]
 
 # Stands for a provider in a template. No class and no suffix has this form.
 _BLANK = "<{}>"
@@ -49,30 +49,30 @@ def texts(candidates: Iterable[Candidate], render: Renderer) -> Iterator[bytes]:
     template_of = lru_cache(MAX_TEMPLATES)(partial(_template, render))
 
     @lru_cache(MAX_TEMPLATES)
-    def filling_of(wording: Wording, assignment: Assignment) -> _Filling:
+    def filling_of(layout: SlotLayout, assignment: Assignment) -> _Filling:
         numbers: dict[int, int] = {}  # of distinct providers, by position
         for position in assignment:
             numbers.setdefault(position, len(numbers))
         pattern = tuple([numbers[position] for position in assignment])
-        return _Filling(tuple(numbers), template_of(wording, pattern))
+        return _Filling(tuple(numbers), template_of(layout, pattern))
 
     dumps = orjson.dumps
     for candidate in candidates:
-        positions, (text, arrange) = filling_of(candidate.wording, candidate.assignment)
+        positions, (text, arrange) = filling_of(candidate.layout, candidate.assignment)
         members = candidate.pool.members
         yield text % arrange([dumps(members[position].uuid) for position in positions])
 
 
-def _template(render: Renderer, wording: Wording, pattern: Sequence[int]) -> _Template:
+def _template(render: Renderer, layout: SlotLayout, pattern: Sequence[int]) -> _Template:
     """Render a candidate with placeholders instead of providers.
 
     Args:
         render: makes the JSON value of a candidate.
-        wording: layout of the candidate.
+        layout: layout of the candidate.
         pattern: slot -> number of its provider, in order of first use.
     """
     blanks = [_BLANK.format(number) for number in pattern]
-    spelled: Spelled = allocations_of(wording.slots, blanks), mappings_of(wording.slots, blanks)
+    spelled: RenderInput = allocations_of(layout.slots, blanks), mappings_of(layout.slots, blanks)
     # Literals, alternating with the numbers of providers.
     pieces = _BLANKS.split(orjson.dumps(render(spelled)))
     literals = [literal.replace(b"%", b"%%") for literal in pieces[::2]]

@@ -14,7 +14,7 @@ import orjson
 from placement.api import samples
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
-from placement.api.responses.candidate_texts import Spelled, texts
+from placement.api.responses.candidate_texts import RenderInput, texts
 from placement.api.responses.common import AMOUNTS, UUID, UUID_KEY
 from placement.api.responses.explanations import EXPLANATION, Explained, rendered
 from placement.api.responses.summaries import SUMMARY, used_providers, whole_trees
@@ -47,7 +47,7 @@ class Candidates(NamedTuple):
     alternative: int | Unset | None = UNSET
 
 
-def _as_list(spelled: Spelled) -> Sequence[Mapping[str, Any]]:
+def _as_list(spelled: RenderInput) -> Sequence[Mapping[str, Any]]:
     allocations, _mappings = spelled
     return [
         {"resource_provider": {"uuid": uuid}, "resources": amounts}
@@ -55,7 +55,7 @@ def _as_list(spelled: Spelled) -> Sequence[Mapping[str, Any]]:
     ]
 
 
-def _as_object(spelled: Spelled) -> Mapping[str, Mapping[str, Any]]:
+def _as_object(spelled: RenderInput) -> Mapping[str, Mapping[str, Any]]:
     allocations, _mappings = spelled
     return {uuid: {"resources": amounts} for uuid, amounts in allocations.items()}
 
@@ -84,7 +84,7 @@ ALTERNATIVE = Json(
         "examples": [0],
     }
 )
-REQUEST: Object[Spelled] = Object(
+REQUEST: Object[RenderInput] = Object(
     "AllocationRequest",
     Property("allocations", Ready(_LISTED), _as_list, since="1.10"),
     Property("allocations", Ready(BY_PROVIDER), _as_object, since="1.12"),

@@ -31,15 +31,15 @@ LOG = logging.getLogger(__name__)
 
 # Default limit of a claim's search: enough candidates that concurrent claims rarely choose the
 # same host.
-CHOICE = 16
+DEFAULT_CANDIDATES = 16
 
 # Number of cached trees with a candidate after which a search reads no further trees. The trees of
 # recent claims have changed, and if every worker read them, all workers would claim the same ones.
-ENOUGH_KNOWN = 4
+STOP_AFTER_CACHED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class ClaimRequest:
     """A candidate request and the consumer that claims one of its candidates."""
 
     # The request to search for; with alternatives, the first of them.
@@ -47,24 +47,24 @@ class Demand:
     # The claim of a consumer that does not exist yet, still without allocations.
     claim: Claim
     # Path of the request in the request body, for error messages.
-    place: str
+    error_path: str
     # Requests in order of preference, the first that has candidates is claimed; empty if the
     # request has no alternatives.
     alternatives: Sequence[CandidateRequest] = ()
 
 
-# One candidate per demand, in the order of the demands.
-Choice = Sequence[Candidate]
+# One candidate per request of the claim, in the order of the requests.
+CandidateSet = Sequence[Candidate]
 
 
-class DemandSearches:
+class ClaimSearches:
     """The searches of one claim; equal requests share a search."""
 
     def __init__(
         self,
         conn: Connection,
         cache: TreeCache,
-        demands: Sequence[Demand],
+        claim_requests: Sequence[ClaimRequest],
         settings: CandidateSettings,
         tuning: SearchTuning,
     ) -> None:
@@ -72,22 +72,22 @@ class DemandSearches:
         self.ids: dict[str, dict[str, int]] = {"resource_class": {}}
         self._conn = conn
         self._cache = cache
-        self._demands = demands
+        self._claim_requests = claim_requests
         self._settings = settings
         self._tuning = tuning
         self._claims: dict[CandidateRequest, list[Claim]] = {}
-        for demand in demands:
-            self._claims.setdefault(demand.request, []).append(demand.claim)
+        for claim_request in claim_requests:
+            self._claims.setdefault(claim_request.request, []).append(claim_request.claim)
         # Owners are looked up with the search only for a small number of claims.
-        self._names_owners = len(demands) <= MAX_KEYS
+        self._names_owners = len(claim_requests) <= MAX_KEYS
         self._searches: dict[CandidateRequest, RequestSearch] = {}
         # Index of the alternative that has candidates; None without alternatives.
         self.alternative: int | None = None
 
-    def choices(self, budget: Budget, *, explained: bool) -> list[Choice]:
-        """Search for all demands and return the choices in the order of the attempts to claim them.
+    def choices(self, budget: Budget, *, explained: bool) -> list[CandidateSet]:
+        """Search for all requests of the claim; return the choices in the order of the attempts.
 
-        A single demand has one choice per candidate. With several demands there is one choice,
+        A single request has one choice per candidate. With several requests there is one choice,
         because each search starts from the trees as the candidates chosen before leave them.
 
         Args:
@@ -95,47 +95,51 @@ class DemandSearches:
             explained: whether the caller may see why a search finds nothing.
 
         Raises:
-            NoCandidatesFound: a demand has no candidate.
+            NoCandidatesFound: a request has no candidate.
             Exception: errors of `find_candidates`.
         """
-        ahead: dict[int, Tree] = {}
+        pending_trees: dict[int, Tree] = {}
         choice: list[Candidate] = []
-        for demand in self._demands:
-            result = self._find(demand, budget, ahead)
+        for claim_request in self._claim_requests:
+            result = self._find(claim_request, budget, pending_trees)
             if not result.candidates:
-                _log_unmet(demand.claim.consumer, result)
+                _log_unmet(claim_request.claim.consumer, result)
                 self._refuse_faulty()
-                why = self._why(result.scan, budget, ahead) if explained else ""
-                raise NoCandidatesFound(demand.place, why)
+                why = self._why(result.scan, budget, pending_trees) if explained else ""
+                raise NoCandidatesFound(claim_request.error_path, why)
             candidates = _in_turn(result)
-            if len(self._demands) == 1:
+            if len(self._claim_requests) == 1:
                 return [[each] for each in candidates]
             choice.append(candidates[0])
-            ahead |= trees_after(choice[-1:])
+            pending_trees |= trees_after(choice[-1:])
         return [choice]
 
-    def _find(self, demand: Demand, budget: Budget, ahead: Mapping[int, Tree]) -> SearchResult:
+    def _find(
+        self, claim_request: ClaimRequest, budget: Budget, pending_trees: Mapping[int, Tree]
+    ) -> SearchResult:
         """Return the result of the first alternative with a candidate, or of the first one.
 
         Raises:
             Exception: errors of `resolve`, including unknown names in alternatives that are not
                 searched.
         """
-        requests = list(dict.fromkeys(demand.alternatives or [demand.request]))
+        requests = list(dict.fromkeys(claim_request.alternatives or [claim_request.request]))
         if requests[0] not in self._searches:
-            self._begin(requests, self._claims[demand.request])
+            self._begin(requests, self._claims[claim_request.request])
         results: list[SearchResult] = []
         for request in requests:
-            results.append(self._searches[request].find(budget, ahead))
+            results.append(self._searches[request].find(budget, pending_trees))
             if results[-1].candidates:
-                if demand.alternatives:
-                    self.alternative = list(demand.alternatives).index(request)
+                if claim_request.alternatives:
+                    self.alternative = list(claim_request.alternatives).index(request)
                 return results[-1]
         return results[0]
 
     def _begin(self, requests: Sequence[CandidateRequest], claims: Sequence[Claim]) -> None:
         """Create the searches for alternatives; one lookup resolves all of their names."""
-        limited = [replace(request, limit=request.limit or CHOICE) for request in requests]
+        limited = [
+            replace(request, limit=request.limit or DEFAULT_CANDIDATES) for request in requests
+        ]
         with stopwatch.NAMES:
             names = claim_names(claims) if self._names_owners else NO_NAMES
             resolved = resolve_all(self._conn, limited, names, self._settings.taints)
@@ -147,7 +151,7 @@ class DemandSearches:
                 # Without a limit or an order any candidates will do, so take the cheapest ones.
                 tuning = self._tuning
                 if request.limit is None and not request.order:
-                    tuning = replace(tuning, enough_known=ENOUGH_KNOWN)
+                    tuning = replace(tuning, stop_after_cached=STOP_AFTER_CACHED)
                 self._searches[request] = RequestSearch(
                     self._conn,
                     self._cache,
@@ -157,15 +161,15 @@ class DemandSearches:
                     repeated=len(claims) > 1,
                 )
 
-    def _why(self, scan: Scan, budget: Budget, ahead: Mapping[int, Tree]) -> str:
+    def _why(self, scan: Scan, budget: Budget, pending_trees: Mapping[int, Tree]) -> str:
         """Return the explanation of a failed search, bounded by the rest of the budget."""
         settings = replace(self._settings, max_search_steps=max(1, budget.steps_left))
-        return explain(scan, self._cache, settings, self._tuning, ahead).text
+        return explain(scan, self._cache, settings, self._tuning, pending_trees).text
 
     def _refuse_faulty(self) -> None:
         """Raise the errors of a claim that do not depend on free capacity.
 
-        These are unknown names, also in demands after the failed one, and existing consumers. If
+        These are unknown names, also in requests after the failed one, and existing consumers. If
         the response to a successful claim is lost, the client repeats the claim; the conflict shows
         that the consumer has its allocations, which "no candidates" would hide.
 
@@ -175,7 +179,7 @@ class DemandSearches:
         """
         for request in self._claims.keys() - self._searches.keys():
             resolve(self._conn, request)
-        consumers = [demand.claim.consumer for demand in self._demands]
+        consumers = [claim_request.claim.consumer for claim_request in self._claim_requests]
         existing = allocation_state.find_consumers(self._conn, consumers)
         for uuid in consumers:
             consumer = existing.get(uuid)
@@ -197,7 +201,7 @@ def _in_turn(result: SearchResult) -> list[Candidate]:
     return candidates
 
 
-def trees_after(choice: Choice) -> Mapping[int, Tree]:
+def trees_after(choice: CandidateSet) -> Mapping[int, Tree]:
     """Return root id -> tree with the allocations of all candidates added.
 
     Each candidate was found in the trees as the candidates before it leave them.

@@ -17,7 +17,12 @@ from sqlalchemy.engine import Connection
 
 from placement import deadline, events
 from placement.candidates.budget import Budget
-from placement.candidates.claims.choices import Choice, Demand, DemandSearches, trees_after
+from placement.candidates.claims.choices import (
+    CandidateSet,
+    ClaimRequest,
+    ClaimSearches,
+    trees_after,
+)
 from placement.candidates.model import Tree
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
@@ -43,10 +48,10 @@ from placement.objects.search_snapshot import SearchSnapshot
 from placement.vocabulary import FIRST_GENERATION
 
 # Maximum number of choices that are tried first in unchanged trees only.
-MOST_AVOIDED = 4
+MAX_AVOIDED = 4
 
 # Errors of a candidate that changed after the search; the next candidate may still succeed.
-GONE = (
+RETRYABLE = (
     UnknownProviders,
     UnknownResourceClasses,
     NoInventory,
@@ -74,18 +79,18 @@ class Claimed(NamedTuple):
 def claim(
     database: Database,
     cache: TreeCache,
-    demands: Sequence[Demand],
+    claim_requests: Sequence[ClaimRequest],
     settings: Settings,
     tuning: SearchTuning = DEFAULT_TUNING,
     *,
     explained: bool = False,
 ) -> list[Claimed]:
-    """Claim a candidate for every demand, in order, or for none of them.
+    """Claim a candidate for every request, in order, or for none of them.
 
     Args:
         database: the database to search and write.
         cache: cached trees.
-        demands: the requests and their consumers, at least one.
+        claim_requests: the requests and their consumers, at least one.
         settings: the settings of the service.
         tuning: sizes of the reads of a search.
         explained: whether the caller may see why a search finds nothing.
@@ -102,25 +107,29 @@ def claim(
     until = time.monotonic() + settings.database.write_timeout
     budget = Budget(settings.candidates.max_search_steps)
     begin = partial(
-        DemandSearches, cache=cache, demands=demands, settings=settings.candidates, tuning=tuning
+        ClaimSearches,
+        cache=cache,
+        claim_requests=claim_requests,
+        settings=settings.candidates,
+        tuning=tuning,
     )
     pauses = Pauses()
     tries = 0
     while True:
         choices, ids, alternative = _choose(database, begin, budget, explained=explained)
-        for attempt, snapshot in _attempts(demands, choices, ids):
+        for attempt, snapshot in _attempts(claim_requests, choices, ids):
             try:
                 revision = _write(database, attempt.claims, snapshot)
             except TreesChanged:
                 continue  # this choice is attempted again without a snapshot
-            except GONE:
+            except RETRYABLE:
                 tries += 1
                 continue
             if not database.rolls_back:
                 if revision is not None:
                     # The claim knows the new state of its trees: save the next search reading them.
                     cache.put({tree.id: replace(tree, revision=revision) for tree in attempt.trees})
-                events.emit(Event.CLAIM, consumers=len(demands), tries=tries + 1)
+                events.emit(Event.CLAIM, consumers=len(claim_requests), tries=tries + 1)
             return [
                 Claimed(
                     each.consumer,
@@ -139,11 +148,11 @@ def claim(
 
 def _choose(
     database: Database,
-    begin: Callable[[Connection], DemandSearches],
+    begin: Callable[[Connection], ClaimSearches],
     budget: Budget,
     *,
     explained: bool,
-) -> tuple[list[Choice], Ids, int | None]:
+) -> tuple[list[CandidateSet], Ids, int | None]:
     """Return the choices, the ids of names that the claims need, and the alternative's index.
 
     If each statement reads its own view, an allocation that moves between trees during the search
@@ -166,19 +175,19 @@ def _choose(
 class _Attempt(NamedTuple):
     """A choice and the writes that claim it."""
 
-    # One candidate per demand.
-    choice: Choice
+    # One candidate per request of the claim.
+    choice: CandidateSet
     # The claim of each candidate, with its allocations.
     claims: Sequence[Claim]
     # The trees of all candidates, with the allocations of the claims.
     trees: Collection[Tree]
 
     @classmethod
-    def of(cls, demands: Sequence[Demand], choice: Choice) -> "_Attempt":
+    def of(cls, claim_requests: Sequence[ClaimRequest], choice: CandidateSet) -> "_Attempt":
         """Return the attempt to claim a choice."""
         claims = [
-            replace(demand.claim, allocations=candidate.allocations)
-            for demand, candidate in zip(demands, choice, strict=True)
+            replace(claim_request.claim, allocations=candidate.allocations)
+            for claim_request, candidate in zip(claim_requests, choice, strict=True)
         ]
         return cls(choice, claims, trees_after(choice).values())
 
@@ -190,7 +199,7 @@ class _Attempt(NamedTuple):
 
 
 def _attempts(
-    demands: Sequence[Demand], choices: Sequence[Choice], ids: Ids
+    claim_requests: Sequence[ClaimRequest], choices: Sequence[CandidateSet], ids: Ids
 ) -> Iterator[tuple[_Attempt, SearchSnapshot | None]]:
     """Yield the attempts in order, each with a snapshot or None.
 
@@ -198,26 +207,26 @@ def _attempts(
     changed by concurrent writers are contended and cost more, so these choices are attempted again
     without a snapshot later, but before any choice with a split.
     """
-    if demands[0].request.order:
-        yield from _attempts_in_order(demands, choices, ids)
+    if claim_requests[0].request.order:
+        yield from _attempts_in_order(claim_requests, choices, ids)
         return
     split = choices[0][0].split
-    for choice in choices[:MOST_AVOIDED]:
+    for choice in choices[:MAX_AVOIDED]:
         if choice[0].split == split:
-            attempt = _Attempt.of(demands, choice)
+            attempt = _Attempt.of(claim_requests, choice)
             snapshot = attempt.snapshot(ids)
             if snapshot.is_usable_for(attempt.claims):
                 yield attempt, snapshot
     for choice in choices:
-        yield _Attempt.of(demands, choice), None
+        yield _Attempt.of(claim_requests, choice), None
 
 
 def _attempts_in_order(
-    demands: Sequence[Demand], choices: Sequence[Choice], ids: Ids
+    claim_requests: Sequence[ClaimRequest], choices: Sequence[CandidateSet], ids: Ids
 ) -> Iterator[tuple[_Attempt, SearchSnapshot | None]]:
     """Yield two attempts per choice: with a snapshot, then without one."""
     for choice in choices:
-        attempt = _Attempt.of(demands, choice)
+        attempt = _Attempt.of(claim_requests, choice)
         snapshot = attempt.snapshot(ids)
         if snapshot.is_usable_for(attempt.claims):
             yield attempt, snapshot

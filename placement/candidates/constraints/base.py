@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import ClassVar, Self
 
-from placement.candidates.budget import LOOKS_PER_STEP, Spend
+from placement.candidates.budget import COST_PER_STEP, Charge
 from placement.candidates.model import OptionList, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
@@ -18,7 +18,7 @@ from placement.candidates.trace import Refusal
 Undo = Callable[[], object]
 
 # Cost of making a constraint, in addition to that of its slots and of reading the pool.
-LOOKS_PER_CONSTRAINT = 8 * LOOKS_PER_STEP
+COST_PER_CONSTRAINT = 8 * COST_PER_STEP
 
 # Options of slots that can be compared at a cost of 1.
 OPTIONS_PER_LOOK = 4
@@ -51,7 +51,7 @@ class Constraint(ABC):
     @classmethod
     @abstractmethod
     def build(
-        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
         """Make the constraints of this kind for a pool.
 
@@ -83,20 +83,20 @@ class Constraint(ABC):
 
 
 def build_constraints(
-    kinds: Iterable[type[Constraint]], plan: SearchPlan, pool: Pool, options: Options, spend: Spend
+    kinds: Iterable[type[Constraint]], plan: SearchPlan, pool: Pool, options: Options, spend: Charge
 ) -> tuple[list[Constraint], Sequence[OptionList]]:
     """Return the constraints of these kinds on a pool, and the narrowed options."""
     narrowed: Sequence[OptionList] = _shared(options, spend)
     constraints: list[Constraint] = []
     for kind in kinds:
         for constraint in kind.build(plan, pool, narrowed, spend):
-            spend(LOOKS_PER_CONSTRAINT + 5 * len(constraint.slots))
+            spend(COST_PER_CONSTRAINT + 5 * len(constraint.slots))
             narrowed = constraint.narrow(narrowed)
             constraints.append(constraint)
     return constraints, narrowed
 
 
-def _shared(options: Options, spend: Spend) -> list[OptionList]:
+def _shared(options: Options, spend: Charge) -> list[OptionList]:
     """Return the options with equal ones replaced by the same object."""
     distinct: dict[tuple[int, ...], OptionList] = {}
     shared: list[OptionList] = []

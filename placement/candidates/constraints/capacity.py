@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import Matching, all_providers
 from placement.candidates.model import OptionList, Pool
@@ -31,7 +31,7 @@ class Capacity(Constraint):
         options: Mapping[int, OptionList],
         amounts: Mapping[int, int],
         room: Mapping[int, int],
-        spend: Spend = free,
+        spend: Charge = uncharged,
     ) -> None:
         self.slots = frozenset(options)
         self._amounts = amounts
@@ -64,7 +64,7 @@ class Capacity(Constraint):
 
     @classmethod
     def build(
-        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
         """Make constraints for each class that several slots request."""
         return [
@@ -80,7 +80,7 @@ class Capacity(Constraint):
         amounts: Mapping[int, int],
         pool: Pool,
         options: Sequence[OptionList],
-        spend: Spend,
+        spend: Charge,
     ) -> Self:
         servers = {slot: options[slot] for slot in amounts}
         room = room_of(name, pool, all_providers(servers.values()))

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Self
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import all_providers
 from placement.candidates.model import Member, OptionList, Pool
@@ -30,7 +30,7 @@ class CollectiveTraits(Constraint):
         self,
         covers: Mapping[int, Mapping[int, int]],
         needed: int,
-        spend: Spend = free,
+        spend: Charge = uncharged,
         splittable: Collection[int] = (),
     ) -> None:
         self.slots = frozenset(covers)
@@ -56,7 +56,7 @@ class CollectiveTraits(Constraint):
 
     @classmethod
     def build(
-        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
         """Make one constraint for the unsuffixed group."""
         trait_sets = plan.collective_traits

@@ -6,7 +6,7 @@ It is computed once for a search, and shared by all `same_subtree` constraints.
 from collections import Counter
 from collections.abc import Sequence
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints.matching import Matching, all_providers
 from placement.candidates.model import OptionList, Pool
 
@@ -31,7 +31,7 @@ def pool_parents(pool: Pool) -> list[int]:
 class Forest:
     """The providers of a pool by parent; parents come before their children."""
 
-    def __init__(self, parents: Sequence[int], spend: Spend = free) -> None:
+    def __init__(self, parents: Sequence[int], spend: Charge = uncharged) -> None:
         spend(4 * len(parents))
         self.parents = parents
         self._spend = spend
@@ -110,7 +110,7 @@ class CommonAncestors:
     """
 
     def __init__(
-        self, forest: Forest, options: Sequence[OptionList], isolated: bool, spend: Spend
+        self, forest: Forest, options: Sequence[OptionList], isolated: bool, spend: Charge
     ) -> None:
         self._forest = forest
         self._spend = spend

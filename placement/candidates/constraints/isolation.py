@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Self
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import Matching, all_providers
 from placement.candidates.model import OptionList, Pool
@@ -23,7 +23,7 @@ class Isolation(Constraint):
 
     code = Refusal.ISOLATE
 
-    def __init__(self, options: Mapping[int, OptionList], spend: Spend = free) -> None:
+    def __init__(self, options: Mapping[int, OptionList], spend: Charge = uncharged) -> None:
         self.slots = frozenset(options)
         self._matching = Matching(options, dict.fromkeys(all_providers(options.values()), 1), spend)
 
@@ -34,7 +34,7 @@ class Isolation(Constraint):
 
     @classmethod
     def build(
-        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
         """Make one constraint for all suffixed groups."""
         return (cls({slot: options[slot] for slot in plan.isolated_slots}, spend),)
@@ -68,7 +68,7 @@ class PartialIsolation(Constraint):
         self,
         isolated: Mapping[int, OptionList],
         shared: Mapping[int, OptionList],
-        spend: Spend = free,
+        spend: Charge = uncharged,
     ) -> None:
         self.slots = frozenset(isolated) | frozenset(shared)
         self._isolated = frozenset(isolated)
@@ -92,7 +92,7 @@ class PartialIsolation(Constraint):
 
     @classmethod
     def build(
-        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
         """Make one constraint for all suffixed groups."""
         isolated = {slot: options[slot] for slot in plan.isolated_slots}
@@ -161,7 +161,7 @@ class OnePerTree(Constraint):
 
     @classmethod
     def build(
-        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
         """Make one constraint for all slots."""
         trees = [pool.tree(position).id for position in range(len(pool.members))]

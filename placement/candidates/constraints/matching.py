@@ -4,12 +4,12 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints.base import Undo
 from placement.candidates.model import OptionList
 
 # Cost of moving a slot, in addition to the providers that are examined.
-LOOKS_PER_MOVE = 10
+COST_PER_MOVE = 10
 
 
 class Matching:
@@ -29,7 +29,7 @@ class Matching:
         self,
         options: Mapping[int, Sequence[int]],
         seats: Mapping[int, int],
-        spend: Spend = free,
+        spend: Charge = uncharged,
     ) -> None:
         self._options = options
         self._seats = dict(seats)
@@ -115,7 +115,7 @@ class Matching:
                 mover_to[provider] = mover
                 matched_slots = self._matched_slots.get(provider, ())
                 if len(matched_slots) < self._seats[provider]:
-                    self._spend(LOOKS_PER_MOVE + 2 * looks)
+                    self._spend(COST_PER_MOVE + 2 * looks)
                     self._move_along(slot, provider, mover_to)
                     return True
                 waiting.extend(matched_slots)

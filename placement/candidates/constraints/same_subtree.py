@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Self
 
-from placement.candidates.budget import LOOKS_PER_STEP, Spend, free
+from placement.candidates.budget import COST_PER_STEP, Charge, uncharged
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.forest import Forest, pool_parents
 from placement.candidates.model import OptionList, Pool
@@ -41,7 +41,7 @@ class SameSubtree(Constraint):
         forest: Forest,
         *,
         isolated: bool = False,
-        spend: Spend = free,
+        spend: Charge = uncharged,
     ) -> None:
         self.slots = frozenset(options)
         self._forest = forest
@@ -68,7 +68,7 @@ class SameSubtree(Constraint):
 
     @classmethod
     def build(
-        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
         """Make one constraint for each set of groups, with a common forest."""
         forest = Forest(pool_parents(pool), spend)
@@ -140,7 +140,7 @@ class OutsideSubtree(Constraint):
         inside: Mapping[int, OptionList],
         outside: Mapping[int, OptionList],
         forest: Forest,
-        spend: Spend = free,
+        spend: Charge = uncharged,
     ) -> None:
         # `SameSubtree` makes the search begin with the slots inside, so the top is known early.
         self.slots = frozenset(inside) | frozenset(outside)
@@ -160,7 +160,7 @@ class OutsideSubtree(Constraint):
         """Return providers with options of all slots inside below them, and of all others not."""
         nearest = self._forest.hosts(list(inside.values()), isolated=False).nearest
         lists = set(outside.values())
-        self._spend(len(nearest) * (1 + LOOKS_PER_STEP * len(lists)))
+        self._spend(len(nearest) * (1 + COST_PER_STEP * len(lists)))
         tops = {provider for provider, host in enumerate(nearest) if provider == host}
         for providers in lists:
             counts = self._forest.counts(providers)
@@ -179,7 +179,7 @@ class OutsideSubtree(Constraint):
 
     @classmethod
     def build(
-        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
         """Make one constraint for each rule with negated groups, with a common forest."""
         forest = Forest(pool_parents(pool), spend)
@@ -229,7 +229,7 @@ class OutsideSubtree(Constraint):
             provider = self._forest.parents[provider]
 
     def _can_be_top(self, top: int) -> bool:
-        self._spend(LOOKS_PER_STEP + 3 * (len(self._inside) + len(self._outside)))
+        self._spend(COST_PER_STEP + 3 * (len(self._inside) + len(self._outside)))
         covers = self._forest.covers
         return (
             all(covers(top, provider) for provider in self._inside)

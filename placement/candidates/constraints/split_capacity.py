@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Self
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints.base import Undo
 from placement.candidates.constraints.capacity import Capacity, by_least_amount, room_of
 from placement.candidates.constraints.matching import all_providers
@@ -36,7 +36,7 @@ class SplitCapacity(Capacity):
         options: Mapping[int, OptionList],
         amounts: Mapping[int, int],
         room: Mapping[int, int],
-        spend: Spend = free,
+        spend: Charge = uncharged,
     ) -> None:
         super().__init__(options, {slot: amounts[slot] for slot in options}, room, spend)
         self.slots |= {splittable}
@@ -67,7 +67,7 @@ class SplitCapacity(Capacity):
         options: Sequence[OptionList],
         part_providers: Mapping[int, Iterable[int]],
         split: SplitOf,
-        spend: Spend,
+        spend: Charge,
     ) -> list[Self]:
         """Make constraints for each class that may be split and that other slots request, too.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from placement import deadline
-from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.host_counts import HostCounts
 from placement.candidates.explanation.reductions import Reductions
@@ -27,7 +27,7 @@ from placement.config.frozen import CandidateSettings
 from placement.errors import DeadlineExceeded
 
 # Work per host, in addition to the work for its providers.
-COST_PER_HOST = 4 * LOOKS_PER_STEP
+COST_PER_HOST = 4 * COST_PER_STEP
 
 
 def explain(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints import CONSTRAINTS, Constraint
 from placement.candidates.explanation.relaxed import (
     joining_terms,
@@ -70,7 +70,7 @@ class Relaxation:
 class ExplainRequest:
     """The parts of a request that are evaluated for each host, computed once."""
 
-    def __init__(self, request: CandidateRequest, spend: Spend = free) -> None:
+    def __init__(self, request: CandidateRequest, spend: Charge = uncharged) -> None:
         """Prepare a request.
 
         Args:
@@ -130,7 +130,7 @@ class ExplainRequest:
             COST_PER_SLOT_TERMS * len(self.distinct) + COST_PER_CHECKS * with_terms,
         )
 
-    def _add_slots(self, slots: Sequence[Slot], spend: Spend) -> None:
+    def _add_slots(self, slots: Sequence[Slot], spend: Charge) -> None:
         indexes: dict[object, int] = {}
         for position, slot in enumerate(slots):
             group = slot.group
@@ -144,7 +144,7 @@ class ExplainRequest:
             self.distinct_index.append(indexes[key])
             self.groups[group.suffix].append(position)
 
-    def _make_slot_terms(self, slot: Slot, spend: Spend) -> SlotTerms:
+    def _make_slot_terms(self, slot: Slot, spend: Charge) -> SlotTerms:
         """Return the terms of a slot, with the checks of an earlier slot of the group."""
         group = slot.group
         earlier = self.groups[group.suffix]

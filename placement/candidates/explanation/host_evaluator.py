@@ -157,7 +157,7 @@ class HostEvaluator:
         except BudgetSpentError:
             return None
         finally:
-            self.budget.spend(budget.looks)
+            self.budget.spend(budget.cost)
 
 
 def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:

@@ -12,7 +12,7 @@ from operator import and_
 from typing import NamedTuple
 
 from falcon_placement_client.inventory import Stock, fits
-from placement.candidates.budget import LOOKS_PER_STEP
+from placement.candidates.budget import COST_PER_STEP
 from placement.candidates.explanation.evaluation import Evaluation, Shortage
 from placement.candidates.explanation.explain_request import ExplainRequest, Joins
 from placement.candidates.explanation.host_evaluator import HostEvaluator, signatures
@@ -64,8 +64,8 @@ class Reductions:
         self._explain_request = explain_request
         self._evaluator = evaluator
         # Work that is left for reductions.
-        self._left = evaluator.budget.steps_left * LOOKS_PER_STEP // 2
-        # The value of `budget.looks` at which the work for the current host ends.
+        self._left = evaluator.budget.steps_left * COST_PER_STEP // 2
+        # The value of `budget.cost` at which the work for the current host ends.
         self._end = 0
         self._best: dict[tuple[int, int], Best] = {}
         self._joins = lru_cache(MAX_PLANS)(self._joins_with)
@@ -85,18 +85,18 @@ class Reductions:
             self.served = True
         if self.served:
             return
-        before = self._evaluator.budget.looks
+        before = self._evaluator.budget.cost
         self._end = before + self._left
         try:
             self._add(pool, evaluation)
         finally:
-            self._left -= self._evaluator.budget.looks - before
+            self._left -= self._evaluator.budget.cost - before
 
     def _add(self, pool: Pool, evaluation: Evaluation) -> None:
         if evaluation.shortages is None:
             evaluation.shortages = list(self._shortages(pool, evaluation))
         for shortage in evaluation.shortages:
-            if self._evaluator.budget.looks > self._end:
+            if self._evaluator.budget.cost > self._end:
                 self.undecided = True
                 return
             best = self._best.setdefault((shortage.slot, shortage.resource_index), Best())

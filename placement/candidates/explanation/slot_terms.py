@@ -7,7 +7,7 @@ masks share the result, even if their inventories differ.
 from itertools import starmap
 from operator import or_
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.explanation.terms import StatedTerm, terms_from_amounts, terms_from_group
 from placement.candidates.model import Pool
 from placement.candidates.request import Slot
@@ -26,7 +26,7 @@ class SlotTerms:
         alone: bool,
         in_parts: bool = False,
         checks: TermChecks | None = None,
-        spend: Spend = free,
+        spend: Charge = uncharged,
     ) -> None:
         """Assign bits to the terms of a slot.
 

@@ -71,7 +71,7 @@ class Variant:
         options: list[Sequence[int]] = [()] * len(plan.slots)
         for requirement in plan.requirements:
             providers = requirement.providers(pool)
-            evaluator.budget.spend(len(pool.members) * requirement.looks)
+            evaluator.budget.spend(len(pool.members) * requirement.cost)
             for slot in requirement.slots:
                 options[slot] = providers
         without_split = evaluator.serves(plan, self._whole.kinds, pool, options)
@@ -87,7 +87,7 @@ class Variant:
             return False
         evaluator.budget.spend(COST_PER_SPLIT_SEARCH)
         return evaluator.within_share(
-            lambda budget: SplitSearches(self._split, budget).begin(pool).outcome.served
+            lambda budget: SplitSearches(self._split, budget).start(pool).outcome.served
         )
 
     def signatures(self, pool: Pool) -> tuple[Hashable, ...]:

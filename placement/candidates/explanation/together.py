@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 
 from falcon_placement_client.inventory import Stock
-from placement.candidates.budget import LOOKS_PER_STEP, BudgetSpentError
+from placement.candidates.budget import COST_PER_STEP, BudgetSpentError
 from placement.candidates.explanation.evaluation import ORDER, Evaluation, Rejection, RejectionCause
 from placement.candidates.explanation.host_evaluator import HostEvaluator
 from placement.candidates.explanation.joining import isolation_cause
@@ -31,7 +31,7 @@ class SumCauses:
         self._plan = evaluator.explain_request.joins.plan
         self._kinds = evaluator.explain_request.joins.kinds
         # Work that is left for causes.
-        self._left = evaluator.budget.steps_left * LOOKS_PER_STEP // SHARE
+        self._left = evaluator.budget.steps_left * COST_PER_STEP // SHARE
 
     def key(self, pool: Pool) -> Hashable:
         """Return the free capacity regardless of max_unit; equal keys have equal causes."""
@@ -48,13 +48,13 @@ class SumCauses:
 
     def find_rejection(self, pool: Pool, evaluation: Evaluation) -> Rejection:
         """Return the rejection of a host with its cause, or with all sums if work runs out."""
-        before = self._evaluator.budget.looks
+        before = self._evaluator.budget.cost
         cause = RejectionCause(amounts=self._sums(self._plan.contended_classes))
         if self._left > 0:
             # The rejection itself is known; only the cause is less precise.
             with suppress(BudgetSpentError):
                 cause = self._cause(pool, evaluation.options)
-        self._left -= self._evaluator.budget.looks - before
+        self._left -= self._evaluator.budget.cost - before
         slots = {slot for name, _units in cause.amounts for slot in self._plan.amounts_of(name)}
         servers = sorted({each for slot in slots for each in evaluation.options[slot]})
         return evaluation.rejections[0]._replace(cause=cause, at_code=servers)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from placement.candidates.budget import LOOKS_PER_STEP, Budget
+from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.constraints import CONSTRAINTS, Constraint, build_constraints
 from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
@@ -19,21 +19,29 @@ from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal, Trace
 
 # Bounds on cached results: members and slots of all pools, and members of one pool.
-MOST_REMEMBERED = 100_000
-MOST_SHAPES_MEMBERS = 1000
+MAX_CACHED = 100_000
+MAX_CACHED_MEMBERS = 1000
 
 # Stop deduplicating once unique pools exceed 64 + 3 × duplicates.
-MOST_SINGLES = 64
-TWINS_PAY = 3
+MAX_UNIQUE_POOLS = 64
+MIN_DUPLICATE_RATIO = 3
 
 # Creates the candidate of an assignment.
-Spell = Callable[[SearchPlan, Pool, Assignment], Candidate]
+MakeCandidate = Callable[[SearchPlan, Pool, Assignment], Candidate]
 
 
 class Search:
     """The candidates of one pool. All but the first are searched on demand."""
 
-    __slots__ = ("_assignments", "_place", "_plan", "_pool", "_spell", "exhausted", "outcome")
+    __slots__ = (
+        "_assignments",
+        "_make_candidate",
+        "_place",
+        "_plan",
+        "_pool",
+        "exhausted",
+        "outcome",
+    )
 
     def __init__(
         self,
@@ -41,7 +49,7 @@ class Search:
         plan: SearchPlan,
         pool: Pool,
         assignments: Assignments | None = None,
-        spell: Spell = Candidate,
+        make_candidate: MakeCandidate = Candidate,
     ) -> None:
         """assignments: shared with equal pools, not empty; None if there are no candidates."""
         # The outcome for the statistics.
@@ -52,7 +60,7 @@ class Search:
         self._pool = pool
         self._assignments = assignments
         self._place = 0  # index of the next assignment
-        self._spell = spell
+        self._make_candidate = make_candidate
 
     def next(self) -> Candidate | None:
         """Return the next candidate, or None.
@@ -65,10 +73,12 @@ class Search:
         assignment = self._assignments.after(self._place)
         self._place += 1
         self.exhausted = assignment is None or self._assignments.end == self._place
-        return None if assignment is None else self._spell(self._plan, self._pool, assignment)
+        return (
+            None if assignment is None else self._make_candidate(self._plan, self._pool, assignment)
+        )
 
 
-class Beginning(NamedTuple):
+class FirstResult(NamedTuple):
     """The result of searching a pool for its first candidate, shared by equal pools."""
 
     # The outcome for the statistics.
@@ -88,69 +98,71 @@ class AnchorSearches:
         # Number of pools with a candidate.
         self.served = 0
         # Number of pools equal to an earlier pool except for their names.
-        self.twins = 0
+        self.duplicates = 0
         self._plan = plan
         self._budget = budget
         self._trace = trace
         self._kinds = [kind for kind in CONSTRAINTS if kind.applies(plan)]
-        self._by_features: dict[Hashable, Beginning] = {}
+        self._by_dedup_key: dict[Hashable, FirstResult] = {}
         # Duplicates differ in their names, so requests that name providers cannot use them.
-        self._seeks_twins = not plan.names_providers
-        self._singles = 0  # pools without a duplicate
-        self._by_shape: dict[Hashable, Beginning] = {}
+        self._deduplicates = not plan.names_providers
+        self._unique_pools = 0  # pools without a duplicate
+        self._by_shape: dict[Hashable, FirstResult] = {}
         self._remembered = 0  # members and slots of the cached pools
 
-    def begin(self, pool: Pool) -> Search:
+    def start(self, pool: Pool) -> Search:
         """Search the pool for its first candidate.
 
         Raises:
             BudgetSpentError: the search reached a bound.
         """
-        if not self._seeks_twins or len(pool.members) > MOST_SHAPES_MEMBERS:
-            return self._search(pool, self._beginning(pool))
-        features = _features(pool)
-        beginning = self._by_features.get(features)
-        if beginning is not None:
+        if not self._deduplicates or len(pool.members) > MAX_CACHED_MEMBERS:
+            return self._search(pool, self._first_result(pool))
+        key = _dedup_key(pool)
+        result = self._by_dedup_key.get(key)
+        if result is not None:
             # Reuse the result of the equal pool. Charge its first assignment as a step, like the
             # first assignment of a pool whose shape is cached.
-            self.twins += 1
-            looks = LOOKS_PER_STEP + len(pool.members)
-            if beginning.assignments is None:
-                self._budget.spend(looks)
+            self.duplicates += 1
+            cost = COST_PER_STEP + len(pool.members)
+            if result.assignments is None:
+                self._budget.spend(cost)
             else:
-                self._budget.step(looks=looks)
-            return self._search(pool, beginning)
-        beginning = self._beginning(pool)
-        self._singles += 1
-        self._seeks_twins = self._singles <= MOST_SINGLES + TWINS_PAY * self.twins
+                self._budget.step(cost=cost)
+            return self._search(pool, result)
+        result = self._first_result(pool)
+        self._unique_pools += 1
+        self._deduplicates = (
+            self._unique_pools <= MAX_UNIQUE_POOLS + MIN_DUPLICATE_RATIO * self.duplicates
+        )
         if self._has_room(pool):
-            self._by_features[features] = beginning
-        return self._search(pool, beginning)
+            self._by_dedup_key[key] = result
+        return self._search(pool, result)
 
-    def _beginning(self, pool: Pool) -> Beginning:
+    def _first_result(self, pool: Pool) -> FirstResult:
         if pool.anchor is not None:
             code = self._plan.root_refusal(pool.anchor)
             if code is not None:
-                return Beginning(WRONG_ROOT, refusal=(code, ""))
+                return FirstResult(WRONG_ROOT, refusal=(code, ""))
 
         # Find the providers that can serve each slot alone.
         size = len(pool.members)
-        self._budget.spend(2 * LOOKS_PER_STEP + size * len(self._plan.contended_classes))
+        self._budget.spend(2 * COST_PER_STEP + size * len(self._plan.contended_classes))
         options: list[Sequence[int]] = [()] * len(self._plan.slots)
         for requirement in self._plan.requirements:
-            self._budget.spend(LOOKS_PER_STEP + size * requirement.looks)
+            self._budget.spend(COST_PER_STEP + size * requirement.cost)
             providers = requirement.providers(pool)
             if not providers:
                 return self._unmet(pool, requirement)
             for slot in requirement.slots:
                 options[slot] = providers
-        if pool.sharing and self._all_from_elsewhere(pool, options):
-            return Beginning(UNSERVED)
-        return self._together(
+        if pool.sharing and self._only_sharing_providers(pool, options):
+            return FirstResult(UNSERVED)
+        return self._solve_jointly(
             pool, self._shape(pool, options), partial(self._solutions, pool, options)
         )
 
-    def _all_from_elsewhere(self, pool: Pool, options: Options) -> bool:
+    def _only_sharing_providers(self, pool: Pool, options: Options) -> bool:
         """Whether all options are sharing providers of other trees.
 
         Such candidates are found at the sharing providers' own trees, or once for all anchors.
@@ -160,9 +172,9 @@ class AnchorSearches:
         local = len(pool.anchor.members)
         return min([providers[0] for providers in options]) >= local
 
-    def _together(
+    def _solve_jointly(
         self, pool: Pool, shape: Hashable | None, solutions: Callable[[], Solutions]
-    ) -> Beginning:
+    ) -> FirstResult:
         """Search for the first assignment of all slots; `solutions` starts the search."""
         alike = self._by_shape.get(shape)
         if alike is not None:
@@ -172,29 +184,31 @@ class AnchorSearches:
         assignments = Assignments(solutions(), self._budget)
         if assignments.end == 0:
             outcome = Outcome(unmet_traits=self._plan.unmet_traits(pool))
-            beginning = Beginning(outcome, None, (assignments.refusal or Refusal.ELSEWHERE, ""))
+            result = FirstResult(outcome, None, (assignments.refusal or Refusal.ELSEWHERE, ""))
         else:
-            beginning = Beginning(SERVED, assignments)
+            result = FirstResult(SERVED, assignments)
         if shape is not None and self._has_room(pool):
-            self._by_shape[shape] = beginning
-        return beginning
+            self._by_shape[shape] = result
+        return result
 
-    def _unmet(self, pool: Pool, requirement: Requirement) -> Beginning:
+    def _unmet(self, pool: Pool, requirement: Requirement) -> FirstResult:
         code = requirement.refusal(pool)
         outcome = Outcome(
             unmet_slot=requirement.slots[0], with_capacity=code not in WITHOUT_CAPACITY
         )
-        return Beginning(outcome, refusal=(code, requirement.suffix))
+        return FirstResult(outcome, refusal=(code, requirement.suffix))
 
-    def _search(self, pool: Pool, beginning: Beginning, spell: Spell = Candidate) -> Search:
+    def _search(
+        self, pool: Pool, result: FirstResult, make_candidate: MakeCandidate = Candidate
+    ) -> Search:
         """Count the outcome of a pool and return its search."""
-        outcome, assignments, refusal = beginning
+        outcome, assignments, refusal = result
         self.searched += not outcome.wrong_root
         if assignments is None:
             self._trace.refuse_tree(pool.root, *refusal)
         else:
             self.served += 1
-        return Search(outcome, self._plan, pool, assignments, spell)
+        return Search(outcome, self._plan, pool, assignments, make_candidate)
 
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
         """Return a key that is equal for pools with the same assignments; None for large pools.
@@ -202,7 +216,7 @@ class AnchorSearches:
         The key covers everything that the constraints read of a pool: their signatures of its own
         members, and the identity of its sharing providers.
         """
-        if len(pool.members) > MOST_SHAPES_MEMBERS:
+        if len(pool.members) > MAX_CACHED_MEMBERS:
             return None
         shape = (
             tuple(
@@ -215,7 +229,7 @@ class AnchorSearches:
     def _has_room(self, pool: Pool) -> bool:
         """Count the size of a pool; return whether its result may still be cached."""
         self._remembered += len(pool.members) + len(self._plan.slots)
-        return self._remembered <= MOST_REMEMBERED
+        return self._remembered <= MAX_CACHED
 
     @property
     def shapes(self) -> int:
@@ -231,7 +245,7 @@ class AnchorSearches:
         return solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
 
 
-def _features(pool: Pool) -> Hashable:
+def _dedup_key(pool: Pool) -> Hashable:
     """Return a key of everything in a pool but the names of its own members."""
     own = () if pool.anchor is None else pool.anchor.members
     members = [

@@ -12,7 +12,7 @@ from placement.candidates.request import Slot
 _FRAME, _SLOT, _RESOURCE = 33, 101, 14
 
 
-class Wording(Protocol):
+class SlotLayout(Protocol):
     """The slots that the positions of a candidate refer to. Compared by identity."""
 
     def __hash__(self) -> int:
@@ -28,22 +28,22 @@ class Wording(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SplitWording:
+class SplitLayout:
     """The slots of a candidate with a split: one slot per part."""
 
     slots: Sequence[Slot]
-    # Always True; see `Wording`.
+    # Always True; see `SlotLayout`.
     split: bool = True
 
 
 class Candidate:
     """An assignment of the providers of a pool to the slots of a request."""
 
-    __slots__ = ("assignment", "pool", "wording")
+    __slots__ = ("assignment", "layout", "pool")
 
-    def __init__(self, wording: Wording, pool: Pool, assignment: Assignment) -> None:
+    def __init__(self, layout: SlotLayout, pool: Pool, assignment: Assignment) -> None:
         # The slots.
-        self.wording = wording
+        self.layout = layout
         self.pool = pool
         # Slot -> position in the pool; contains no numbers of splits.
         self.assignment = assignment
@@ -51,12 +51,12 @@ class Candidate:
     @property
     def split(self) -> bool:
         """Whether some class of the unsuffixed group is served in parts."""
-        return self.wording.split
+        return self.layout.split
 
     @property
     def longest_text(self) -> int:
         """Maximum size of the candidate as JSON, in bytes."""
-        return longest_text(self.wording)
+        return longest_text(self.layout)
 
     @property
     def providers(self) -> tuple[str, ...]:
@@ -67,12 +67,12 @@ class Candidate:
     @property
     def allocations(self) -> Mapping[str, Mapping[str, int]]:
         """Provider UUID -> class -> units, added up over the groups that it serves."""
-        return allocations_of(self.wording.slots, self.providers)
+        return allocations_of(self.layout.slots, self.providers)
 
     @property
     def mappings(self) -> Mapping[str, tuple[str, ...]]:
         """Suffix of a group -> UUIDs of the providers that serve it."""
-        return mappings_of(self.wording.slots, self.providers)
+        return mappings_of(self.layout.slots, self.providers)
 
     @property
     def trees(self) -> tuple[Tree, ...]:
@@ -81,7 +81,7 @@ class Candidate:
         if not pool.sharing and pool.anchor is not None:
             return (pool.anchor,)
         trees: dict[int, Tree] = {}
-        for slot, position in zip(self.wording.slots, self.assignment, strict=True):
+        for slot, position in zip(self.layout.slots, self.assignment, strict=True):
             if slot.resources:
                 tree = pool.tree(position)
                 trees[tree.id] = tree
@@ -111,13 +111,13 @@ def mappings_of(slots: Iterable[Slot], providers: Iterable[str]) -> Mapping[str,
     return mappings
 
 
-def longest_text(wording: Wording) -> int:
+def longest_text(layout: SlotLayout) -> int:
     """Return the maximum size of one candidate as JSON, in bytes, including its comma.
 
     A candidate is longest if every class and every group has a different provider.
     """
     size = _FRAME
-    for slot in wording.slots:
+    for slot in layout.slots:
         size += _SLOT + len(slot.group.suffix)
         size += sum(_RESOURCE + len(name) for name, _amount in slot.resources)
     return size

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 
-from placement.candidates.budget import BudgetSpentError, Spend
+from placement.candidates.budget import BudgetSpentError, Charge
 from placement.candidates.model import Pool
 from placement.candidates.order import Order, Rank, rank_by
 from placement.candidates.search.anchors import Search
@@ -78,7 +78,9 @@ _Found = tuple[Rank, str, Candidate, Search | None]
 class OrderedHosts:
     """Sorts the hosts of one search; hosts with equal keys by UUID, or at random."""
 
-    def __init__(self, order: Order, *, breadth_first: bool, randomize: bool, spend: Spend) -> None:
+    def __init__(
+        self, order: Order, *, breadth_first: bool, randomize: bool, spend: Charge
+    ) -> None:
         """spend: charges the work of ranking hosts."""
         self._order = order
         self._breadth_first = breadth_first
@@ -123,7 +125,7 @@ class OrderedHosts:
         # PERF: tuples, because with a limit most hosts are never used.
         found: list[_Found] = []
         rank_of = rank_by(self._order)
-        looks = len(self._order)
+        cost = len(self._order)
         try:
             for search in searches:
                 first = search.next()
@@ -131,7 +133,7 @@ class OrderedHosts:
                     tree = first.pool.anchor
                     more = None if search.exhausted else search
                     found.append((rank_of(tree), tree.uuid, first, more))
-                    self._spend(len(tree.members) * looks)
+                    self._spend(len(tree.members) * cost)
         except (BudgetSpentError, DeadlineExceeded) as error:
             self._error = error
         if self._randomize:

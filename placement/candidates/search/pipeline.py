@@ -29,10 +29,10 @@ from placement.candidates.search.candidate import Candidate, longest_text
 from placement.candidates.search.ordered import OrderedHosts
 from placement.candidates.search.result import (
     MAX_ANSWER_SIZE,
-    EnoughError,
     Limit,
     SearchResult,
     SearchStats,
+    StopSearch,
     Text,
     collect,
     trees_of,
@@ -151,17 +151,17 @@ class RequestSearch:
             conditions=min(len(conditions), tuning.max_conditions),
         )
 
-    def find(self, budget: Budget, ahead: Mapping[int, Tree] = NO_TREES) -> SearchResult:
+    def find(self, budget: Budget, pending_trees: Mapping[int, Tree] = NO_TREES) -> SearchResult:
         """Find the candidates like `find_candidates`, within the rest of a budget.
 
         Args:
-            ahead: root id -> tree that includes allocations which are not written yet. It has less
+            pending_trees: root id -> tree with allocations which are not written yet. It has less
                 free capacity than in the database and in earlier calls.
         """
         if self.resolved.unsatisfiable:
             return _refused(self.scan, self._trace)
         trace, settings = self._trace, self._settings
-        spent = budget.steps, budget.looks
+        spent = budget.steps, budget.cost
 
         # Plans cache which sharing providers have capacity, so repeated searches need new plans.
         plan, split_plan = self._plan, self._split_plan
@@ -171,14 +171,14 @@ class RequestSearch:
 
         # Anchors are read and searched lazily, as candidates are consumed.
         sharing = self._sharing
-        store = TreeStore(self._conn, self._cache, sharing.roots, budget.spend, ahead)
+        store = TreeStore(self._conn, self._cache, sharing.roots, budget.spend, pending_trees)
         anchors = AnchorSearches(plan, budget, trace)
         search_anchors = partial(
             _search_anchors,
             store=store,
             reader=AnchorReader(store, sharing.providers, budget.spend, self.resolved.taints),
             budget=budget,
-            enough_known=self._tuning.enough_known,
+            stop_after_cached=self._tuning.stop_after_cached,
         )
         # Candidates of all anchors are interleaved up to the limit.
         ordered = OrderedHosts(
@@ -248,7 +248,7 @@ class RequestSearch:
             self._alone = sorted(sets, key=lambda providers: [each.uuid for each in providers])
         taints = self.resolved.taints
         for providers in self._alone:
-            yield anchors.begin(sharing_pool(sharing_members(providers, store.pinned(), taints)))
+            yield anchors.start(sharing_pool(sharing_members(providers, store.pinned(), taints)))
 
 
 def _refused(scan: Scan, trace: Trace) -> SearchResult:
@@ -271,21 +271,21 @@ def _search_anchors(
     reader: AnchorReader,
     budget: Budget,
     *,
-    enough_known: int | None,
+    stop_after_cached: int | None,
 ) -> Iterator[Search]:
     """Yield the search of each tree; their outcomes determine which roots are read next.
 
     Raises:
-        EnoughError: cached trees have sufficient candidates.
+        StopSearch: cached trees have sufficient candidates.
     """
     for batch in roots.batches(budget.spend):
-        parts = [batch] if enough_known is None else store.known_first(batch)
+        parts = [batch] if stop_after_cached is None else store.known_first(batch)
         for number, part in enumerate(parts):
-            if number and enough_known is not None and anchors.served >= enough_known:
-                raise EnoughError
+            if number and stop_after_cached is not None and anchors.served >= stop_after_cached:
+                raise StopSearch
             trees = reader.trees(part)
             outcomes = roots.outcomes([tree.id for tree in trees])
             for tree in trees:
-                search = anchors.begin(reader.pool(tree))
+                search = anchors.start(reader.pool(tree))
                 outcomes.append(search.outcome)
                 yield search

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Self
 
 from placement.candidates.budget import (
-    LOOKS_PER_STEP,
+    COST_PER_STEP,
     REQUEST_DEADLINE,
     Budget,
     BudgetSpentError,
@@ -28,7 +28,7 @@ MAX_CANDIDATES = "max_allocation_candidates"
 MAX_ANSWER_SIZE = "max_answer_size"
 
 
-class EnoughError(Exception):
+class StopSearch(Exception):
     """Raised inside a search to stop it when cached trees have sufficient candidates."""
 
 
@@ -144,8 +144,8 @@ class SearchStats:
         for anchors in searches:
             searched += anchors.searched
             served += anchors.served
-        steps, looks = spent
-        return cls(budget.steps - steps, budget.looks - looks, searched, served, budget.spent)
+        steps, cost = spent
+        return cls(budget.steps - steps, budget.cost - cost, searched, served, budget.spent)
 
     def bounds_after(self, settings: CandidateSettings) -> CandidateSettings:
         """Return the settings for an explanation that follows the search.
@@ -153,7 +153,7 @@ class SearchStats:
         Search and explanation share one bound on work, but part of it is reserved for the
         explanation.
         """
-        left = settings.max_search_steps - self.looks // LOOKS_PER_STEP
+        left = settings.max_search_steps - self.looks // COST_PER_STEP
         least = settings.max_search_steps // LEAST_SHARE
         return replace(settings, max_search_steps=max(1, left, least))
 
@@ -181,7 +181,7 @@ def collect(candidates: Iterable[Candidate], budget: Budget, trace: Trace) -> li
     try:
         for candidate in candidates:
             collected.append(candidate)
-    except EnoughError:
+    except StopSearch:
         return collected
     except BudgetSpentError:
         pass
@@ -205,7 +205,7 @@ def trees_of(candidates: Iterable[Candidate]) -> list[Tree]:
     for candidate in candidates:
         pool = candidate.pool
         if pool.sharing:
-            key = candidate.wording, pool.reached, len(pool.members), candidate.assignment
+            key = candidate.layout, pool.reached, len(pool.members), candidate.assignment
             if key not in uses_anchor:
                 used_trees = candidate.trees
                 uses_anchor[key] = pool.anchor in used_trees

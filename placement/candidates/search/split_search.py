@@ -7,22 +7,22 @@ search without splits, visits all anchors again, and yields only candidates with
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 
-from placement.candidates.budget import LOOKS_PER_STEP, Budget
+from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity, build_constraints
 from placement.candidates.constraints.collective_traits import bits_met
 from placement.candidates.model import Assignment, Options, Pool, Split
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
 from placement.candidates.requirements import Requirement
-from placement.candidates.search.anchors import AnchorSearches, Beginning, Search
-from placement.candidates.search.candidate import Candidate, SplitWording
+from placement.candidates.search.anchors import AnchorSearches, FirstResult, Search
+from placement.candidates.search.candidate import Candidate, SplitLayout
 from placement.candidates.search.solver import Solutions, assignments
-from placement.candidates.search.splits import Giver, Splits
+from placement.candidates.search.splits import PartProvider, Splits
 from placement.candidates.stats import WRONG_ROOT, Outcome
 from placement.candidates.trace import Refusal, Trace
 
 # Cost of checking whether a slot can be split on one host, in addition to checking its providers.
-LOOKS_PER_SPLITS = 80
+COST_PER_SPLITS = 80
 
 
 class SplitSearches(AnchorSearches):
@@ -33,12 +33,12 @@ class SplitSearches(AnchorSearches):
         # A trace that is discarded: the search without splits has recorded the refusals.
         super().__init__(plan, budget, Trace())
         self._numbers = SplitNumbers()
-        self._wordings: dict[tuple[int, ...], SplitWording] = {}
+        self._layouts: dict[tuple[int, ...], SplitLayout] = {}
         self._requirements = {
             slot: requirement for requirement in plan.requirements for slot in requirement.slots
         }
 
-    def begin(self, pool: Pool) -> Search:
+    def start(self, pool: Pool) -> Search:
         """Search the pool for its first candidate.
 
         Raises:
@@ -52,34 +52,34 @@ class SplitSearches(AnchorSearches):
         splits: dict[int, Splits] = {}
         for slot in plan.splittable:
             requirement = self._requirements[slot]
-            self._budget.spend(LOOKS_PER_SPLITS + size * requirement.looks)
+            self._budget.spend(COST_PER_SPLITS + size * requirement.cost)
             splits[slot] = self._splits(pool, slot, requirement)
         if not any(ways.exist for ways in splits.values()):
-            return self._search(pool, Beginning(Outcome(unmet_slot=plan.splittable[0])))
+            return self._search(pool, FirstResult(Outcome(unmet_slot=plan.splittable[0])))
 
         # Find the providers that can serve each slot alone.
         options = [self._requirements[slot].providers(pool) for slot in range(len(plan.slots))]
         for slot, providers in enumerate(options):
-            self._budget.spend(LOOKS_PER_STEP + size * self._requirements[slot].looks)
+            self._budget.spend(COST_PER_STEP + size * self._requirements[slot].cost)
             if not providers and not (slot in splits and splits[slot].exist):
-                return self._search(pool, Beginning(Outcome(unmet_slot=slot)))
-        beginning = self._together(
+                return self._search(pool, FirstResult(Outcome(unmet_slot=slot)))
+        result = self._solve_jointly(
             pool,
             self._shape_with(pool, options, splits),
             partial(self._solutions_with, pool, options, splits),
         )
-        return self._search(pool, beginning, self._spelled)
+        return self._search(pool, result, self._make_candidate)
 
     def _splits(self, pool: Pool, slot: int, requirement: Requirement) -> Splits:
         """Return the splits of a slot; providers with more free capacity take their part first."""
         name, amount = self._plan.slots[slot].resources[0]
         sizes = requirement.part_sizes(pool, name, amount)
         trait_sets, members = self._plan.collective_traits, pool.members
-        givers = [
-            Giver(position, sizes[position], bits_met(trait_sets, members[position]))
+        providers = [
+            PartProvider(position, sizes[position], bits_met(trait_sets, members[position]))
             for position in by_room(pool, name, sizes)
         ]
-        return Splits(amount, givers, self._budget.spend)
+        return Splits(amount, providers, self._budget.spend)
 
     def _shape_with(
         self, pool: Pool, options: Options, splits: Mapping[int, Splits]
@@ -90,7 +90,7 @@ class SplitSearches(AnchorSearches):
             return None
         return (
             shape,
-            tuple([tuple(ways.givers) for ways in splits.values()]),
+            tuple([tuple(ways.providers) for ways in splits.values()]),
             CollectiveTraits.signature(self._plan, pool),
             SplitCapacity.signature(self._plan, pool),
         )
@@ -123,15 +123,15 @@ class SplitSearches(AnchorSearches):
         if self._plan.collective_traits:
             constraints.append(self._collective_traits(pool, options, splits))
             options = constraints[-1].narrow(options)
-        givers = {
-            slot: [giver.position for giver in splits[slot].givers] if slot in splits else []
+        providers = {
+            slot: [part.position for part in splits[slot].providers] if slot in splits else []
             for slot in self._plan.splittable
         }
         constraints += SplitCapacity.conditions(
-            self._plan, pool, options, givers, self._numbers.split, spend
+            self._plan, pool, options, providers, self._numbers.split, spend
         )
         offers = {
-            slot: partial(self._offer, ways, self._crowds(slot, options))
+            slot: partial(self._offer, ways, self._expected_load(slot, options))
             for slot, ways in splits.items()
         }
 
@@ -140,24 +140,24 @@ class SplitSearches(AnchorSearches):
 
         return (yield from assignments(options, constraints, self._budget, refuse, offers))
 
-    def _crowds(self, slot: int, options: Options) -> Mapping[int, float]:
+    def _expected_load(self, slot: int, options: Options) -> Mapping[int, float]:
         """Return position -> load expected from other slots that request the class.
 
         The amount of each slot is divided equally among its possible providers. Splits that avoid
         contended providers are tried first; otherwise very many splits might be refused.
         """
-        crowds: dict[int, float] = {}
+        load: dict[int, float] = {}
         name, _amount = self._plan.slots[slot].resources[0]
         for other, units in self._plan.amounts_of(name).items():
             if other != slot:
                 self._budget.spend(len(options[other]))
                 for position in options[other]:
                     share = units / len(options[other])
-                    crowds[position] = crowds.get(position, 0) + share
-        return crowds
+                    load[position] = load.get(position, 0) + share
+        return load
 
-    def _offer(self, splits: Splits, crowds: Mapping[int, float], needed: int) -> Iterator[int]:
-        for split in splits.sets(needed, crowds):
+    def _offer(self, splits: Splits, load: Mapping[int, float], needed: int) -> Iterator[int]:
+        for split in splits.sets(needed, load):
             yield self._numbers.number(split)
 
     def _collective_traits(
@@ -171,13 +171,13 @@ class SplitSearches(AnchorSearches):
                 position: bits_met(trait_sets, pool.members[position]) for position in options[slot]
             }
             if slot in splits:
-                bits |= {giver.position: giver.brings for giver in splits[slot].givers}
+                bits |= {part.position: part.trait_bits for part in splits[slot].providers}
             self._budget.spend(len(bits) * (1 + len(trait_sets)))
             covers[slot] = _BitsOfSplits(bits, self._numbers)
         needed = (1 << len(trait_sets)) - 1
         return CollectiveTraits(covers, needed, self._budget.spend, splits.keys())
 
-    def _spelled(self, _plan: SearchPlan, pool: Pool, assignment: Assignment) -> Candidate:
+    def _make_candidate(self, _plan: SearchPlan, pool: Pool, assignment: Assignment) -> Candidate:
         """Return the candidate of an assignment, with a separate slot for each part."""
         slots: list[Slot] = []
         positions: list[int] = []
@@ -191,11 +191,11 @@ class SplitSearches(AnchorSearches):
                 slots.append(Slot(slot.group, ((name, units),)))
                 positions.append(position)
         key = tuple([number if number < 0 else 0 for number in assignment])
-        wording = self._wordings.get(key)
-        if wording is None:
-            wording = SplitWording(slots)
-            self._wordings[key] = wording
-        return Candidate(wording, pool, tuple(positions))
+        layout = self._layouts.get(key)
+        if layout is None:
+            layout = SplitLayout(slots)
+            self._layouts[key] = layout
+        return Candidate(layout, pool, tuple(positions))
 
 
 def by_room(pool: Pool, name: str, positions: Iterable[int]) -> list[int]:

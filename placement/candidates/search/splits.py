@@ -13,12 +13,12 @@ from itertools import chain, combinations
 from math import gcd
 from typing import NamedTuple
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.model import Split
-from placement.candidates.search.sums import NOTHING, Sums, largest_first
+from placement.candidates.search.sums import NOTHING, ReachableSums, largest_first
 
 
-class Giver(NamedTuple):
+class PartProvider(NamedTuple):
     """A provider that may serve a part."""
 
     # Position in the pool.
@@ -26,7 +26,7 @@ class Giver(NamedTuple):
     # Possible sizes of the part, in units of the resource class.
     sizes: range
     # Bits of the collective trait sets that the provider meets.
-    brings: int = 0
+    trait_bits: int = 0
 
 
 class _Kind(NamedTuple):
@@ -35,8 +35,8 @@ class _Kind(NamedTuple):
     # Possible sizes of a part, in multiples of the common unit.
     sizes: range
     # Bits of the needed trait sets that each of the providers meets.
-    brings: int
-    # Indexes of the providers in `Splits.givers`.
+    trait_bits: int
+    # Indexes of the providers in `Splits.providers`.
     members: list[int]
 
 
@@ -46,14 +46,14 @@ class _Count(NamedTuple):
     kind: _Kind
     times: int
     # Sums of any of the providers chosen of earlier kinds.
-    earlier: Sums
+    earlier: ReachableSums
 
 
 # Cost of one part of a split: selecting, expanding and rendering it.
-LOOKS_PER_PART = 24
+COST_PER_PART = 24
 
 # Cost of trying a size for a part, or of backtracking to the previous part.
-LOOKS_PER_TRIAL = 4
+COST_PER_TRIAL = 4
 
 
 class _State(NamedTuple):
@@ -64,22 +64,24 @@ class _State(NamedTuple):
     # Counts above 0.
     counts: tuple[_Count, ...] = ()
     # Sums of parts of all chosen providers.
-    sums: Sums = NOTHING
+    sums: ReachableSums = NOTHING
     # Sums of parts of any chosen providers.
-    any_sums: Sums = NOTHING
+    any_sums: ReachableSums = NOTHING
     # Trait bits of the chosen providers together.
-    brings: int = 0
+    trait_bits: int = 0
 
 
 class Splits:
     """The splits of an amount."""
 
-    def __init__(self, amount: int, givers: Sequence[Giver], spend: Spend = free) -> None:
-        """givers: in the order of preference; each takes the largest part that can be completed."""
+    def __init__(
+        self, amount: int, providers: Sequence[PartProvider], spend: Charge = uncharged
+    ) -> None:
+        """providers: in the order of preference; each takes the largest possible part."""
         # Without the providers that can serve the amount alone, which are in no split.
-        self.givers = [giver for giver in givers if amount not in giver.sizes]
+        self.providers = [provider for provider in providers if amount not in provider.sizes]
         # Divide amounts by the common step, so that equal steps result in contiguous runs.
-        all_sizes = [giver.sizes for giver in self.givers]
+        all_sizes = [provider.sizes for provider in self.providers]
         steps = [sizes.step if len(sizes) > 1 else sizes[0] for sizes in all_sizes]
         self._unit = gcd(*steps) or 1
         self._amount, rest = divmod(amount, self._unit)
@@ -88,24 +90,26 @@ class Splits:
 
     def _within_reach(self) -> bool:
         """Whether several providers together may serve the amount."""
-        largest = sum(giver.sizes[-1] for giver in self.givers)
-        self._spend(len(self.givers))
-        if len(self.givers) < 2 or largest < self._amount * self._unit:
+        largest = sum(provider.sizes[-1] for provider in self.providers)
+        self._spend(len(self.providers))
+        if len(self.providers) < 2 or largest < self._amount * self._unit:
             return False
         sums, _brings = self._rests(self._kinds(0, {}))[0]
         return sums.has(self._amount)
 
-    def sets(self, needed: int = 0, crowds: Mapping[int, float] | None = None) -> Iterator[Split]:
+    def sets(
+        self, needed: int = 0, expected_load: Mapping[int, float] | None = None
+    ) -> Iterator[Split]:
         """Yield the splits whose providers together meet the needed trait sets.
 
         Args:
             needed: bits of the trait sets.
-            crowds: position -> load expected from other slots. Among interchangeable providers,
+            expected_load: position -> load from other slots. Among interchangeable providers,
                 the ones with less load come first.
         """
         if not self.exist:
             return
-        kinds = self._kinds(needed, crowds or {})
+        kinds = self._kinds(needed, expected_load or {})
         rests = self._rests(kinds)
         states = [_State()]
         while states:
@@ -118,20 +122,20 @@ class Splits:
                 if more.any_sums.has(self._amount):
                     # Some of the chosen providers may serve the amount. If one is redundant, it
                     # stays so with more providers; if none is, any further one is redundant.
-                    if self._can_do_with_less(more.counts):
+                    if self._is_redundant(more.counts):
                         break
                     if self._complete(_sizes(more.counts), optional=False) is not None:
-                        if not needed & ~more.brings:
+                        if not needed & ~more.trait_bits:
                             yield from self._sets_of(more.counts)
                         break
                 states.append(more)
 
-    def _is_dead_end(self, state: _State, rest: tuple[Sums, int], needed: int) -> bool:
+    def _is_dead_end(self, state: _State, rest: tuple[ReachableSums, int], needed: int) -> bool:
         """Whether the remaining kinds cannot complete the amount or the needed trait sets."""
-        sums, brings = rest
+        sums, trait_bits = rest
         self._spend(1 + len(state.sums.runs) + len(sums.runs))
-        lacks = needed & ~(state.brings | brings)
-        return bool(lacks) or not state.sums.completes(sums, self._amount)
+        lacks = needed & ~(state.trait_bits | trait_bits)
+        return bool(lacks) or not state.sums.can_complete(sums, self._amount)
 
     def _with_next(self, state: _State, kind: _Kind) -> Iterator[_State]:
         """Yield the states with one, two, … providers of the next kind, up to the amount."""
@@ -142,50 +146,54 @@ class Splits:
                 return
             any_sums = self._with_optional(any_sums, kind.sizes)
             counts = (*state.counts, _Count(kind, times, state.any_sums))
-            yield _State(state.depth + 1, counts, sums, any_sums, state.brings | kind.brings)
+            yield _State(
+                state.depth + 1, counts, sums, any_sums, state.trait_bits | kind.trait_bits
+            )
 
-    def _kinds(self, needed: int, crowds: Mapping[int, float]) -> list[_Kind]:
+    def _kinds(self, needed: int, expected_load: Mapping[int, float]) -> list[_Kind]:
         """Return the kinds by their largest part, descending."""
         kinds: dict[tuple[range, int], _Kind] = {}
-        for place, giver in enumerate(self.givers):
-            key = giver.sizes, giver.brings & needed
+        for place, provider in enumerate(self.providers):
+            key = provider.sizes, provider.trait_bits & needed
             kind = kinds.get(key)
             if kind is None:
-                sizes = giver.sizes
+                sizes = provider.sizes
                 step = max(1, sizes.step // self._unit)
                 units = range(sizes[0] // self._unit, sizes[-1] // self._unit + 1, step)
                 kind = kinds[key] = _Kind(units, key[1], [])
             kind.members.append(place)
-        if crowds:
+        if expected_load:
             for kind in kinds.values():
-                kind.members.sort(key=lambda place: crowds.get(self.givers[place].position, 0))
+                kind.members.sort(
+                    key=lambda place: expected_load.get(self.providers[place].position, 0)
+                )
         return sorted(kinds.values(), key=lambda kind: (-kind.sizes[-1], kind.sizes[0]))
 
-    def _rests(self, kinds: Sequence[_Kind]) -> list[tuple[Sums, int]]:
+    def _rests(self, kinds: Sequence[_Kind]) -> list[tuple[ReachableSums, int]]:
         """Return for each kind the sums and trait bits of it and all later kinds."""
         rests = [(NOTHING, 0)]
         for kind in reversed(kinds):
-            sums, brings = rests[-1]
+            sums, trait_bits = rests[-1]
             for _member in kind.members:
                 sums = self._with_optional(sums, kind.sizes)
-            rests.append((sums, brings | kind.brings))
+            rests.append((sums, trait_bits | kind.trait_bits))
         return rests[::-1]
 
     # The next two methods charge the work of making sums.
 
-    def _with_part(self, sums: Sums, sizes: range) -> Sums:
+    def _with_part(self, sums: ReachableSums, sizes: range) -> ReachableSums:
         """Return the sums with one further part."""
-        sums = sums.plus(sizes, self._amount)
-        self._spend(sums.looks)
+        sums = sums.with_part(sizes, self._amount)
+        self._spend(sums.cost)
         return sums
 
-    def _with_optional(self, sums: Sums, sizes: range) -> Sums:
+    def _with_optional(self, sums: ReachableSums, sizes: range) -> ReachableSums:
         """Return the sums with or without one further part."""
-        sums = sums.maybe(sizes, self._amount)
-        self._spend(2 * sums.looks)
+        sums = sums.with_optional(sizes, self._amount)
+        self._spend(2 * sums.cost)
         return sums
 
-    def _can_do_with_less(self, counts: Sequence[_Count]) -> bool:
+    def _is_redundant(self, counts: Sequence[_Count]) -> bool:
         """Whether the amount can be served without one of the chosen providers.
 
         The provider chosen last is never redundant.
@@ -199,7 +207,7 @@ class Splits:
                 for _member in range(count - 1):
                     others = self._with_optional(others, kind.sizes)
                 self._spend(len(others.runs) + len(later.runs))
-                if others.completes(later, self._amount):
+                if others.can_complete(later, self._amount):
                     less = [*counts[:place], _Count(kind, count - 1, earlier), *counts[place + 1 :]]
                     exact = others.exact and later.exact
                     if exact or self._complete(_sizes(less), optional=True) is not None:
@@ -235,7 +243,7 @@ class Splits:
                 trial = largest_first(sizes[len(parts)], remainder, rest, self._spend)
                 trials.append(chain(trial, (0,) if optional and rest.has(remainder) else ()))
             part = next(trials[-1], None)
-            self._spend(LOOKS_PER_TRIAL)
+            self._spend(COST_PER_TRIAL)
             if part is not None:
                 parts.append(part)
                 remainder -= part
@@ -254,7 +262,7 @@ class Splits:
         # Selections with the same order of kinds have the same parts.
         parts_by_order: dict[tuple[int, ...], tuple[int, ...] | None] = {}
         for members in _selections(counts):
-            self._spend(LOOKS_PER_PART * len(members))
+            self._spend(COST_PER_PART * len(members))
             order = tuple([kind_of[member] for member in members])
             if order not in parts_by_order:
                 ordered_sizes = [sizes[place] for place in order]
@@ -263,7 +271,7 @@ class Splits:
             if parts is not None:
                 yield tuple(
                     [
-                        (self.givers[member].position, part * self._unit)
+                        (self.providers[member].position, part * self._unit)
                         for member, part in zip(members, parts, strict=True)
                     ]
                 )

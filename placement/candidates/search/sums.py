@@ -3,23 +3,23 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 
 # Maximum number of runs of one value; beyond it, neighbouring runs are merged.
-MOST_RUNS = 128
+MAX_RUNS = 128
 
 # Cost of finding the sizes that leave an amount in a run.
-LOOKS_PER_RUN = 6
+COST_PER_RUN = 6
 
 # Cost of adding a part to sums, and the cost per run.
-LOOKS_PER_SUM = 32
-LOOKS_PER_RUN_ADDED = 10
+COST_PER_SUM = 32
+COST_PER_RUN_ADDED = 10
 
 Run = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class ReachableSums:
     """The amounts that parts can add up to."""
 
     # (first, last) of each run of amounts, sorted and disjoint.
@@ -29,15 +29,15 @@ class Sums:
     exact: bool = True
 
     @property
-    def looks(self) -> int:
+    def cost(self) -> int:
         """Cost of making these sums from the sums without the last part."""
-        return LOOKS_PER_SUM + LOOKS_PER_RUN_ADDED * len(self.runs)
+        return COST_PER_SUM + COST_PER_RUN_ADDED * len(self.runs)
 
     def has(self, amount: int) -> bool:
         """Whether the amount is in a run."""
         return any(first <= amount <= last for first, last in self.runs)
 
-    def plus(self, sizes: range, most: int) -> "Sums":
+    def with_part(self, sizes: range, most: int) -> "ReachableSums":
         """Return the amounts, up to `most`, with one further part of one of the sizes."""
         smallest, largest, step = sizes[0], sizes[-1], sizes.step
         runs: list[Run] = []
@@ -48,19 +48,19 @@ class Sums:
             # A run that spans a step leaves no gaps; a shorter one is repeated at each step.
             if length + 1 >= step:
                 runs.append((first + smallest, last + largest))
-            elif len(runs) + len(starts) <= MOST_RUNS:
+            elif len(runs) + len(starts) <= MAX_RUNS:
                 runs += [(start, start + length) for start in starts]
             elif starts:
                 runs.append((first + smallest, last + largest))
                 exact = False
         return _sums(runs, most, exact)
 
-    def maybe(self, sizes: range, most: int) -> "Sums":
+    def with_optional(self, sizes: range, most: int) -> "ReachableSums":
         """Return the amounts, up to `most`, with or without one further part."""
-        more = self.plus(sizes, most)
+        more = self.with_part(sizes, most)
         return _sums([*self.runs, *more.runs], most, more.exact)
 
-    def completes(self, others: "Sums", amount: int) -> bool:
+    def can_complete(self, others: "ReachableSums", amount: int) -> bool:
         """Whether an amount of these and an amount of the others add up to `amount`."""
         # Two pointers: the smallest run of these, and the largest of the others.
         place, other = 0, len(others.runs) - 1
@@ -76,10 +76,10 @@ class Sums:
         return False
 
 
-NOTHING = Sums(((0, 0),))
+NOTHING = ReachableSums(((0, 0),))
 
 
-def _sums(runs: Iterable[Run], most: int, exact: bool) -> Sums:
+def _sums(runs: Iterable[Run], most: int, exact: bool) -> ReachableSums:
     """Merge adjacent runs, and further neighbours if there are too many runs."""
     merged: list[Run] = []
     for first, last in sorted(runs):
@@ -90,19 +90,21 @@ def _sums(runs: Iterable[Run], most: int, exact: bool) -> Sums:
         else:
             merged.append((first, min(last, most)))
     # Merge pairs of neighbours, including the gap between them, until few runs are left.
-    while len(merged) > MOST_RUNS:
+    while len(merged) > MAX_RUNS:
         exact = False
         odd = [merged.pop()] if len(merged) % 2 else []
         pairs = zip(merged[::2], merged[1::2], strict=True)
         merged = [(lower[0], upper[1]) for lower, upper in pairs] + odd
-    return Sums(tuple(merged), exact)
+    return ReachableSums(tuple(merged), exact)
 
 
-def largest_first(sizes: range, amount: int, others: Sums, spend: Spend = free) -> Iterator[int]:
+def largest_first(
+    sizes: range, amount: int, others: ReachableSums, spend: Charge = uncharged
+) -> Iterator[int]:
     """Yield the sizes that leave an amount reachable by the others, the largest first."""
     smallest, step = sizes[0], sizes.step
     for first, last in others.runs:
-        spend(LOOKS_PER_RUN)
+        spend(COST_PER_RUN)
         high = min(amount - first, sizes[-1])
         low = max(amount - last, smallest)
         yield from range(smallest + (high - smallest) // step * step, low - 1, -step)

@@ -72,7 +72,7 @@ class Term:
     # How it applies to the root of an anchor.
     root_role: ClassVar[RootRole] = RootRole.IGNORED
     # Cost of its evaluation in addition to reading a provider.
-    looks: ClassVar[int] = 0
+    cost: ClassVar[int] = 0
 
     @property
     def stated(self) -> StatedValue:

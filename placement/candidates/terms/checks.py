@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import and_, or_
 from typing import Any
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.model import Member, Pool, Tree
 from placement.candidates.terms.base import (
     Check,
@@ -22,7 +22,7 @@ from placement.candidates.terms.base import (
 MAX_REMEMBERED = 10_000  # cached results of the terms with the same reader
 
 # Cost of evaluating one term on one provider.
-LOOKS_PER_TERM = 4
+COST_PER_TERM = 4
 
 
 def lowest(mask: int) -> int:
@@ -66,9 +66,9 @@ def each_mask(masks: Masks) -> list[tuple[int, int]]:
 class _Answers(dict[Any, int]):
     """Value of a reader -> bits of the terms that reject it."""
 
-    def __init__(self, terms: Sequence[tuple[int, MemberTerm]], spend: Spend) -> None:
+    def __init__(self, terms: Sequence[tuple[int, MemberTerm]], spend: Charge) -> None:
         super().__init__()
-        self._looks = LOOKS_PER_TERM * len(terms)
+        self._looks = COST_PER_TERM * len(terms)
         self._spend = spend
         by_class: dict[type[MemberTerm], list[tuple[int, MemberTerm]]] = {}
         for bit, term in terms:
@@ -98,7 +98,12 @@ class TermChecks:
     """Terms with a bit each, in the order of evaluation."""
 
     def __init__(
-        self, terms: Iterable[Term], *, spans: bool = False, first: int = 0, spend: Spend = free
+        self,
+        terms: Iterable[Term],
+        *,
+        spans: bool = False,
+        first: int = 0,
+        spend: Charge = uncharged,
     ) -> None:
         """Prepare the evaluation.
 
@@ -212,7 +217,7 @@ class TermChecks:
         return masks, substitutes
 
     def _place_mask(self, pool: Pool, position: int) -> int:
-        self._spend(LOOKS_PER_TERM * len(self._places))
+        self._spend(COST_PER_TERM * len(self._places))
         tree = pool.tree(position)
         if self._tree is not tree:
             self._tree = tree

@@ -20,7 +20,7 @@ class RequiredTraits(MemberTerm):
     name_kind = "trait"
     reads = TRAITS
     is_collective = True
-    looks = 1
+    cost = 1
 
     # Names of traits.
     any_of: frozenset[str]

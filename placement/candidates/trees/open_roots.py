@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from placement import stopwatch
-from placement.candidates.budget import Spend
+from placement.candidates.budget import Charge
 from placement.candidates.model import Root
 from placement.candidates.stats import Outcome, RootStats
 from placement.candidates.trees.roots import RootSource
 
 # Cost of a statement that searches roots, once more per two conditions, if the database runs in
 # this process (SQLite); and the cost per root returned.
-LOOKS_PER_READ = 60_000
-LOOKS_PER_ROOT = 12
+COST_PER_READ = 60_000
+COST_PER_ROOT = 12
 
 
 class OpenRoots:
@@ -46,7 +46,7 @@ class OpenRoots:
         self._repeated = repeated
         self._resumed = resumed
         self._batch = batch
-        self._read_looks = LOOKS_PER_READ * (1 + conditions // 2)
+        self._read_looks = COST_PER_READ * (1 + conditions // 2)
         # The outcomes of the roots that the source returned.
         self._stats = RootStats()
         # Ids of the roots in the current batch, and the outcomes of the first of them.
@@ -59,7 +59,7 @@ class OpenRoots:
         # Ids of roots whose outcome is not in the statistics yet.
         self._uncounted: set[int] = set()
 
-    def batches(self, spend: Spend) -> Iterator[Sequence[Root]]:
+    def batches(self, spend: Charge) -> Iterator[Sequence[Root]]:
         """Yield the roots of a search in batches.
 
         Args:
@@ -71,7 +71,7 @@ class OpenRoots:
             self._open.clear()
         known = iter(tuple(self._open.values()))
         while batch := tuple(islice(known, self._batch)):
-            spend(LOOKS_PER_ROOT * len(batch))
+            spend(COST_PER_ROOT * len(batch))
             yield batch
         while True:
             self._fold()
@@ -81,7 +81,7 @@ class OpenRoots:
             spend(self._read_looks * (stopwatch.statements() - statements))
             if roots is None:
                 return
-            spend(LOOKS_PER_ROOT * len(roots))
+            spend(COST_PER_ROOT * len(roots))
             if self._repeated:
                 roots = [root for root in roots if root.id not in self._refused]
                 self._open.update((root.id, root) for root in roots)

@@ -8,7 +8,7 @@ from typing import Self
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import Spend
+from placement.candidates.budget import Charge
 from placement.candidates.model import Pool, Root, SharingMember, Tree
 from placement.candidates.request import CandidateRequest, Slot
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
@@ -59,7 +59,7 @@ class Scan:
     def sharing_providers(self) -> Collection[SharingProvider]:
         """Return all sharing providers, with free capacity or without."""
         sharing = self._sharing or self.sharing(())
-        return sharing.everyone
+        return sharing.all_providers
 
 
 class AnchorReader:
@@ -69,7 +69,7 @@ class AnchorReader:
         self,
         store: TreeStore,
         sharing: Collection[SharingProvider],
-        spend: Spend,
+        spend: Charge,
         taints: frozenset[str],
     ) -> None:
         """Create a reader.

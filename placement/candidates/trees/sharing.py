@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 
 from falcon_placement_client.inventory import Stock, fits
-from placement.candidates.budget import Spend
+from placement.candidates.budget import Charge
 from placement.candidates.model import Pool, Root, SharingMember, Tree
 from placement.candidates.request import Slot
 from placement.candidates.terms import Term
@@ -82,11 +82,11 @@ class Sharing:
     """The sharing providers of a request."""
 
     # Per slot, the sharing providers with the capacity for it.
-    serving: tuple[tuple[SharingProvider, ...], ...]
+    by_slot: tuple[tuple[SharingProvider, ...], ...]
     # The sharing providers with the capacity for any slot.
     providers: tuple[SharingProvider, ...]
     # All sharing providers.
-    everyone: tuple[SharingProvider, ...]
+    all_providers: tuple[SharingProvider, ...]
     spellings: Spellings
 
     @property
@@ -102,7 +102,7 @@ class Sharing:
         """
         providers: Iterable[SharingProvider] = self.providers
         if slot is not None:
-            providers = self.serving[slot]
+            providers = self.by_slot[slot]
         for term in terms:
             if isinstance(term, MemberTerm):
                 providers = _may_meet(term, providers)
@@ -140,16 +140,16 @@ def sharing_of(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot
     parsed = statements.parse(rows)
     traits = {trait_id: name for name, trait_id in resolved.known.traits.items()}
     with_keys = bool(resolved.known.aggregates)
-    everyone = tuple(_provider(row, traits, with_keys=with_keys) for row in parsed)
+    all_providers = tuple(_provider(row, traits, with_keys=with_keys) for row in parsed)
     names = {aggregate: name for row in parsed for aggregate, name in row.aggregates}
-    serving = []
+    by_slot = []
     useful: dict[str, SharingProvider] = {}
     for slot in slots:
         resources = resolved.known.resource_ids(slot.resources)
-        providers = tuple(provider for provider in everyone if provider.has_room(resources))
-        serving.append(providers)
+        providers = tuple(provider for provider in all_providers if provider.has_room(resources))
+        by_slot.append(providers)
         useful.update((provider.uuid, provider) for provider in providers)
-    return Sharing(tuple(serving), tuple(useful.values()), everyone, Spellings(conn, names))
+    return Sharing(tuple(by_slot), tuple(useful.values()), all_providers, Spellings(conn, names))
 
 
 def _provider(row: SharingRow, traits: Mapping[int, str], *, with_keys: bool) -> SharingProvider:
@@ -195,7 +195,7 @@ class AnchorPools:
     Trees with equal aggregates reach the same sharing providers, so these are cached by aggregates.
     """
 
-    def __init__(self, sharing: Collection[SharingMember], spend: Spend) -> None:
+    def __init__(self, sharing: Collection[SharingMember], spend: Charge) -> None:
         """spend: charges the work per sharing provider."""
         self._sharing = sharing
         self._spend = spend
@@ -267,9 +267,9 @@ def _needs_search_alone(sharing: Sharing, *, asks_root: bool) -> bool:
     at that tree, unless its root is refused and the root of another anchor is not. Candidates with
     providers of several trees are found only by this search.
     """
-    if not all(sharing.serving):
+    if not all(sharing.by_slot):
         return False
     if asks_root:
         return True
     trees = {provider.root.id for provider in sharing.providers}
-    return len(sharing.serving) > 1 and len(trees) > 1
+    return len(sharing.by_slot) > 1 and len(trees) > 1

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from falcon_placement_client.inventory import Stock
 from placement import events, stopwatch
-from placement.candidates.budget import LOOKS_PER_STEP, Spend
+from placement.candidates.budget import COST_PER_STEP, Charge
 from placement.candidates.model import Member, Root, Stocks, Tree
 from placement.db.statements import trees as statements
 from placement.events import Event
@@ -21,7 +21,7 @@ T = TypeVar("T")
 MAX_INTERNED = 10_000  # values of one kind, including values that no tree uses any more
 
 # Cost of reading a provider and adding it to a tree.
-LOOKS_PER_PROVIDER = 15 * LOOKS_PER_STEP
+COST_PER_PROVIDER = 15 * COST_PER_STEP
 
 # Caches one tree per root; its size is the number of providers.
 TreeCache = RevisionCache[Tree]
@@ -37,8 +37,8 @@ class TreeStore:
         conn: Connection,
         cache: TreeCache,
         pinned: Collection[Root],
-        spend: Spend,
-        ahead: Mapping[int, Tree] = NO_TREES,
+        spend: Charge,
+        pending_trees: Mapping[int, Tree] = NO_TREES,
     ) -> None:
         """Create a store; it reads nothing yet.
 
@@ -46,13 +46,13 @@ class TreeStore:
             pinned: roots whose trees the request needs throughout. They are read together with the
                 first other trees, and kept.
             spend: charges the work of reading.
-            ahead: root id -> tree that includes allocations which are not written yet; it replaces
+            pending_trees: root id -> tree with allocations which are not written yet; it replaces
                 the stored tree.
         """
         self._conn = conn
         self._cache = cache
         self._spend = spend
-        self._ahead = ahead
+        self._pending_trees = pending_trees
         self._to_pin = pinned
         self._pinned: dict[int, Tree] = {}
 
@@ -74,7 +74,7 @@ class TreeStore:
 
     def known_first(self, roots: Sequence[Root]) -> list[Sequence[Root]]:
         """Divide roots into the ones whose trees are cached and the others."""
-        known = self._cache.get(dict(roots)).keys() | self._ahead.keys()
+        known = self._cache.get(dict(roots)).keys() | self._pending_trees.keys()
         cached = [root for root in roots if root.id in known]
         if len(cached) in {0, len(roots)}:
             return [roots]
@@ -88,8 +88,11 @@ class TreeStore:
     def _get(self, roots: Sequence[Root]) -> dict[int, Tree]:
         """Return root id -> tree."""
         seen = dict(roots)
-        ahead = {root_id: self._ahead[root_id] for root_id in self._ahead.keys() & seen.keys()}
-        for root_id in ahead:
+        pending_trees = {
+            root_id: self._pending_trees[root_id]
+            for root_id in self._pending_trees.keys() & seen.keys()
+        }
+        for root_id in pending_trees:
             del seen[root_id]
         missing: list[int] = []
 
@@ -97,7 +100,7 @@ class TreeStore:
             missing.extend(revisions)
             return self._load(revisions)
 
-        trees = self._cache.read(seen, load) | ahead
+        trees = self._cache.read(seen, load) | pending_trees
         if trees:
             cached, kept = len(roots) - len(missing), self._cache.size
             events.emit(Event.TREES, cached=cached, loaded=len(missing), kept=kept)
@@ -106,7 +109,7 @@ class TreeStore:
     def _load(self, seen: Mapping[int, int]) -> dict[int, Tree]:
         """Read the trees of roots; seen: id -> revision at which the root was read."""
         rows = statements.members(seen).rows(self._conn)
-        self._spend(LOOKS_PER_PROVIDER * len(rows))
+        self._spend(COST_PER_PROVIDER * len(rows))
         # Traits are most of the data, and hosts of one model have the same ones. So sets of trait
         # ids are read, and each distinct set is translated to names once.
         names = self._trait_names({row.trait_ids for row in rows})

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from falcon_placement_client.inventory import Stock
-from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
-from placement.candidates.search.anchors import MOST_SINGLES, AnchorSearches
+from placement.candidates.search.anchors import MAX_UNIQUE_POOLS, AnchorSearches
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.result import interleave
-from placement.candidates.search.split_search import LOOKS_PER_SPLITS, SplitSearches
+from placement.candidates.search.split_search import COST_PER_SPLITS, SplitSearches
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
 from placement.candidates.trace import Refusal, Trace
 from placement.candidates.trees.sharing import AnchorPools
@@ -61,7 +61,7 @@ def search(
     """The candidates up to the request's limit, and the work that it took."""
     budget = Budget(max_steps)
     anchors = AnchorSearches(SearchPlan(request), budget, Trace())
-    searches = (anchors.begin(alone(each)) for each in trees)
+    searches = (anchors.start(alone(each)) for each in trees)
     candidates = list(islice(interleave(searches, breadth_first=True), request.limit))
     return candidates, budget
 
@@ -181,7 +181,7 @@ def test_what_is_refused_is_counted_by_code_and_group() -> None:
     trace = Trace()
     anchors = AnchorSearches(SearchPlan(CandidateRequest(groups)), Budget(100), trace)
     for host in (tree("a", [1]), tree("b", [1])):
-        assert anchors.begin(alone(host)).exhausted
+        assert anchors.start(alone(host)).exhausted
     assert trace.trees == {(Refusal.NO_INVENTORY, "_B"): 2}
     assert trace.summary() == {"no provider has inventory of every class (_B)": 2}
 
@@ -214,7 +214,7 @@ def test_groups_joined_in_pairs_on_a_deep_tree_cost_in_proportion_to_its_depth(
         )
         found, budget = search(request, [chain(levels)])
         assert len(found) == 10
-        work[levels] = budget.looks // LOOKS_PER_STEP
+        work[levels] = budget.cost // COST_PER_STEP
     assert work[1000] <= 40_000
     # What is worked out of the tree is worked out once, not for each pair.
     assert work[1000] - work[500] <= 5 * 500
@@ -228,7 +228,7 @@ def test_a_step_costs_more_where_it_is_put_to_more_conditions() -> None:
     found, budget = search(request, [chain(100)])
     assert len(found) == 10
     # Each of the first 40 steps is put to the 39 pairs of its group, and to the sum of VGPU.
-    assert budget.looks // LOOKS_PER_STEP >= 40 * (1 + 39 + 1)
+    assert budget.cost // COST_PER_STEP >= 40 * (1 + 39 + 1)
     with pytest.raises(BudgetSpentError):
         search(request, [chain(100)], max_steps=40 * (1 + 39 + 1))
 
@@ -238,8 +238,8 @@ def test_each_host_that_is_asked_for_parts_is_work() -> None:
     trees = [tree(f"host{each}", [100 + each]) for each in range(50)]
     budget = Budget(10**6)
     anchors = SplitSearches(SearchPlan(CandidateRequest((group,)), splits=True), budget)
-    assert not any(anchors.begin(alone(each)).outcome.served for each in trees)
-    assert budget.looks >= 50 * LOOKS_PER_SPLITS
+    assert not any(anchors.start(alone(each)).outcome.served for each in trees)
+    assert budget.cost >= 50 * COST_PER_SPLITS
 
 
 def test_joining_slots_is_work_where_the_first_condition_refuses_at_once() -> None:
@@ -248,7 +248,7 @@ def test_joining_slots_is_work_where_the_first_condition_refuses_at_once() -> No
     request = CandidateRequest(groups, isolate=suffixes(groups))
     found, budget = search(request, [tree(f"host{each}", [100 + each]) for each in range(50)])
     assert not found
-    assert budget.looks >= 50 * 2 * 200
+    assert budget.cost >= 50 * 2 * 200
 
 
 def test_looking_for_providers_is_work_where_no_step_is_taken() -> None:
@@ -258,7 +258,7 @@ def test_looking_for_providers_is_work_where_no_step_is_taken() -> None:
     trees = [tree(f"host{each}", [300] * 16) for each in range(5)]
     _found, budget = search(request, trees)
     assert budget.steps == 0
-    assert budget.looks >= 5 * 300 * 17
+    assert budget.cost >= 5 * 300 * 17
     with pytest.raises(BudgetSpentError):
         search(request, trees, max_steps=1000)
 
@@ -281,7 +281,7 @@ def test_the_shapes_that_are_remembered_have_a_bound() -> None:
     anchors = AnchorSearches(plan, Budget(10**6), Trace())
     for number in range(3000):
         rng = random.Random(number)
-        anchors.begin(alone(tree("host", rng.choices((1, 2), k=99))))
+        anchors.start(alone(tree("host", rng.choices((1, 2), k=99))))
     assert anchors.served == 3000
     assert 500 < anchors.shapes <= 1000
 
@@ -293,9 +293,9 @@ def test_hosts_with_the_same_possible_sums_are_equal() -> None:
     )
     for first in range(4, 8):
         for second in range(8, 12):
-            anchors.begin(alone(tree("host", (first, second))))
+            anchors.start(alone(tree("host", (first, second))))
     assert (anchors.served, anchors.shapes) == (16, 1)
-    anchors.begin(alone(tree("host", (7, 12))))
+    anchors.start(alone(tree("host", (7, 12))))
     assert (anchors.served, anchors.shapes) == (17, 2)
 
 
@@ -309,7 +309,7 @@ def test_hosts_of_one_shape_share_a_refusal() -> None:
     trace = Trace()
     anchors = AnchorSearches(SearchPlan(request), Budget(10**6), trace)
     for each in alike:
-        assert anchors.begin(alone(each)).exhausted
+        assert anchors.start(alone(each)).exhausted
     assert trace.trees == {(Refusal.COLLECTIVE_TRAITS, ""): 100}
     assert trace.placements == {Refusal.COLLECTIVE_TRAITS: 1}
     assert anchors.shapes == 1
@@ -330,7 +330,7 @@ def test_hosts_with_the_same_disks_are_searched_once() -> None:
     anchors = AnchorSearches(SearchPlan(request), Budget(10**6), Trace())
     looks: list[int] = []
     pools = AnchorPools([SharingMember(disk, disk.root, 0) for disk in disks], looks.append)
-    searches = [anchors.begin(pools.pool(host)) for host in hosts]
+    searches = [anchors.start(pools.pool(host)) for host in hosts]
     candidates = list(interleave(searches, breadth_first=True))
     assert [each.providers for each in candidates] == [
         (f"host{each}", f"disk{each % 2}") for each in range(100)
@@ -349,7 +349,7 @@ def test_a_host_with_the_same_disks_and_a_larger_tree_is_searched_again() -> Non
     request = CandidateRequest((RequestGroup("", (("VGPU", 1), ("DISK_GB", 1))),))
     anchors = AnchorSearches(SearchPlan(request), Budget(10**6), Trace())
     pools = AnchorPools([SharingMember(disk, disk.root, 0)], Budget(10).spend)
-    candidates = [anchors.begin(pools.pool(each)).next() for each in (small, large)]
+    candidates = [anchors.start(pools.pool(each)).next() for each in (small, large)]
     assert [each and each.providers for each in candidates] == [
         ("small", "disk"),
         ("large-0", "disk"),
@@ -374,10 +374,10 @@ def test_only_one_of_equally_used_hosts_is_searched() -> None:
     budget = Budget(10**6)
     plan = SearchPlan(CandidateRequest(like_groups(1, 2)))
     anchors = AnchorSearches(plan, budget, Trace())
-    searches = [anchors.begin(alone(each)) for each in trees]
-    assert (anchors.searched, anchors.served, anchors.twins) == (1000, 1000, 999)
+    searches = [anchors.start(alone(each)) for each in trees]
+    assert (anchors.searched, anchors.served, anchors.duplicates) == (1000, 1000, 999)
     # A host like another costs two steps, and a look at each member.
-    assert budget.looks <= 1000 * (2 * LOOKS_PER_STEP + 4) + 100
+    assert budget.cost <= 1000 * (2 * COST_PER_STEP + 4) + 100
     candidates = interleave(searches, breadth_first=False)
     assert [candidate.providers for candidate in candidates] == [
         (f"host{number}-{place}",) for number in range(1000) for place in (2, 3)
@@ -389,17 +389,17 @@ def test_equally_used_hosts_share_a_refusal() -> None:
     trace = Trace()
     anchors = AnchorSearches(SearchPlan(CandidateRequest(like_groups(1, 2))), Budget(10**4), trace)
     for number in range(100):
-        assert anchors.begin(alone(named(str(number), host))).exhausted
-    assert (anchors.twins, anchors.served) == (99, 0)
+        assert anchors.start(alone(named(str(number), host))).exhausted
+    assert (anchors.duplicates, anchors.served) == (99, 0)
     assert trace.trees == {(Refusal.MAX_UNIT, "_0"): 100}
 
 
 def test_where_all_hosts_are_used_differently_none_is_compared_for_long() -> None:
     anchors = AnchorSearches(SearchPlan(CandidateRequest(like_groups(1))), Budget(10**6), Trace())
-    unlike = [tree(f"host{number}", [1]) for number in range(MOST_SINGLES + 1)]
+    unlike = [tree(f"host{number}", [1]) for number in range(MAX_UNIQUE_POOLS + 1)]
     for each in (*unlike, named("twin", unlike[0])):
-        assert anchors.begin(alone(each)).next()
-    assert anchors.twins == 0
+        assert anchors.start(alone(each)).next()
+    assert anchors.duplicates == 0
 
 
 def test_a_request_for_one_tree_excludes_equal_trees() -> None:
@@ -586,7 +586,7 @@ def split_search(
     """The candidates with a split up to the request's limit, and the work that it took."""
     budget = Budget(max_steps)
     anchors = SplitSearches(SearchPlan(request, splits=True), budget)
-    searches = (anchors.begin(alone(each)) for each in trees)
+    searches = (anchors.start(alone(each)) for each in trees)
     candidates = list(islice(interleave(searches, breadth_first=True), request.limit))
     return candidates, budget
 
@@ -617,7 +617,7 @@ def test_splits_over_64_providers_cost_a_few_steps_a_candidate(
         request = CandidateRequest(groups, limit=limit)
         candidates, budget = split_search(request, [tree("host", [8] * 64, traits)])
         assert len(candidates) == limit
-        steps[limit], looks[limit] = budget.steps, budget.looks
+        steps[limit], looks[limit] = budget.steps, budget.cost
     assert steps[1] <= 64
     assert looks[1] <= 40_000
     for limit in (100, 200, 1000):

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 
 from falcon_placement_client.inventory import Stock
-from placement.candidates.budget import free
+from placement.candidates.budget import uncharged
 from placement.candidates.model import Member, Root, SharingMember, Stocks, Tree
 from placement.candidates.terms import (
     ForbiddenTrait,
@@ -56,7 +56,7 @@ def test_sharing_providers_are_found_where_they_stand() -> None:
 
 def test_an_anchor_reaches_providers_by_any_id_of_an_aggregate() -> None:
     sharing = sharing_members(provider("store1", "store2"), [STORE])
-    pools = AnchorPools(sharing, free)
+    pools = AnchorPools(sharing, uncharged)
     pool = pools.pool(HOST)
     assert [member.uuid for member in pool.members] == ["host0", "host1", "store1"]
     assert (pool.local, pool.root) == (2, "host0")
@@ -66,7 +66,7 @@ def test_an_anchor_reaches_providers_by_any_id_of_an_aggregate() -> None:
 
 def test_a_provider_of_the_anchors_own_tree_is_there_once() -> None:
     sharing = sharing_members(provider("store1"), [STORE])
-    pool = AnchorPools(sharing, free).pool(STORE)
+    pool = AnchorPools(sharing, uncharged).pool(STORE)
     assert pool.members == STORE.members
     assert (pool.sharing, pool.reached) == ((), frozenset())
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.api.history import v
-from placement.api.responses.candidate_texts import MAX_TEMPLATES, Spelled, texts
+from placement.api.responses.candidate_texts import MAX_TEMPLATES, RenderInput, texts
 from placement.api.responses.candidates import REQUEST
 from placement.api.shapes import Renderer, View
 from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, Slot
-from placement.candidates.search.candidate import Candidate, SplitWording
+from placement.candidates.search.candidate import Candidate, SplitLayout
 from tests.kit.cloud import provider_uuid
 
 NONE: frozenset[str] = frozenset()
@@ -37,7 +37,7 @@ def renderer(version: str) -> Renderer:
     return REQUEST.renderer(View(v(version)))
 
 
-def spelled(candidate: Candidate) -> Spelled:
+def spelled(candidate: Candidate) -> RenderInput:
     return candidate.allocations, candidate.mappings
 
 
@@ -70,7 +70,7 @@ def test_a_provider_may_be_called_anything(uuid: str) -> None:
 def test_parts_of_equal_places_and_other_amounts_are_other_texts() -> None:
     group, render = GROUPS[0], renderer("2.0")
     wordings = [
-        SplitWording([Slot(group, (("VCPU", first),)), Slot(group, (("VCPU", 8 - first),))])
+        SplitLayout([Slot(group, (("VCPU", first),)), Slot(group, (("VCPU", 8 - first),))])
         for first in (5, 6)
     ]
     candidates = [Candidate(wording, pool(["a", "b"]), (0, 1)) for wording in wordings]
@@ -82,7 +82,7 @@ def counted(assignments: Sequence[tuple[int, ...]], members: int) -> tuple[list[
     """The texts of candidates, and how many of them were rendered."""
     plan, render, rendered = SearchPlan(CandidateRequest(GROUPS)), renderer("1.34"), 0
 
-    def count(value: Spelled) -> object:
+    def count(value: RenderInput) -> object:
         nonlocal rendered
         rendered += 1
         return render(value)
