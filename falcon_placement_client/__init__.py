@@ -22,7 +22,7 @@ else:
         """
         if name == "__all__":
             return import_module("falcon_placement_client.public").__all__
-        if not name[0].isupper():  # a module, which Python looks for by itself
+        if not name[0].isupper():  # a module, which the import system finds
             raise AttributeError(name)
         return getattr(import_module("falcon_placement_client.public"), name)
 

@@ -1,4 +1,4 @@
-"""Allocations of consumers in the form in which drivers move them."""
+"""Allocations of consumers, as drivers read and edit them."""
 
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict

@@ -180,7 +180,7 @@ def _claim_together_at_once(api: RestApi, claims: Sequence[Claim]) -> list[Claim
 
 
 def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:
-    """Return a candidate for each claim, so that all fit together.
+    """Return a candidate for each claim; together they fit the free capacity.
 
     As in the service, the choice for a claim is not revised for a later claim.
 

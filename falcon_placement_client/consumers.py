@@ -56,7 +56,7 @@ def write(api: RestApi, consumer: str, record: AllocationRecord) -> None:
 
 
 def move(api: RestApi, source: str, target: NewConsumer) -> None:
-    """Move all allocations of a consumer to another; those of the target are released."""
+    """Replace the allocations of the target by all allocations of another consumer."""
     source = check_consumer(source)
     if source == target.uuid:
         raise AllocationConflict(f"consumer {source} cannot be moved to itself")

@@ -4,7 +4,7 @@
 class ClientError(Exception):
     """The base of all errors of this package, which do not include keystoneauth1's errors."""
 
-    # Whether another client wrote first, so that a retry with fresh data may succeed.
+    # Whether another client wrote first; if so, a retry with fresh data may succeed.
     is_conflict = False
 
 
@@ -43,8 +43,8 @@ class ReshapeFailed(ClientError):
     """A reshape was refused; neither inventories nor allocations have changed.
 
     Attributes:
-        is_stale: whether other clients have written since tree and allocations were read, so that
-            a retry with fresh data may succeed.
+        is_stale: whether other clients have written since tree and allocations were read; if so, a
+            retry with fresh data may succeed.
     """
 
     def __init__(self, text: str, *, is_stale: bool = False) -> None:
@@ -60,7 +60,7 @@ class AllocationConflict(ClientError):
     """The allocations of a consumer are not as expected, or new ones do not fit.
 
     Attributes:
-        is_conflict: whether another client wrote first, so that a retry may succeed.
+        is_conflict: whether another client wrote first; if so, a retry may succeed.
     """
 
 

@@ -1,4 +1,4 @@
-"""Flavors that make several requests, of which the first one counts that has a candidate."""
+"""Flavors with alternative requests; the first request that has a candidate is used."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -13,10 +13,13 @@ _ALTERNATIVE_MEMBERS = JsonRequest.__annotations__.keys() - {"limit", "order", "
 
 
 def body_of_flavor(flavor: Flavor) -> AnyRequest:
-    """Return what a flavor asks for: one request, or the alternatives of `first_available`.
+    """Return the request of a flavor, or its alternatives, as JSON.
 
-    Beside these a flavor has `placement:order`, and amounts without a suffix, which are added to
-    each alternative that does not state the class. Raises RequestError as `request_of_flavor` does.
+    A flavor with alternatives can also have `placement:order`, and amounts without a suffix, which
+    are added to each alternative that does not state the class.
+
+    Raises:
+        RequestError: as `request_of_flavor`, or other keys are combined with alternatives.
     """
     key = preferences.FIRST_AVAILABLE
     if key not in flavor:
@@ -45,9 +48,10 @@ def body_of_flavor(flavor: Flavor) -> AnyRequest:
 
 
 def _read_alternatives(text: str) -> list[JsonRequest]:
-    """Return the requests that a text states, of which the first counts that has a candidate.
+    """Return the alternative requests of a JSON text.
 
-    Raises RequestError, which names the key and the position of what is wrong.
+    Raises:
+        RequestError: the text is malformed; the error names the key and the position.
     """
     key = preferences.FIRST_AVAILABLE
     alternatives = preferences.read_json(key, text)
@@ -68,7 +72,7 @@ def _read_alternatives(text: str) -> list[JsonRequest]:
 
 
 def _with_amounts(alternative: JsonRequest, amounts: Mapping[str, int]) -> JsonRequest:
-    """Return an alternative that also asks for amounts of classes that it does not state."""
+    """Return an alternative with the amounts of the classes that it does not state itself."""
     if not amounts:
         return alternative
     group = alternative["groups"].get("", {})

@@ -1,7 +1,7 @@
 """Flavors: candidate requests as operators write them, with one key for each condition.
 
 ====================================  ==========================================================
-``resources[S]:CLASS=amount``         units of a class; 0: none, whatever the flavor's own amounts
+``resources[S]:CLASS=amount``         units of a class; 0: none; overrides ``vcpus`` and the like
 ``trait[S]:NAME=required|forbidden``  providers must have the trait, or must not
 ``required[S]=in:T1,T2``              providers must have one of these traits
 ``member_of[S]=UUID``                 in the aggregate; also ``in:UUID,UUID``, ``!UUID``
@@ -14,13 +14,13 @@
 ``root_required=T1,!T2``              traits of the root of the tree; also ``in:T1,T2``
 ``root_member_of=UUID``               aggregates of the root, as ``member_of``
 ``placement:tolerate=T1,T2``          also hosts with these taints
-``placement:order=JSON``              the order in which hosts are wanted, as in the JSON form
-``placement:first_available=JSON``    several requests, of which the first counts that can be met
-``vcpus``, ``ram``, ``disk``          short for VCPU, MEMORY_MB and DISK_GB without a suffix
+``placement:order=JSON``              the order of hosts, as in the JSON form
+``placement:first_available=JSON``    alternative requests; the first with a candidate is used
+``vcpus``, ``ram``, ``disk``          VCPU, MEMORY_MB and DISK_GB without a suffix
 ====================================  ==========================================================
 
 S, the suffix of a group, has letters, digits, _ and -. If a query may repeat a parameter, a flavor
-has all its values in one key, separated by ``;``: ``same_subtree=_A,_B;_C,!_D``. Keys of nova such
+has all values in one key, separated by ``;``: ``same_subtree=_A,_B;_C,!_D``. Keys of nova such
 as ``hw:cpu_policy`` are translated to the same resources and traits as in nova
 (`nova_properties`). Keys that concern only nova's filters and drivers, such as
 ``hw:mem_page_size``, are ignored.
@@ -94,12 +94,12 @@ def request_of_flavor(flavor: Flavor) -> JsonRequest:
     _check_suffixes(request)
     _check_splits(request)
     if request.get("isolate") and "group_policy" in request:
-        raise RequestError("isolate", "expected without group_policy, which says it of all groups")
+        raise RequestError("isolate", "expected without group_policy, which applies to all groups")
     return request
 
 
 def flavor_of_request(request: AnyRequest) -> dict[str, str]:
-    """Return the flavor that makes a request; its `limit` and `explain` are no part of one.
+    """Return the flavor of a request, without its `limit` and `explain`.
 
     Raises:
         RequestError: a flavor cannot state the request: a group has no conditions, or a trait is
@@ -211,7 +211,7 @@ def _pairs_of_key(key: str, value: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_own(key: str) -> bool:
-    """Return whether a key is a parameter of queries that flavors have, too."""
+    """Return whether a key has the same form as a parameter of a query."""
     match = GROUP_KEY.match(key)
     if match:
         return match["keyword"] != "resources"

@@ -1,4 +1,4 @@
-"""Hosts that are taken out of use: a trait of the root that the service knows as a taint.
+"""Hosts in maintenance: their root has a trait that is configured as a taint of the service.
 
 Each function is one command; it returns rows, which a command only formats.
 """
@@ -14,7 +14,7 @@ from falcon_placement_client.rest import RestApi, Version
 from falcon_placement_client.terms import is_uuid
 
 DEFAULT_TRAIT = "CUSTOM_MAINTENANCE"
-ATTEMPTS = 5  # of a write that another client was faster than
+ATTEMPTS = 5  # of a write that conflicts with other clients
 
 _TRAITS_OF_LISTS: Version = (1, 39)
 _EXPLAINED: Version = (2, 0)
@@ -32,10 +32,15 @@ class HostRow(NamedTuple):
 
 
 def taint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
-    """Add a trait to the root of a host, and find out whether the service knows it as a taint.
+    """Add a trait to the root of a host, and find out whether the service treats it as a taint.
 
-    host: the UUID or the name of a root. A custom trait is made if it does not exist. Raises
-    RestError for another host and for what the service refuses.
+    Args:
+        api: the service.
+        host: the UUID or the name of a root.
+        trait: created if it is a custom trait and does not exist.
+
+    Raises:
+        RestError: there is no such root, or the service refuses the change.
     """
     if trait.startswith("CUSTOM_"):
         api.put(f"/traits/{quote(trait, safe='')}", None)
@@ -44,12 +49,12 @@ def taint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
 
 
 def untaint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
-    """Remove a trait from the root of a host; raise as `taint_host` does."""
+    """Remove a trait from the root of a host.  Raises as `taint_host`."""
     return _change_traits(api, host, lambda traits: traits - {trait})
 
 
 def tainted_hosts(api: RestApi, trait: str = DEFAULT_TRAIT) -> list[HostRow]:
-    """Return the hosts whose root has a trait, by their names.  Raises RestError."""
+    """Return the hosts whose root has a trait, sorted by name.  Raises RestError."""
     path = f"/resource_providers?required={quote(trait, safe='')}"
     try:
         found = api.send("GET", path, version=_TRAITS_OF_LISTS)["resource_providers"]
@@ -67,7 +72,7 @@ def tainted_hosts(api: RestApi, trait: str = DEFAULT_TRAIT) -> list[HostRow]:
 def _change_traits(
     api: RestApi, host: str, change: Callable[[frozenset[str]], frozenset[str]]
 ) -> HostRow:
-    """Replace the traits of a root by what a function makes of them; again after a conflict."""
+    """Apply a function to the traits of a root; retry after a conflict."""
     provider = _root(api, host)
     uuid = provider["uuid"]
     for attempts_left in reversed(range(ATTEMPTS)):
@@ -116,7 +121,7 @@ def _is_taint(api: RestApi, row: HostRow, trait: str) -> bool | None:
     try:
         answer = api.send("POST", "/allocation_candidates", body, version=_EXPLAINED)
     except RestError:
-        return None  # an older service, or a caller who may not ask for explanations
+        return None  # an older service, or the caller may not use `explain`
     explanation = answer["explanation"]
     details = [each["detail"] for each in explanation["blocked"] if each["code"] == "tainted"]
     if any(re.search(rf"\b{re.escape(trait)}\b", detail) for detail in details):

@@ -1,7 +1,7 @@
 """The body of `POST /allocation_candidates` at 2.0: a candidate request as JSON.
 
-`ReportClient` accepts this form whatever version the service supports. Missing members are no
-conditions.
+`ReportClient` accepts this form at any version of the service, and translates it for versions of
+1.x. A member that is omitted imposes no condition.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,13 +21,13 @@ class JsonGroup(TypedDict, total=False):
     resources: Mapping[str, int]
     #: Traits that the provider has.
     required: AllOf
-    #: Traits that it does not have.
+    #: Traits that the provider does not have.
     forbidden: Sequence[str]
-    #: UUIDs of aggregates that it is in.
+    #: UUIDs of aggregates that the provider is in.
     member_of: AllOf
-    #: UUIDs of aggregates that it is not in.
+    #: UUIDs of aggregates that the provider is not in.
     not_member_of: Sequence[str]
-    #: The UUID of a provider of its tree.
+    #: The UUID of any provider of the same tree.
     in_tree: str
     #: The UUID of a provider; this provider or a descendant serves the group.
     subtree: str
@@ -40,11 +40,11 @@ class JsonRoot(TypedDict, total=False):
 
     #: Traits that the root has.
     required: AllOf
-    #: Traits that it does not have.
+    #: Traits that the root does not have.
     forbidden: Sequence[str]
-    #: UUIDs of aggregates that it is in.
+    #: UUIDs of aggregates that the root is in.
     member_of: AllOf
-    #: UUIDs of aggregates that it is not in.
+    #: UUIDs of aggregates that the root is not in.
     not_member_of: Sequence[str]
 
 
@@ -58,7 +58,8 @@ JsonSubtreeRule = TypedDict(
 class JsonOrderKey(TypedDict, total=False):
     """A key by which hosts are sorted."""
 
-    #: What is compared: free units, a trait of any provider of the tree, an aggregate of the root.
+    #: The property to compare: free units, a trait of any provider of the tree, or an aggregate of
+    #: the root.
     by: Required[Literal["free", "trait", "aggregate"]]
     #: Which hosts come first: `most` or `least` by free units, else `with` or `without`.
     first: Required[Literal["most", "least", "with", "without"]]
@@ -71,7 +72,7 @@ class JsonOrderKey(TypedDict, total=False):
 
 
 class JsonFirstAvailable(TypedDict, total=False):
-    """Requests of which the first one counts that has a candidate, instead of one request."""
+    """Alternative requests; the first one that has a candidate is used."""
 
     #: The alternatives, at most 8, without `limit`, `order` and `explain`.
     first_available: Required[Sequence["JsonRequest"]]
@@ -100,7 +101,7 @@ class JsonRequest(TypedDict, total=False):
     order: Sequence[JsonOrderKey]
     #: How many candidates are wanted at most.
     limit: int
-    #: How detailed the explanation of hosts that cannot serve the request is.
+    #: Whether to explain rejected hosts in summary, or with the reason for each provider.
     explain: Literal["summary", "providers"]
 
 

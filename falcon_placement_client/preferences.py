@@ -1,4 +1,4 @@
-"""Members of a request that are the JSON of a flavor's keys."""
+"""Keys of flavors whose value is the JSON of a member of the request."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from falcon_placement_client.terms import NAME, is_uuid
 MAX_ORDER_KEYS = 8
 FIRST_AVAILABLE = "placement:first_available"
 
-# By what hosts are sorted -> the member that names it, and what may be first.
+# Criterion -> the member with its name, and the values of `first`.
 _ORDER_KEYS = {
     "free": ("resource_class", ("most", "least")),
     "trait": ("name", ("with", "without")),
@@ -20,7 +20,7 @@ _ORDER_KEYS = {
 
 
 def read_json(key: str, text: str) -> Any:
-    """Return the value of a key of a flavor.  Raises RequestError for a text that is no JSON."""
+    """Return the JSON value of a key.  Raises RequestError if the text is not JSON."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -28,9 +28,10 @@ def read_json(key: str, text: str) -> Any:
 
 
 def _read_order(key: str, text: str, request: JsonRequest) -> None:
-    """Add the order that a text states to a request.
+    """Add the order of a JSON text to a request.
 
-    Raises RequestError, which names the key and the position of what is wrong.
+    Raises:
+        RequestError: the text is malformed; the error names the key and the position.
     """
     order = read_json(key, text)
     if not isinstance(order, list) or len(order) > MAX_ORDER_KEYS:
@@ -54,19 +55,19 @@ def _check_order_key(path: str, stated: Any) -> None:
         raise RequestError(f"{path}.{member}", f"{name!r} is no {member.replace('_', ' ')}")
 
 
-# Key of a flavor -> what adds its value to a request.
+# Key of a flavor -> function that adds its value to a request.
 READERS: Mapping[str, Callable[[str, str, JsonRequest], None]] = {"placement:order": _read_order}
 _MEMBERS = {key.partition(":")[2]: key for key in (*READERS, FIRST_AVAILABLE)}
 
 
 def read(flavor: Mapping[str, str | int], request: JsonRequest) -> None:
-    """Add what the keys of a flavor state to a request.  Raises RequestError."""
+    """Add the preferences of a flavor to a request.  Raises RequestError."""
     for key in flavor.keys() & READERS.keys():
         READERS[key](key, str(flavor[key]), request)
 
 
 def written(request: AnyRequest) -> dict[str, str]:
-    """Return the keys of a flavor that state the preferences of a request."""
+    """Return the keys of a flavor for the preferences of a request."""
     members: Mapping[str, Any] = request
     return {
         key: json.dumps(members[member]) for member, key in _MEMBERS.items() if members.get(member)
@@ -74,6 +75,6 @@ def written(request: AnyRequest) -> dict[str, str]:
 
 
 def without(request: AnyRequest) -> JsonRequest:
-    """Return a request without what these keys state."""
+    """Return a request without its preferences."""
     rest = {member: value for member, value in request.items() if member not in _MEMBERS}
     return cast("JsonRequest", rest)

@@ -1,7 +1,7 @@
 """Provider trees for compute drivers: immutable snapshots, and copies that can be edited.
 
-Providers are identified by name or UUID. A tree may have several roots: that of a host, and those
-of the sharing providers that it uses.
+Providers are identified by name or UUID. A tree may have several roots: the root of a host, and
+the roots of the sharing providers that it uses.
 """
 
 import uuid as uuids

@@ -25,7 +25,7 @@ ONCE = ("limit", "group_policy", "explain")
 GROUP_KEY = re.compile(
     rf"(?P<keyword>{'|'.join(GROUP_FORMS)})(?P<suffix>[A-Za-z0-9_-]{{0,64}})\Z", re.ASCII
 )
-# Members that only the JSON form can say.
+# Members that only the JSON form can express.
 BODY_MEMBERS = ("order", "first_available")
 _NEW_REQUEST_MEMBERS = ("explain", "tolerate")
 _NEW_GROUP_MEMBERS = ("subtree", "can_split")
@@ -37,7 +37,7 @@ def parse_query(query: str) -> JsonRequest:
 
 
 def query_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> str:
-    """Return the query string that says a request at a version.
+    """Return the query string of a request at a microversion.
 
     Raises:
         RequestError: the version, or any query, cannot express the request.

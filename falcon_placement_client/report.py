@@ -108,8 +108,8 @@ class ReportClient:
     def get_allocations_for_provider_tree(self, uuid: str) -> AllocationRecords:
         """Return the allocations of all consumers that use the tree of a provider.
 
-        The result has all allocations of each consumer, including those in other trees and on
-        sharing providers. Consumers that use only sharing providers are not included.
+        The result has all allocations of each consumer, including allocations in other
+        trees and on sharing providers. Consumers that use only sharing providers are not included.
 
         Raises:
             ClientError: the allocations cannot be read.
@@ -145,7 +145,7 @@ class ReportClient:
         Raises:
             ReshapeNeeded: inventory in use would be removed, and allocations are None.
             ReshapeFailed: the service refused the reshape: read tree and allocations again.
-            UpdateFailed: anything else cannot be written. The next update completes the tree.
+            UpdateFailed: another change cannot be written. The next update completes the tree.
         """
         if allocations is None:
             created = self._api.run(lambda: tree_update.create(self._writer, new_tree))
@@ -187,7 +187,7 @@ class ReportClient:
         return retry(reshape, RESHAPE_PAUSES)
 
     def allocation_candidates(self, request: AnyRequest) -> dict[str, Any]:
-        """Return what could serve a request, as the service answers it.
+        """Return the candidates of a request, as the service's answer states them.
 
         Args:
             request: the body of `POST /allocation_candidates`, for any version of the service.
@@ -199,7 +199,7 @@ class ReportClient:
         return self._api.run(lambda: claims.find_candidates(self._api, request))
 
     def explain(self, request: AnyRequest) -> str:
-        """Return in words who can serve a request, and why others cannot.
+        """Return a text about which hosts can serve a request, and why others cannot.
 
         Empty if the service does not support placement 2.0 or the caller may not use `explain`.
         Raises as `allocation_candidates`.
@@ -246,9 +246,15 @@ class ReportClient:
     def claim_together(self, wanted: Sequence[Claim]) -> list[ClaimResult]:
         """Make claims for several consumers in one transaction: all of them or none.
 
-        Each claim takes those before it into account; candidates are chosen by the service, or at
-        random. The results are in the order of the claims. Raises as `claim`, and ConsumerError if
-        two claims are for the same consumer.
+        Each claim takes the previous claims into account; candidates are chosen by the service, or
+        at random. The results are in the order of the claims.
+
+        Raises:
+            ConsumerError: two claims are for the same consumer.
+            NoCandidates: as `claim`.
+            AllocationConflict: as `claim`.
+            RequestError: as `claim`.
+            RefusedError: as `claim`.
         """
         return self._api.run(lambda: claims.claim_together(self._api, wanted))
 

@@ -129,7 +129,7 @@ class RestApi:
             keystoneauth1.exceptions.ClientException: there is no answer.
         """
         major, minor = version or self.version
-        # Set here, so that the adapter needs no knowledge of placement's microversions.
+        # Set here, because the adapter does not know placement's microversions.
         headers = {
             "Accept": "application/json",
             "OpenStack-API-Version": f"placement {major}.{minor}",

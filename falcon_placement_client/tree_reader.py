@@ -30,8 +30,8 @@ def read_tree(api: RestApi, uuid: str, base: TreeSnapshot | None = None) -> list
     Args:
         api: the service.
         uuid: of any provider in the tree.
-        base: an earlier state. If a provider takes three requests, those with the same generation
-            are not read again.
+        base: an earlier state. On services that take three requests for a provider, providers with
+            an unchanged generation are not read again.
     """
     return _read(api, f"in_tree={uuid}", base)
 

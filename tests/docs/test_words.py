@@ -56,9 +56,6 @@ GENERATED = {"_build", "__pycache__", "build"}
 # An entry goes when its rate is below MAX_RATE.
 CEILINGS: dict[str, float] = {
     "bench": 12,
-    "falcon_placement_client": 8,
-    "placement/api": 8,
-    "the explorer": 9,
 }
 
 

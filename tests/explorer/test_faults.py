@@ -50,7 +50,7 @@ def test_a_response_of_another_program_is_reported(watch: Watch) -> None:
         "**/resource_providers*", lambda route: route.fulfill(status=200, body="<h1>Welcome</h1>")
     )
     page = watch.open()
-    expect(page.get_by_role("alert")).to_contain_text("Is something else between?")
+    expect(page.get_by_role("alert")).to_contain_text("Is there a proxy in between?")
 
 
 def test_a_slow_service_shows_that_something_goes_on(watch: Watch) -> None:
@@ -86,7 +86,7 @@ def test_candidates_are_returned_without_permission_for_explanations(watch: Watc
     page = watch.open("#ask")
     page.get_by_role("button", name="Which hosts can serve this?").click()
     expect(page.locator(".answer h2").first).to_contain_text(re.compile("^[0-9]+ candidates"))
-    expect(page.locator(".answer")).to_contain_text("Your role does not let you see why")
+    expect(page.locator(".answer")).to_contain_text("Your role does not allow you to see why")
 
 
 def test_a_guarded_service_asks_for_a_token_and_keeps_it_in_memory(watch: Watch) -> None:

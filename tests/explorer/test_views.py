@@ -94,9 +94,11 @@ def test_the_cloud_is_grouped_by_a_trait(watch: Watch) -> None:
 def test_the_filter_is_that_of_the_list_of_providers(watch: Watch) -> None:
     page = watch.open()
     loaded(page)
-    page.get_by_label("Filter, as of the list of providers").fill("required=HW_CPU_X86_AMD_SEV")
+    page.get_by_label("Filter (a query of GET /resource_providers)").fill(
+        "required=HW_CPU_X86_AMD_SEV"
+    )
     page.get_by_role("button", name="Filter").click()
-    expect(page.locator("#totals-title")).to_have_text("Totals of 8 trees that pass the filter")
+    expect(page.locator("#totals-title")).to_have_text("Totals of 8 trees that match the filter")
     expect(page).to_have_url(re.compile("filter=required"))
 
 
@@ -298,10 +300,10 @@ def test_unreadable_input_is_reported(watch: Watch) -> None:
     page.get_by_text("Paste a query").click()
     page.get_by_label("Pasted request").fill("colour=red")
     page.get_by_role("button", name="Take it").click()
-    expect(page.get_by_role("alert")).to_have_text("colour is no parameter of a request.")
+    expect(page.get_by_role("alert")).to_have_text("colour is not a parameter of a request.")
     page.get_by_label("Pasted request").fill("constructor=red")
     page.get_by_role("button", name="Take it").click()
-    expect(page.get_by_role("alert")).to_have_text("constructor is no parameter of a request.")
+    expect(page.get_by_role("alert")).to_have_text("constructor is not a parameter of a request.")
     page.get_by_label("Pasted request").fill(
         "vcpus=2\nhw:mem_page_size=large\nhw:cpu_policy=dedicated"
     )
@@ -312,7 +314,7 @@ def test_unreadable_input_is_reported(watch: Watch) -> None:
 @pytest.mark.parametrize(
     ("pasted", "problem"),
     [
-        ('{"groups": {"": null}}', 'groups."" is no object.'),
+        ('{"groups": {"": null}}', 'groups."" is not an object.'),
         ('{"groups": {"_A": {"required": "X"}}}', "groups._A.required has a value of another kind"),
         ('{"groups": {}, "same_subtree": [["_A"]]}', "request.same_subtree has a value of another"),
     ],
@@ -422,4 +424,4 @@ def test_a_project_tells_its_usages_and_finds_its_consumers(watch: Watch, demo: 
 
 def test_a_consumer_without_allocations_is_reported(watch: Watch) -> None:
     page = watch.open("#consumer/00000000-0000-4000-8000-000000000000")
-    expect(page.locator(".empty")).to_contain_text("holds nothing, or does not exist")
+    expect(page.locator(".empty")).to_contain_text("has no allocations, or does not exist")

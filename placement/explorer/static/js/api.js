@@ -1,9 +1,9 @@
-// The REST API, as any client speaks it, with the token of whoever looks at the page.
+// A client of the REST API, with the token of the user of the page.
 
 const VERSION = "placement 2.0";
 const MOST_CALLS = 50; // remembered, to be copied
 
-/** What the API refused, or why it gave no answer (status 0). */
+/** A refusal by the API; status 0: there was no answer. */
 export class ApiError extends Error {
   constructor(call, status, title, detail, requestId = "") {
     super(detail || title);
@@ -135,7 +135,7 @@ function parsed(text) {
 function refusal(call, answer, body) {
   const error = body?.errors?.[0] ?? body?.error ?? {};
   const detail = error.detail ?? error.message ??
-    "The answer is not one of this API. Is something else between?";
+    "The answer is not from this API. Is there a proxy in between?";
   const title = error.title ?? answer.statusText ?? "";
   return new ApiError(call, answer.status, title, detail.trim(), error.request_id);
 }

@@ -1,4 +1,4 @@
-// The form that builds a request, group by group. What it edits is the request's JSON form.
+// The form that builds a request, group by group. It edits the request's JSON form.
 
 import { field, fill, h, newId } from "./dom.js";
 import { SubtreeBoard } from "./subtree_board.js";
@@ -12,7 +12,7 @@ const RARE_LISTS = [
 ];
 const RARE = ["forbidden", "member_of", "not_member_of", "in_tree", "subtree", "can_split"];
 
-/** Edit a request in an element; onChange is told the request after each change. */
+/** Edit a request in an element; onChange receives the request after each change. */
 export class AskForm {
   constructor(element, onChange) {
     this._element = element;
@@ -268,7 +268,7 @@ function renamedKey(object, before, now) {
   return Object.fromEntries(entries.map(([key, value]) => [key === before ? now : key, value]));
 }
 
-/** Take out of a request what says nothing. */
+/** Remove empty members from a request. */
 export function tidy(request) {
   for (const group of Object.values(request.groups)) {
     if (group.resources) delete group.resources[""];

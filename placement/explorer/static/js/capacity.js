@@ -1,4 +1,4 @@
-// What an inventory has, has given and can give: the rules of the service, for drawing.
+// Capacity, use and free units of an inventory, calculated as the service does.
 
 /** Return the units of an inventory that can be allocated. */
 export function capacity(inventory) {
@@ -12,7 +12,7 @@ export function largest(inventory, used) {
   return amount >= Math.max(inventory.min_unit, 1) ? amount : 0;
 }
 
-/** Return nothing of a class: the value to which inventories are added. */
+/** Return an empty sum, to which inventories are added. */
 export function nothing() {
   return { total: 0, reserved: 0, capacity: 0, used: 0, free: 0, largest: 0, providers: 0 };
 }
@@ -30,7 +30,7 @@ export function add(sum, inventory, used) {
   return sum;
 }
 
-/** Return the share that is used; over 1 where more is used than there is. */
+/** Return the share of the capacity that is used; above 1 if it is exceeded. */
 export function share(sum) {
   if (sum.capacity > 0) return sum.used / sum.capacity;
   return sum.used > 0 ? Infinity : 0;

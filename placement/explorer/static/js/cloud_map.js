@@ -1,4 +1,4 @@
-// The hosts of a cloud as tiles on a canvas: ten thousand of them, drawn once and then only moved.
+// The hosts of a cloud as tiles on a canvas, which shows ten thousand hosts without a delay.
 
 import { colourOf, inkOn, scale } from "./colours.js";
 import { h } from "./dom.js";
@@ -13,7 +13,7 @@ const LONGEST = 14; // characters of a name on a tile
 /**
  * A map of tiles in groups, with a cursor that mouse and keys move.
  *
- * onMove is told the tile under the cursor, or null; onChoose the one that was chosen.
+ * onMove receives the tile under the cursor, or null; onChoose receives the chosen tile.
  */
 export class CloudMap {
   constructor({ onMove, onChoose }) {

@@ -1,4 +1,4 @@
-// What the page knows of the cloud: all providers, in pages as they were read.
+// All providers of the cloud, in pages as they were read.
 
 import { nextPage } from "./api.js";
 import { add, nothing, share } from "./capacity.js";
@@ -19,7 +19,7 @@ export class Cloud {
   }
 
   /**
-   * Read all pages, or again those that have changed; onProgress is told after each.
+   * Read all pages, later only changed pages; onProgress is called after each page.
    *
    * Throws what the API throws; the pages that were read are kept.
    */

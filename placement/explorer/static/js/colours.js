@@ -1,9 +1,9 @@
-// How full something is, as a colour: from the paper's own tone to the strongest.
+// Colours of use, from the background's own tone to the strongest.
 
 const STEPS = 10;
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
-/** Tell a listener when the colours of the page change. */
+/** Call a listener when the colours of the page change. */
 export function onChange(listener) {
   DARK.addEventListener("change", listener);
 }
@@ -28,7 +28,7 @@ function mixed(from, to, share) {
   return `rgb(${parts.join(" ")})`;
 }
 
-/** Return the colour of text on a tile: the one that stands out more against it. */
+/** Return the colour of text on a tile: the one with more contrast. */
 export function inkOn(colours, share) {
   const ground = colourOf(colours, share);
   const parts = ground.startsWith("#")
@@ -42,7 +42,7 @@ export function inkOn(colours, share) {
 export function colourOf(colours, share) {
   if (share === null) return colours.none;
   if (share > 1) return colours.over;
-  // The ends are for nothing and for everything alone.
+  // The first and the last colour are only for 0 and 100 %.
   const step = share <= 0 ? 0 : share >= 1 ? STEPS : 1 + Math.floor(share * (STEPS - 1));
   return colours.used[step];
 }

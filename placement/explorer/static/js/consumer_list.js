@@ -1,4 +1,4 @@
-// The consumers of the cloud, some at a time: what each holds, and for whom it is.
+// The consumers of the cloud, some at a time, with their allocations, project and user.
 
 import { nextPage } from "./api.js";
 import { h } from "./dom.js";
@@ -12,8 +12,8 @@ const COLUMNS = ["Consumer", "Type", "Project", "User", "Holds"];
 /**
  * A list that reads no more than it shows.
  *
- * No operation lists consumers: pages of providers name them, and a request for each tree of those
- * that are shown says for whom they are.
+ * No operation lists consumers: pages of providers name them, and a request for each of their trees
+ * returns the records of the consumers shown.
  */
 export class ConsumerList {
   constructor(page) {
@@ -79,7 +79,7 @@ export class ConsumerList {
     }));
   }
 
-  // Nothing for a consumer that is gone since its page was read.
+  // The record is missing if the consumer was deleted since its page was read.
   _row(uuid) {
     const record = this._records.get(uuid);
     if (!record) return [];

@@ -1,4 +1,4 @@
-// Elements without markup: whatever a name or a trait says, it stays text.
+// Elements are made without markup, so names and traits are always text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -33,13 +33,13 @@ function nodes(children) {
   return children.flat(Infinity).filter(isThere);
 }
 
-/** Put these children into an element, instead of those that it has. */
+/** Replace the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...nodes(children));
   return element;
 }
 
-/** Say something to those who listen instead of looking. */
+/** Announce a text to screen readers. */
 export function announce(text) {
   document.getElementById("announcement").textContent = text;
 }
@@ -76,7 +76,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return;
   }
-  // Browsers keep the clipboard from pages that are served without TLS, but for this old way.
+  // Without TLS, browsers allow access to the clipboard only through this deprecated function.
   const area = h("textarea", { class: "unseen", value: text, "aria-hidden": "true" });
   (document.querySelector("dialog[open]") ?? document.body).append(area);
   area.select();

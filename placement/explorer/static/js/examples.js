@@ -1,7 +1,7 @@
-// Questions to begin with. They name standard classes and traits, so they suit any cloud; the
+// Example requests. They name standard classes and traits, so they suit any cloud; the
 // demonstration cloud serves all but the last.
 
-/** What each asks for, and the request. */
+/** A title for each request, and the request. */
 export const EXAMPLES = [
   [
     "A small instance",

@@ -1,4 +1,4 @@
-// Why hosts cannot serve a request: the funnel, the first reasons, and what could be given up.
+// Why hosts cannot serve a request: the funnel, the first reasons, and possible relaxations.
 
 import { h, svg } from "./dom.js";
 import { count, whole } from "./format.js";
@@ -8,7 +8,7 @@ import { address } from "./state.js";
 /**
  * Return the drawing of an explanation.
  *
- * onTry is told the request that a relaxation makes; nameOf returns the name of a provider.
+ * onTry receives the request of a relaxation; nameOf returns the name of a provider.
  */
 export function drawExplanation(explanation, request, { onTry, nameOf }) {
   const { hosts } = explanation;
@@ -77,7 +77,7 @@ function funnel(title, steps, all) {
   if (!total) return h("div", {}, heading, h("p", {}, "No host has a provider for each group."));
   const rows = [
     left("hosts", null, total, bar(total, all)),
-    // Steps that left all hosts say nothing about this request.
+    // Steps that rejected no host say nothing about this request.
     ...steps
       .filter((step) => step.after < step.before)
       .map((step) => {
@@ -99,7 +99,7 @@ function left(words, detail, hosts, drawing) {
   );
 }
 
-// A server of an earlier build sends codes alone.
+// A server of an earlier build sends only codes.
 function meaning(step) {
   return step.meaning ?? step.code;
 }

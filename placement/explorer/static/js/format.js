@@ -20,7 +20,7 @@ export function count(number, noun) {
   return `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** Return the first part of a UUID, which is enough to tell a few apart. */
+/** Return the first part of a UUID, which distinguishes a few providers. */
 export function brief(uuid) {
   return uuid.slice(0, 8);
 }

@@ -1,4 +1,4 @@
-// The page: which view is shown, who is asking, and what happens when something goes wrong.
+// The page: its views, the token of the user, and the display of errors.
 
 import { Api, ApiError } from "./api.js";
 import { Cloud } from "./cloud_model.js";
@@ -17,12 +17,12 @@ const main = document.getElementById("main");
 const guarded = document.querySelector("meta[name=placement-guard]").content !== "noauth2";
 
 const page = {
-  // The page stands one level below the API, whatever a proxy has put before both.
+  // The path of the page is one level below the API, with any prefix of a proxy.
   api: new Api(new URL("../", document.baseURI).href, askForToken),
   cloud: new Cloud(),
   signal: null,
 
-  /** Do something that may be refused, and show what went wrong. */
+  /** Run an action, and show its error if it fails. */
   async run(action) {
     const signal = this.signal;
     try {
@@ -59,7 +59,7 @@ function route() {
   page.run(() => view.show(place));
 }
 
-// What went wrong stands above what is there, so that nothing is lost.
+// Errors are shown above the present content, which is kept.
 function showFault(error) {
   main.querySelector(".fault")?.remove();
   const known = error instanceof ApiError;
@@ -95,7 +95,7 @@ function titleOf({ status, title }) {
   return `${status} ${title}`;
 }
 
-// -- who is asking ----------------------------------------------------------------------------
+// -- the token --------------------------------------------------------------------------------
 
 const tokenDialog = document.getElementById("token-dialog");
 let asking = null;
@@ -111,7 +111,7 @@ function askForToken(reason) {
 
 function tokenFromUser(reason) {
   return new Promise((resolve, reject) => {
-    // What a header can hold; anything else would look like a service that does not answer.
+    // Characters allowed in a header; with others, the request fails without an answer.
     const input = h("input", {
       type: "password",
       required: true,
@@ -146,7 +146,7 @@ function tokenFromUser(reason) {
     tokenDialog.addEventListener(
       "close",
       () =>
-        reject(new ApiError(null, 401, "No token", "The service is asked nothing without one.")),
+        reject(new ApiError(null, 401, "No token", "Without a token, the page sends no requests.")),
       { once: true },
     );
     if (!tokenDialog.open) tokenDialog.showModal();
@@ -155,14 +155,14 @@ function tokenFromUser(reason) {
 }
 
 document.getElementById("token-button").addEventListener("click", async () => {
-  const token = await tokenFromUser("").catch(() => null); // who closes the dialog keeps the token
+  const token = await tokenFromUser("").catch(() => null); // closing the dialog keeps the token
   if (token === null) return;
   page.api.token = token;
   page.cloud = new Cloud();
   route();
 });
 
-// -- what was asked ---------------------------------------------------------------------------
+// -- requests sent ----------------------------------------------------------------------------
 
 const callsDialog = document.getElementById("calls-dialog");
 
@@ -212,4 +212,4 @@ async function catalogue() {
 
 addEventListener("hashchange", route);
 route();
-catalogue().catch(() => {}); // without it names are not completed, and all else works
+catalogue().catch(() => {}); // without the list, only the completion of names is missing

@@ -1,6 +1,6 @@
-// A request in its three forms: JSON, which everything here works on; a query string; a flavor.
+// Conversion of a request between JSON, which the page works on, query strings and flavors.
 
-/** What can be said of each group, and whether a suffix may stand behind it in a query. */
+/** The conditions on a group, and whether they take a suffix in a query. */
 const GROUP_TERMS = {
   resources: (group, value) => {
     group.resources = amounts(value);
@@ -33,10 +33,10 @@ const REQUEST_TERMS = {
   },
 };
 
-/** What is wrong with a text that should be a request. */
+/** The reason why a text is not a valid request. */
 export class RequestError extends Error {}
 
-/** Read a request in whatever form it is pasted.  Throws RequestError. */
+/** Read a request in any of the three forms.  Throws RequestError. */
 export function parse(text) {
   const stripped = text.trim();
   if (stripped.startsWith("{")) return fromJson(stripped);
@@ -51,7 +51,7 @@ function fromJson(text) {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new RequestError(`This is no JSON: ${error.message}`);
+    throw new RequestError(`This is not JSON: ${error.message}`);
   }
   const request = value.request ?? value;
   if (!isObject(request.groups)) throw new RequestError("A request has a member “groups”.");
@@ -73,7 +73,7 @@ const isAmounts = (value) => isObject(value) && Object.values(value).every(Numbe
 const isRule = (value) => isObject(value) && isNames(value.of) && isNames(value.not ?? []);
 const isRules = (value) => Array.isArray(value) && value.every(isRule);
 
-// What the form can show; whether it can be asked is for the service to say.
+// Members that the form can show; only the service validates the request.
 const GROUP_KINDS = {
   resources: isAmounts,
   required: isTerms,
@@ -92,10 +92,10 @@ const REQUEST_KINDS = {
 };
 
 function checkKinds(path, terms, kinds) {
-  if (!isObject(terms)) throw new RequestError(`${path} is no object.`);
+  if (!isObject(terms)) throw new RequestError(`${path} is not an object.`);
   for (const [member, isKind] of Object.entries(kinds)) {
     if (Object.hasOwn(terms, member) && !isKind(terms[member])) {
-      throw new RequestError(`${path}.${member} has a value of another kind than it should have.`);
+      throw new RequestError(`${path}.${member} has a value of the wrong type.`);
     }
   }
 }
@@ -106,7 +106,7 @@ export function fromQuery(text) {
   const request = { groups: Object.create(null) };
   for (const [key, value] of new URLSearchParams(query)) readTerm(request, key, value);
   if (!Object.keys(request.groups).length) {
-    throw new RequestError("No group of resources is in this. Begin with resources=VCPU:1.");
+    throw new RequestError("The request has no group with resources. Begin with resources=VCPU:1.");
   }
   return request;
 }
@@ -115,7 +115,7 @@ function readTerm(request, key, value) {
   if (key === "explain") return;
   if (Object.hasOwn(REQUEST_TERMS, key)) return REQUEST_TERMS[key](request, value);
   const [, term, suffix] = /^(resources|required|member_of|in_tree|subtree)(.*)$/.exec(key) ?? [];
-  if (!term) throw new RequestError(`${key} is no parameter of a request.`);
+  if (!term) throw new RequestError(`${key} is not a parameter of a request.`);
   return GROUP_TERMS[term](group(request, suffix), value);
 }
 
@@ -129,8 +129,8 @@ const OWN_AMOUNTS = { vcpus: "VCPU", ram: "MEMORY_MB", disk: "DISK_GB" };
  * Read a flavor's properties: key=value, on lines, or with commas or blanks between them.
  *
  * Where a key has several values, they have ";" between them. Keys for nova's filters and drivers,
- * such as hw:mem_page_size, ask nothing of this service; those that nova turns into resources and
- * traits are refused, for only the command translates them.
+ * such as hw:mem_page_size, are ignored. Keys that nova translates to resources and traits are
+ * refused, because only the command translates them.
  */
 export function fromFlavor(text) {
   const request = { groups: Object.create(null) };
@@ -160,7 +160,7 @@ function readProperty(request, key, value) {
   } else if (!key.includes(":")) readTerm(request, key, value);
 }
 
-// "None of it", whatever else the flavor says.
+// No units of the class, regardless of other keys of the flavor.
 function dropZeros(terms) {
   for (const [name, units] of Object.entries(terms.resources ?? {})) {
     if (!units) delete terms.resources[name];

@@ -1,4 +1,4 @@
-// Where the user is: a view and its parameters, in the address, so that it can be shared.
+// The current view and its parameters are in the address, which can be shared.
 
 /** Return {view, path, parameters} of an address such as "#tree/UUID?class=VCPU". */
 export function read(hash) {
@@ -28,7 +28,7 @@ export function address(view, path = "", parameters = {}) {
   return `#${view}${path ? `/${encodeURIComponent(path)}` : ""}${query ? `?${query}` : ""}`;
 }
 
-/** Change the address without beginning the view anew. */
+/** Change the address without reloading the view. */
 export function replace(hash) {
   history.replaceState(null, "", hash);
 }

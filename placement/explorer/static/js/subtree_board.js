@@ -1,4 +1,4 @@
-// Groups that must be served in one subtree: a line between two of them is a rule.
+// Groups that must be served in one subtree: a line between two groups is a rule.
 
 import { h, svg } from "./dom.js";
 
@@ -8,7 +8,7 @@ const SPACE = 36;
 
 /** A board with the groups of a request; a line is drawn with the mouse or by choosing two. */
 export class SubtreeBoard {
-  /** request: whose `same_subtree` is edited in place; onChange is told after that. */
+  /** Edit the `same_subtree` of a request in place; onChange is called after each edit. */
   constructor(request, onChange) {
     this._request = request;
     this._onChange = onChange;
@@ -119,7 +119,7 @@ export class SubtreeBoard {
     node.setAttribute("aria-pressed", String(this._from !== null));
   }
 
-  // A line to a group that stands in a rule already makes that rule longer.
+  // A line to a group of an existing rule extends that rule.
   _join(one, other) {
     const rules = this._rules;
     const rule = rules.find((each) => each.of.includes(one) || each.of.includes(other));

@@ -6,7 +6,7 @@ import { fill, h } from "./dom.js";
  * Make such a field.
  *
  * values: names; a list among them is "any of", typed as "A or B". options: id of a <datalist>.
- * onChange is told the new values.
+ * onChange receives the new values.
  */
 export function tokens(label, values, { options = null, onChange }) {
   const chips = h("ul", { class: "chips" });

@@ -1,4 +1,4 @@
-// One tree of providers, drawn: each a card with its inventories as bars, those below it indented.
+// A tree of providers as cards with inventories as bars; children are indented.
 
 import { capacity, largest } from "./capacity.js";
 import { copyButton, h, svg } from "./dom.js";
@@ -38,7 +38,7 @@ function grouped(providers) {
   return groups;
 }
 
-// Thousands of cards keep a browser busy for seconds. What is marked is always there.
+// Thousands of cards keep a browser busy for seconds. Marked providers are always shown.
 function branches(providers, marks, branch) {
   const shown = providers.filter((provider, index) => index < MANY || marks.has(provider.uuid));
   const list = h("ul", { class: "branches" }, shown.map(branch));
@@ -164,7 +164,7 @@ function chips(kind, names) {
   return list;
 }
 
-/** Light up the parts of one consumer in a drawing, and no others; "" for none. */
+/** Highlight only the allocations of one consumer in a drawing; "": of none. */
 export function lightUp(drawing, consumer) {
   for (const part of drawing.querySelectorAll("[data-consumer]")) {
     part.classList.toggle("lit", part.dataset.consumer === consumer);

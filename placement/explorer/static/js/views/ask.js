@@ -1,4 +1,4 @@
-// A question to the service: which providers could serve this request together, and if none, why.
+// A search for candidates; if there are none, with the explanation.
 
 import { AskForm } from "../ask_form.js";
 import { announce, copyButton, fill, h } from "../dom.js";
@@ -13,7 +13,7 @@ const PARTS = "inventories,usages,traits,aggregates";
 const START = { groups: { "": { resources: { VCPU: 1, MEMORY_MB: 1024 } } }, limit: 20 };
 const MOST_CARDS = 100;
 
-/** Show the form and what came of asking in an element. */
+/** Show the form and the result in an element. */
 export class AskView {
   constructor(page, element) {
     this._page = page;
@@ -163,7 +163,7 @@ export class AskView {
       h("h2", {}, limited ? `${number}, and perhaps more` : number),
       explanation
         ? null
-        : h("p", { class: "note" }, "Your role does not let you see why hosts are left out."),
+        : h("p", { class: "note" }, "Your role does not allow you to see why hosts are left out."),
       h("div", { class: "cards" }, cards),
       candidates.length > MOST_CARDS
         ? h("p", { class: "note" }, `The first ${MOST_CARDS} are shown.`)
@@ -180,7 +180,7 @@ export class AskView {
     if (first) await this._light(first, candidates[0], body.provider_summaries);
   }
 
-  // Who may not see explanations may ask all the same.
+  // Without the right to explanations, candidates are requested alone.
   async _candidates() {
     const { api, signal } = this._page;
     try {

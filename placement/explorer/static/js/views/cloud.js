@@ -47,7 +47,7 @@ export class CloudView {
     this._timer = setInterval(() => document.hidden || this._load().catch(() => {}), REFRESH);
   }
 
-  /** Stop what goes on in the background. */
+  /** Stop background work. */
   hide() {
     clearInterval(this._timer);
     this._resized?.disconnect();
@@ -144,7 +144,7 @@ export class CloudView {
           },
         },
         field(
-          "Filter, as of the list of providers",
+          "Filter (a query of GET /resource_providers)",
           this._filterInput = h("input", {
             value: choices.filter,
             size: 40,
@@ -202,7 +202,7 @@ export class CloudView {
         { signal: this._page.signal },
       );
       this._matching = new Set(providers.map((provider) => provider.root_provider_uuid));
-      announce(`${count(this._matching.size, "tree")} pass the filter`);
+      announce(`${count(this._matching.size, "tree")} match the filter`);
     }
     this._draw();
   }
@@ -223,7 +223,7 @@ export class CloudView {
         "h2",
         { id: "totals-title" },
         this._matching
-          ? `Totals of ${count(this._matching.size, "tree")} that pass the filter`
+          ? `Totals of ${count(this._matching.size, "tree")} that match the filter`
           : "Totals",
       ),
       totalsTable(cloud.totals(

@@ -1,4 +1,4 @@
-// What one consumer holds, drawn on its trees; and what a project uses.
+// The allocations of a consumer, drawn on its trees; and the usage of a project.
 
 import { nextPage } from "../api.js";
 import { ConsumerList } from "../consumer_list.js";
@@ -63,7 +63,7 @@ export class ConsumerView {
   async _showConsumer(uuid) {
     const { api, signal } = this._page;
     if (!UUID.test(uuid)) {
-      fill(this._body, h("p", { class: "empty" }, `${uuid} is no UUID.`));
+      fill(this._body, h("p", { class: "empty" }, `${uuid} is not a UUID.`));
       return;
     }
     fill(this._body, h("p", { class: "state" }, h("progress"), " Loading its allocations…"));
@@ -72,7 +72,7 @@ export class ConsumerView {
     if (!held.length) {
       fill(
         this._body,
-        h("p", { class: "empty" }, `Consumer ${uuid} holds nothing, or does not exist.`),
+        h("p", { class: "empty" }, `Consumer ${uuid} has no allocations, or does not exist.`),
       );
       return;
     }
@@ -150,7 +150,7 @@ export class ConsumerView {
     );
   }
 
-  // No operation lists the consumers of a project, so each consumer of the cloud is asked for.
+  // No operation lists the consumers of a project, so each consumer of the cloud is requested.
   _finder(project) {
     const list = h("ul", { class: "consumers" });
     const progress = h("progress", { value: 0, hidden: true, "aria-label": "Consumers looked at" });

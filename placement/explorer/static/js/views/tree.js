@@ -1,4 +1,4 @@
-// One host as a tree, what it shares with others, and who has something of it.
+// One host as a tree, with the sharing providers that it uses, and its consumers.
 
 import { announce, copyButton, field, fill, h } from "../dom.js";
 import { count, UUID } from "../format.js";
@@ -107,8 +107,8 @@ export class TreeView {
           { "aria-labelledby": "consumers-title" },
           h("h2", { id: "consumers-title" }, count(consumers.size, "consumer")),
           consumers.size
-            ? h("p", {}, "Choose one to light up all that it holds.")
-            : h("p", { class: "empty" }, "Nothing of this tree is allocated."),
+            ? h("p", {}, "Choose a consumer to highlight its allocations.")
+            : h("p", { class: "empty" }, "This tree has no allocations."),
           h(
             "ul",
             { class: "consumers" },
@@ -154,7 +154,7 @@ export class TreeView {
     );
     const elsewhere = Object.entries(allocations).filter(([uuid]) => !here.has(uuid));
     const lit = count(Object.keys(allocations).length - elsewhere.length, "provider");
-    announce(`Lit up: ${lit} here, ${elsewhere.length} elsewhere`);
+    announce(`Highlighted: ${lit} here, ${elsewhere.length} elsewhere`);
     fill(
       this._elsewhere,
       h("h3", {}, "Chosen"),
@@ -175,7 +175,7 @@ function listed(elsewhere, consumer) {
     const link = h("a", { href: address("tree", uuid, { consumer }) }, uuid);
     return h("li", {}, link, ` ${spelled(resources)}`);
   });
-  return h("div", {}, h("p", {}, "It holds these elsewhere too:"), h("ul", {}, items));
+  return h("div", {}, h("p", {}, "It also has allocations elsewhere:"), h("ul", {}, items));
 }
 
 function spelled(resources) {
