@@ -4,15 +4,17 @@ oslo-config-generator and oslo-config-validator use the entry point `placement.c
 oslopolicy-sample-generator, -policy-generator, -list-redundant and -validator use `placement`.
 """
 
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from oslo_config import cfg
 from oslo_policy import policy as oslo_policy
 
 from placement import config, console
 from placement.api import policy, wsgi_stack
-from placement.api.routes import GUARDED
+from placement.api.metrics_page import METRICS_RULE
+from placement.api.routes import GUARDED, ROUTES
 from placement.errors import ConfigurationError
 
 
@@ -29,8 +31,22 @@ def set_defaults() -> None:
 
 
 def rules() -> Sequence[oslo_policy.RuleDefault]:
-    """Return every rule with its default."""
-    return policy.defaults(GUARDED)
+    """Return every rule with its default and its description."""
+    return policy.defaults(GUARDED, _descriptions())
+
+
+def _descriptions() -> Mapping[str, str]:
+    """Return rule -> the summaries of its operations, which begin their handlers' docstrings."""
+    summaries: dict[str, dict[str, None]] = {}
+    for route in ROUTES:
+        if route.rule is not None:
+            summary = (inspect.getdoc(route.handler) or "").partition("\n\n")[0]
+            summaries.setdefault(route.rule, {})[" ".join(summary.split())] = None
+    return {
+        **{rule: " ".join(sentences) for rule, sentences in summaries.items()},
+        policy.EXPLAIN: "Explain why hosts cannot serve a request for allocation candidates.",
+        METRICS_RULE: "Show the metrics of the service in the format of Prometheus.",
+    }
 
 
 def enforcer() -> oslo_policy.Enforcer:

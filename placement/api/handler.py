@@ -20,11 +20,15 @@ MAX_TEXT = 16 * 1024 * 1024  # bytes cached of one kind of text
 class Service:
     """The collaborators of all handlers, made once by the application."""
 
+    # Options of the service, validated.
     settings: Settings
+    # Connections and transactions.
     database: Database
+    # Trees of providers, cached for searches.
     trees: TreeCache
     # Returns the OpenAPI document as JSON, at a version and below a path prefix.
     document: Callable[[Microversion, str], bytes]
+    # Window and cache sizes of searches; they do not change results.
     tuning: SearchTuning = DEFAULT_TUNING
     # Texts of parts of providers, by part and version.
     parts: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 5, MAX_TEXT))
@@ -33,7 +37,7 @@ class Service:
 
 
 class Rights(Protocol):
-    """What the caller of a request may do besides the operation itself."""
+    """Rights of the caller beyond the operation itself."""
 
     def allow(self, rule: str) -> bool:
         """Return whether a rule of the policy allows it."""
@@ -46,7 +50,9 @@ class Rights(Protocol):
 class Call:
     """One request in the form that handlers receive."""
 
+    # The collaborators of the handler.
     service: Service
+    # The microversion of the request.
     version: Microversion
     # Variables of the route's path.
     path: Mapping[str, str]
@@ -58,7 +64,7 @@ class Call:
     mount: str
     # Scheme and host, for `Location`.
     base: str
-    # Those of the caller.
+    # Rights of the caller.
     rights: Rights
     # Path and query as sent.
     url: str = ""
@@ -66,7 +72,7 @@ class Call:
     known_tags: tuple[str, ...] = ()
 
 
-# Stands for the current time in `Reply.changed_at`.
+# Value of `Reply.changed_at` that means the current time.
 NOW = "now"
 
 
@@ -74,6 +80,7 @@ NOW = "now"
 class Reply:
     """The answer of a handler."""
 
+    # HTTP status.
     status: int
     # Rendered by the shape of the route's response; None for an answer without a body.
     value: Any = None

@@ -105,7 +105,7 @@ class Policy:
     def allows(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
     ) -> bool:
-        """Return whether the rule allows it for the caller, by default on its own project."""
+        """Return whether a rule allows the caller to act on a target, by default its project."""
         self._refresh()
         return self._answer(rule, caller, target)
 
@@ -164,7 +164,7 @@ class Policy:
         """Return the roles that a rule names, directly or by reference, in order."""
         roles: dict[str, None] = {}
         visited = set()
-        # Depth first, so that roles are in the order in which they appear in the rules.
+        # A depth-first search, because roles are returned in the order of the rules.
         checks: list[Any] = [policy.RuleCheck("rule", rule)]
         while checks:
             check = checks.pop(0)
@@ -207,10 +207,10 @@ class Policy:
         self._answered_by = None if is_remote else rules
 
     def warnings(self) -> list[str]:
-        """Return what the rules in force name and what does not exist, one sentence each.
+        """Return a sentence for each unknown name in the rules in force.
 
-        These are rules of the files that no operation has and no other rule refers to, rules that
-        are referred to and not defined, and attributes that no caller has.
+        Unknown names are rules of the files that no operation uses and no other rule refers to,
+        references to undefined rules, and attributes that no caller has.
         """
         rules: Mapping[str, Any] = self._enforcer.rules
         leaves = [(name, leaf) for name, check in rules.items() for leaf in _leaves([check])]
@@ -226,7 +226,7 @@ class Policy:
                 warnings.append(f"{where} is not defined{_hint(leaf.match, rules)}; it is false")
             elif leaf.kind not in _OTHER_KINDS and not _is_readable(leaf.kind):
                 hint = _hint(leaf.kind, sorted(_ATTRIBUTES | _OTHER_KINDS))
-                warnings.append(f"{where} compares what no caller has{hint}; it is false")
+                warnings.append(f"{where} compares an attribute of no caller{hint}; it is false")
         return sorted(warnings)
 
     def _load(self) -> None:
@@ -265,13 +265,21 @@ def _is_readable(kind: str) -> bool:
 
 
 def _credentials(caller: RequestContext, *more_roles: str) -> dict[str, Any]:
-    """Return what rules can read of a caller, with additional roles."""
+    """Return the attributes of a caller that rules can read, with additional roles."""
     values = dict(caller.to_policy_values())
     return {**values, "roles": [*values["roles"], *more_roles]}
 
 
-def defaults(operations: Iterable[tuple[str, str, str]]) -> list[policy.RuleDefault]:
-    """Return the rules with their defaults; `operations` are (rule, method, path)."""
+def defaults(
+    operations: Iterable[tuple[str, str, str]], descriptions: Mapping[str, str] | None = None
+) -> list[policy.RuleDefault]:
+    """Return the rules with their defaults.
+
+    Args:
+        operations: (rule, method, path) of each route.
+        descriptions: texts for operators by rule; by default the names of the rules.
+    """
+    descriptions = descriptions or {}
     rules: list[policy.RuleDefault] = []
     for name, (check, deprecated) in BASE.items():
         former = None
@@ -287,5 +295,8 @@ def defaults(operations: Iterable[tuple[str, str, str]]) -> list[policy.RuleDefa
         uses_by_rule.setdefault(rule, []).append({"method": method, "path": path})
     for rule, uses in uses_by_rule.items():
         check = OTHER_DEFAULTS.get(rule, DEFAULT)
-        rules.append(policy.DocumentedRuleDefault(rule, check, rule, uses, scope_types=["project"]))
+        description = descriptions.get(rule, rule)
+        rules.append(
+            policy.DocumentedRuleDefault(rule, check, description, uses, scope_types=["project"])
+        )
     return rules

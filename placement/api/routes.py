@@ -63,7 +63,7 @@ Handler = Callable[[Call], Reply]
 class Order:
     """The order of checks, which decides which of several errors is reported."""
 
-    # Status below the first version.
+    # Status at versions below the first one of the path.
     below: int = 404
     # Whether wrong media types are refused even below the first version.
     types_below: bool = False
@@ -81,7 +81,9 @@ PROVIDER_FIRST = Order(at_bad_body=providers.check_provider)
 class Route:
     """One operation, or its form from a version on."""
 
+    # HTTP method.
     method: str
+    # Template of the path, with its variables in braces.
     path: str
     # Its name is the public id of the operation, its docstring the public description.
     handler: Handler
@@ -89,13 +91,15 @@ class Route:
     since: str
     # Policy rule; None: public, without a token.
     rule: str | None
+    # Statuses and the body of successful answers.
     response: Response
-    # None: the body is ignored.
+    # Schema of the body, by version; None: the body is ignored.
     body_schema: Versioned[Schema] | None = None
     # Parameters of the query; None: the query is ignored.
     parameters: Mapping[str, Parameter] | None = None
+    # Order of the checks of a request.
     order: Order = USUAL
-    # Whether nothing is changed, whatever the method.
+    # Whether the operation changes nothing, although its method is not GET.
     reads: bool = False
     # Parameter that the rule is checked against; None: the caller's own project.
     target: str | None = None

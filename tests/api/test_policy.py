@@ -12,7 +12,7 @@ import pytest
 from oslo_context.context import RequestContext
 from oslo_policy.policy import Rules
 
-from placement import config
+from placement import config, generators
 from placement.api import policy as policy_module
 from placement.api.policy import REFRESH, Policy
 from placement.api.routes import GUARDED, ROUTES
@@ -113,6 +113,12 @@ def caller(*roles: str, **values: Any) -> RequestContext:
 def test_every_operation_has_its_rule() -> None:
     declared = {(route.method, route.path): route.rule for route in ROUTES if not route.public}
     assert declared == {operation: f"placement:{rule}" for operation, rule in RULES.items()}
+
+
+def test_each_rule_of_an_operation_has_a_description() -> None:
+    documented = [rule for rule in generators.rules() if rule.name.startswith("placement:")]
+    assert len(documented) == len({rule for rule, _method, _path in GUARDED})
+    assert [rule.name for rule in documented if not str(rule.description).endswith(".")] == []
 
 
 def test_rules_have_the_defaults_and_scope_that_operators_know(tmp_path: Path) -> None:
@@ -445,18 +451,18 @@ def test_rules_that_are_misspelt_are_logged_once(
     [
         (
             "rolle:admin",
-            "rolle:admin compares what no caller has (did you mean role?); it is false",
+            "rolle:admin compares an attribute of no caller (did you mean role?); it is false",
         ),
         (
             "role:a or user:x",
-            "user:x compares what no caller has (did you mean user_id?); it is false",
+            "user:x compares an attribute of no caller (did you mean user_id?); it is false",
         ),
         (
             "rule:admin_apis",
             "rule:admin_apis is not defined (did you mean admin_api?); it is false",
         ),
         ("not rule:xyz", "rule:xyz is not defined; it is false"),
-        ("1a:x", "1a:x compares what no caller has; it is false"),
+        ("1a:x", "1a:x compares an attribute of no caller; it is false"),
     ],
 )
 def test_what_a_rule_names_and_does_not_exist_is_logged(

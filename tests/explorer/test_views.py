@@ -315,8 +315,14 @@ def test_unreadable_input_is_reported(watch: Watch) -> None:
     ("pasted", "problem"),
     [
         ('{"groups": {"": null}}', 'groups."" is not an object.'),
-        ('{"groups": {"_A": {"required": "X"}}}', "groups._A.required has a value of another kind"),
-        ('{"groups": {}, "same_subtree": [["_A"]]}', "request.same_subtree has a value of another"),
+        (
+            '{"groups": {"_A": {"required": "X"}}}',
+            "groups._A.required has a value of the wrong type",
+        ),
+        (
+            '{"groups": {}, "same_subtree": [["_A"]]}',
+            "request.same_subtree has a value of the wrong type",
+        ),
     ],
 )
 def test_json_of_another_shape_is_reported_by_its_path(
