@@ -106,7 +106,7 @@ def dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Dump:
 
     def run(*arguments: str) -> tuple[int, str]:
         capsys.readouterr()
-        code = cli.main(["dump-cloud", str(tmp_path / "cloud.yaml"), *arguments])
+        code = cli.main(["dump-cloud", "--force", str(tmp_path / "cloud.yaml"), *arguments])
         return code, complaints(capsys.readouterr().err)[-1]
 
     return run

@@ -491,7 +491,8 @@ def test_a_removed_name_changes_the_tag_of_the_list(world: World) -> None:
 
 @pytest.mark.parametrize("path", [path for path in OPERATIONS if "GET" in OPERATIONS[path]])
 def test_the_answers_that_are_declared_to_have_tags_have_them(world: World, path: str) -> None:
-    names = {"name": CUSTOM, "uuid": ROOT, "resource_class": "VCPU", "consumer": WIDE}
+    names = {"name": CUSTOM, "uuid": ROOT, "root": ROOT, "resource_class": "VCPU"}
+    names["consumer"] = WIDE
     needed = {
         "/usages": "?project_id=p",
         "/allocation_candidates": "?resources=VCPU:1",

@@ -141,7 +141,7 @@ def test_a_cleaned_directory_is_completed_and_a_missing_one_is_reported(
         (tmp_path / "elsewhere").rename(tmp_path / "metrics")
         assert scrape(client, **ADMIN).status_code == 200
     assert refused.status_code == 503
-    assert "the log of the service says why" in refused.text
+    assert "see the log of the service" in refused.text
     assert f"No such file or directory: '{tmp_path}/metrics" in caplog.text
 
 
