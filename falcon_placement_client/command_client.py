@@ -6,9 +6,9 @@ from typing import Any
 
 from falcon_placement_client import identity
 from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.errors import NoPlacementService, RestError, reason
+from falcon_placement_client.errors import NoPlacementService, RestError, ServiceTooOld, reason
 from falcon_placement_client.identity import Identity
-from falcon_placement_client.rest import RestApi, Version
+from falcon_placement_client.rest import LEAST, V2, RestApi, Version
 
 MICROVERSION: Version = (1, 39)  # unless a command needs another
 TIMEOUT_SECONDS = (5.0, 60.0)  # to connect, and to wait for an answer
@@ -36,6 +36,18 @@ class RestClient(RestApi):
         super().__init__(identity.connect(url, token), timeout=TIMEOUT_SECONDS)
         self.url = str(self._adapter.get_endpoint()).rstrip("/")
         self._version = version
+        # Newest version that the server supports; None: not asked yet.
+        self._newest: Version | None = None
+
+    @property
+    def writes_trees(self) -> bool:
+        """Whether the server supports `PUT /provider_trees`, unless a request shows otherwise."""
+        if self._newest is None:
+            try:
+                self._newest = self._negotiate()
+            except (NoPlacementService, ServiceTooOld):
+                self._newest = LEAST  # single requests report the reason
+        return self._newest >= V2 and not self.lacks_trees
 
     def close(self) -> None:
         """Close all connections."""

@@ -15,6 +15,7 @@ from falcon_placement_client.rest import retry
 from placement.loader import overcommit
 from placement.loader.cloud import Cloud, CloudProvider
 from placement.loader.consumers import is_on_server, reconcile_consumer
+from placement.loader.new_trees import NewTrees
 from placement.loader.outcomes import LoadError, LoadOutcome
 from placement.loader.parts import PROVIDER_PARTS, ProviderPart
 from placement.progress import Progress
@@ -83,8 +84,12 @@ def apply(
     _make_names(client, "/traits", new_traits)
     temporary = _temporary_inventories(cloud, client) if make_room else {}
     provider_outcomes: Counter[LoadOutcome] = Counter()
+    new_trees = NewTrees([temporary.get(each.uuid, each) for each in cloud.providers], uuids)
     with progress(cloud.providers, "providers") as providers:
         for provider in providers:
+            if new_trees.creates(client, provider.uuid):
+                provider_outcomes[LoadOutcome.CREATED] += 1
+                continue
             try:
                 outcome = _reconcile(
                     cloud,

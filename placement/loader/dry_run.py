@@ -29,6 +29,11 @@ class DryRunClient(RestClient):
         self._last_path = ""
         self._last_answer: Mapping[str, Any] = {}
 
+    @property
+    def writes_trees(self) -> bool:
+        """Whether whole trees are written: no, so that each part is described."""
+        return False
+
     def get(self, path: str, version: Version | None = None) -> Any:
         """Read, and remember the response."""
         answer = super().get(path, version)

@@ -44,6 +44,8 @@ providers:
 """
 # 1 class, 1 trait; for each host 4 and 3 writes; 1 for the last.
 SMALL_WRITES = 2 + 2 * (4 + 3) + 1
+# 1 class, 1 trait; 3 trees.
+SMALL_TREES_WRITES = 2 + 3
 
 
 Item = TypeVar("Item")
@@ -59,6 +61,8 @@ class Watch:
         self.seen: list[str] = []
         self.before: Callable[[int], None] = lambda count: None
         self.after: Callable[[int], None] = lambda count: None
+        # Whether the server answers as one of 2.0 without `/provider_trees`.
+        self.lacks_trees = False
 
 
 @pytest.fixture
@@ -108,12 +112,20 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> Watch:
             return send(session, request, **options)
         watch.seen.append(f"{request.method} {request.path_url}")
         watch.before(len(watch.seen))
+        if watch.lacks_trees and request.url:
+            request.url = request.url.replace("/provider_trees/", "/no_such_path/")
         response = send(session, request, **options)
         watch.after(len(watch.seen))
         return response
 
     monkeypatch.setattr(requests.Session, "send", counting)
     return watch
+
+
+@pytest.fixture
+def singly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send single requests, as to a server below 2.0."""
+    monkeypatch.setattr(RestClient, "writes_trees", False)
 
 
 def state(api: Api, cloud: Cloud) -> State:
@@ -227,6 +239,7 @@ def test_demo_cloud_serves_what_its_comments_promise(load: Load, api: Api) -> No
     )
 
 
+@pytest.mark.usefixtures("singly")
 def test_small_cloud_takes_no_more_writes_than_needed(
     load: Load, small: Path, writes: Watch
 ) -> None:
@@ -234,11 +247,31 @@ def test_small_cloud_takes_no_more_writes_than_needed(
     assert len(writes.seen) == SMALL_WRITES
 
 
-@pytest.mark.parametrize("answered", [True, False], ids=["answered", "answer-lost"])
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 9, 10, SMALL_WRITES])
-def test_interrupted_and_completed(
-    load: Load, api: Api, small: Path, writes: Watch, count: int, answered: bool
+def test_a_new_tree_is_one_write(load: Load, api: Api, small: Path, writes: Watch) -> None:
+    cloud = load_file(small)
+    code, lines = load(small)
+    assert code == 0
+    assert "5 created, 0 changed, 0 as they were" in lines[-1]
+    roots = [each.uuid for each in cloud.providers if each.parent_uuid is None]
+    assert writes.seen[2:] == [f"PUT /provider_trees/{root}" for root in roots]
+    assert state(api, cloud) == wanted(cloud)
+
+
+def test_a_server_without_whole_trees_is_asked_for_them_once(
+    load: Load, api: Api, small: Path, writes: Watch
 ) -> None:
+    writes.lacks_trees = True
+    assert load(small)[0] == 0
+    assert len(writes.seen) == SMALL_WRITES + 1
+    cloud = load_file(small)
+    assert state(api, cloud) == wanted(cloud)
+
+
+def interrupt_and_complete(
+    load: Load, small: Path, writes: Watch, count: int, answered: bool
+) -> None:
+    """Interrupt loading at a write, and load again; the writes of that remain."""
+
     def interrupt(done: int) -> None:
         if done == count:
             raise KeyboardInterrupt
@@ -253,12 +286,32 @@ def test_interrupted_and_completed(
     writes.before = writes.after = lambda done: None
     writes.seen.clear()
     assert load(small)[0] == 0
+
+
+@pytest.mark.usefixtures("singly")
+@pytest.mark.parametrize("answered", [True, False], ids=["answered", "answer-lost"])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 9, 10, SMALL_WRITES])
+def test_interrupted_and_completed(
+    load: Load, api: Api, small: Path, writes: Watch, count: int, answered: bool
+) -> None:
+    interrupt_and_complete(load, small, writes, count, answered)
     assert len(writes.seen) == SMALL_WRITES - (count - 1 if answered else count)
     cloud = load_file(small)
     assert state(api, cloud) == wanted(cloud)
 
 
-@pytest.mark.parametrize("count", range(1, SMALL_WRITES + 1, 4))
+@pytest.mark.parametrize("answered", [True, False], ids=["answered", "answer-lost"])
+@pytest.mark.parametrize("count", range(1, SMALL_TREES_WRITES + 1))
+def test_interrupted_and_completed_by_trees(
+    load: Load, api: Api, small: Path, writes: Watch, count: int, answered: bool
+) -> None:
+    interrupt_and_complete(load, small, writes, count, answered)
+    assert len(writes.seen) == SMALL_TREES_WRITES - (count - 1 if answered else count)
+    cloud = load_file(small)
+    assert state(api, cloud) == wanted(cloud)
+
+
+@pytest.mark.parametrize("count", range(1, SMALL_TREES_WRITES + 1))
 def test_a_broken_connection_is_tried_again(
     load: Load, api: Api, small: Path, writes: Watch, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
@@ -291,6 +344,7 @@ def test_a_server_that_does_not_come_back_is_named_with_what_to_do(
     )
 
 
+@pytest.mark.usefixtures("singly")
 def test_a_lost_race_is_tried_again(load: Load, api: Api, small: Path, writes: Watch) -> None:
     cloud = load_file(small)
     host = cloud.providers[0]

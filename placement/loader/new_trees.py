@@ -1,0 +1,63 @@
+"""Trees of a cloud file of which the server has no provider: one request each, where possible."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.rest import V2
+from falcon_placement_client.tree_requests import MAX_PROVIDERS
+from placement.loader.cloud import CloudProvider
+from placement.loader.parts import PROVIDER_PARTS
+
+
+class NewTrees:
+    """Creates whole trees when their roots are reached."""
+
+    def __init__(self, providers: Iterable[CloudProvider], existing: Collection[str]) -> None:
+        """Find the trees.
+
+        Args:
+            providers: all providers of the file, parents before their children.
+            existing: UUIDs of the providers of the server.
+        """
+        # UUID of the root -> providers, the root first.
+        self._trees: dict[str, list[CloudProvider]] = {}
+        self._created: set[str] = set()
+        roots: dict[str, str] = {}
+        for provider in providers:
+            parent = provider.parent_uuid
+            root = provider.uuid if parent is None else roots.get(parent)
+            if root is None:  # the parent is not in the file
+                continue
+            roots[provider.uuid] = root
+            self._trees.setdefault(root, []).append(provider)
+        for uuid in existing:
+            self._trees.pop(roots.get(uuid, uuid), None)
+
+    def creates(self, client: RestClient, uuid: str) -> bool:
+        """Return whether a provider was created with its tree; a root has its tree created.
+
+        A refused tree is left to single requests, which find the entry that is refused.
+        """
+        tree = self._trees.pop(uuid, [])
+        if tree and len(tree) <= MAX_PROVIDERS and client.writes_trees:
+            body = {"providers": [_entry(provider) for provider in tree]}
+            try:
+                client.put(f"/provider_trees/{uuid}", body, V2)
+            except RefusedError as refusal:
+                client.lacks_trees = refusal.status == 404
+            else:
+                self._created.update(provider.uuid for provider in tree)
+        return uuid in self._created
+
+
+def _entry(provider: CloudProvider) -> dict[str, Any]:
+    """Return a provider as the body lists it: it must not exist."""
+    place = {
+        "uuid": provider.uuid,
+        "name": provider.name,
+        "parent_provider_uuid": provider.parent_uuid,
+        "generation": None,
+    }
+    return place | {part.name: part.of_file(provider) for part in PROVIDER_PARTS}
