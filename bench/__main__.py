@@ -1,4 +1,4 @@
-"""`python -m bench`: measure ours beside openstack-placement 16.0.0 (docs/development/bench.rst).
+"""`python -m bench`: compare with openstack-placement 16.0.0 (docs/development/bench.rst).
 
 Loads clouds into a database server of its own, runs the scenarios on all servers in turns, and
 writes results as JSON and a table.
@@ -66,7 +66,7 @@ class Databases:
 
 
 def forgo_index(engine: sa.Engine) -> None:
-    """Take away the index that only our schema has."""
+    """Drop the index that only our schema has."""
     (index,) = (each for each in t.inventories.indexes if each.name == OUR_INDEX)
     index.drop(engine, checkfirst=True)
 
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument(
         "--only",
         default=",".join(name for name in FAMILIES if name not in SEPARATE),
-        help=f"of {', '.join(FAMILIES)}; aims: what a release is measured by, whatever the sizes; "
+        help=f"of {', '.join(FAMILIES)}; aims: the rows of a release, independent of the sizes; "
         f"by default all but {', '.join(SEPARATE)}",
     )
     parser.add_argument("--seconds", type=float, default=5.0, help="for each server and scenario")
@@ -118,7 +118,7 @@ def run(
 ) -> None:
     """Measure the scenarios of one cloud."""
     cloud = scenarios[0].cloud
-    # Who is measured, each on a database of its own, and the checkout that is served.
+    # The servers to measure, each with its own database, and the checkout that each one serves.
     sides: dict[str, Path | None] = {"ours": REPOSITORY}
     if options.beside is not None:
         sides["before"] = options.beside.resolve()

@@ -28,7 +28,7 @@ class Aim(Protocol):
         ...
 
     def is_met(self, ours: Row, peer: Row | None, root: Row | None) -> bool:
-        """Judge the figures of our row, beside those of the peer and of our `GET /`."""
+        """Return whether our figures reach the aim; peer, root: figures of the peer and `GET /`."""
         ...
 
 
@@ -134,7 +134,7 @@ def report(rows: Sequence[Row], engine: str) -> Table:
 
 
 def count(table: Table) -> str:
-    """Return a line on how many rows of a report meet their aim."""
+    """Return a line with the number of rows of a report that reach their aim."""
     verdicts = [cells[-1] for cells in table.rows.values() if cells[-1]]
     return f"{verdicts.count('yes')} of {len(verdicts)} aims are met\n"
 
@@ -167,7 +167,7 @@ def _cells(row: Row, verdict: str, engine: str) -> list[Cell]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Return a line on the median row beside the peer, and on the lowest."""
+    """Return a line with the median and the lowest ratio to the peer."""
     ratios = {row["scenario"]: times(row["ours"], row["peer"]) for row in rows if "peer" in row}
     if not ratios:
         return ""

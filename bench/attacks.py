@@ -31,7 +31,7 @@ def _many() -> Iterator[Provider]:
 
 
 def _unlike() -> Iterator[Provider]:
-    """Hosts of which no two have the same room."""
+    """Hosts with different free capacities."""
     for host in range(1000):
         top = 17 * host + 1
         yield Provider({"VCPU": Stock(64, allocation_ratio=4.0)})
@@ -40,7 +40,7 @@ def _unlike() -> Iterator[Provider]:
 
 
 def _varied() -> Iterator[Provider]:
-    """10,000 hosts of which no two have the same traits and aggregates."""
+    """10,000 hosts with different sets of traits and aggregates."""
     rng = random.Random(1)
     vcpus = Stock(64, allocation_ratio=4.0)
     stock: Mapping[str, int | Stock] = {"VCPU": vcpus, "MEMORY_MB": 262_144, "DISK_GB": 4_000}
@@ -50,7 +50,7 @@ def _varied() -> Iterator[Provider]:
 
 
 def _full() -> Iterator[Provider]:
-    """10,000 hosts, of which all but the last 1,000 are full."""
+    """10,000 hosts; all but the last 1,000 are full."""
     for host in range(10_000):
         reserved = 64 if host < 9_000 else 0
         vcpus = Stock(64, reserved=reserved)

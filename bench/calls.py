@@ -21,7 +21,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[1]
 TREES = 20
 CANDIDATES = "/allocation_candidates"
-# A comprehension or a generator expression is part of the function that it stands in.
+# A comprehension or a generator expression is part of the function around it.
 ANONYMOUS: set[str] = set()
 
 

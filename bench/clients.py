@@ -320,7 +320,7 @@ def crowd(kind: str, port: int, cloud: Cloud, what: str, number: int) -> list[Cl
 
 
 def all_at_once(turns: list[Turn]) -> None:
-    """Run turns beside each other; raise what one of them raises."""
+    """Run turns concurrently; raise the first error of a turn."""
     failures: list[BaseException] = []
 
     def run(turn: Turn) -> None:

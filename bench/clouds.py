@@ -56,7 +56,7 @@ def light(hosts: int) -> Cloud:
 
 
 def unequal(hosts: int) -> Cloud:
-    """Flat hosts, all of which have something else left."""
+    """Flat hosts with different free capacities."""
 
     def members() -> Iterator[Provider]:
         common = standard_traits(TRAITS)

@@ -3,7 +3,7 @@
 In a document, the table that follows the comment `.. figures: NAME` is the one of the file NAME,
 or a part of one that `kept/parts.json` describes; `growth.svg` is drawn of another. Without
 `--write` the documents that differ are listed, as a test does. A new run writes its tables into
-`bench/results`: those that are to be shown are copied from there.
+`bench/results`; tables for the documents are copied from there.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def outdated() -> Iterator[Path]:
 
 
 def main() -> int:
-    """Write the documents, or list those that differ."""
+    """Write the documents, or list outdated documents."""
     parser = argparse.ArgumentParser(prog="python -m bench.figures", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write what differs")
     write = parser.parse_args().write

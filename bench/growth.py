@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from bench.tables import Cell, Table
 
-# They stand out from white and from black pages.
+# Colours with enough contrast on white and on black pages.
 COLOURS = ("#2f81f7", "#d2691e", "#2ea043", "#a371f7", "#db3d8a")
 GREY = "#808080"
 LEFT, TOP, WIDTH, HEIGHT = 80, 30, 500, 305  # of the field, in pixels

@@ -32,20 +32,20 @@ FOUR_GROUPS = (
     "&resources_COMPUTE=VCPU:1,MEMORY_MB:256&required_COMPUTE=CUSTOM_FOO"
     "&resources_F1=FPGA:1&required_F1=CUSTOM_BAR&resources_F2=FPGA:1&group_policy=none"
 )
-# Each host is in one aggregate, so that nobody meets this.
+# No host satisfies this, because each host is in one aggregate.
 BOTH = f"&member_of={aggregate_uuid(1)}&member_of={aggregate_uuid(2)}"
 PERF_EVENT_OPEN = 298  # the number of the call, on x86-64
 ATTRIBUTES = 128  # bytes
 TYPE_HARDWARE, INSTRUCTIONS = 0, 1
 EXCLUDE_KERNEL_AND_HYPERVISOR = 1 << 5 | 1 << 6
-BLOCKS = 3  # of requests, of which the cheapest counts
+BLOCKS = 3  # of requests; the cheapest block counts
 CONSUMERS = 100  # of a reshape
 
 Environ = dict[str, Any]
 
 
 class Turn(NamedTuple):
-    """A request that is counted, and those that are not, before it and after it."""
+    """A request to count, and requests before and after it that are not counted."""
 
     request: Environ
     before: Sequence[Environ] = ()
@@ -56,7 +56,7 @@ class Instructions:
     """Counts the instructions of a thread, from its making on."""
 
     def __init__(self, thread: int = 0) -> None:
-        """0 is this thread.  Raises OSError where the kernel does not let anybody count."""
+        """Count a thread; 0: the current one.  Raises OSError if the kernel does not allow it."""
         attributes = struct.pack(
             "IIQQQQQ", TYPE_HARDWARE, ATTRIBUTES, INSTRUCTIONS, 0, 0, 0,
             EXCLUDE_KERNEL_AND_HYPERVISOR,

@@ -1,8 +1,9 @@
 """`python -m bench.instructions`: instructions of a request, here and in another checkout.
 
 Processor seconds depend on what else a machine does, instructions do not: a few requests through
-the whole application in this process tell 1 % apart. Counted are those of Python and SQLite, not
-those of the kernel. `--beside ../earlier` is a checkout where `make .venv/installed-test` has run.
+the whole application in this process show differences of 1 %. Instructions of Python and SQLite
+are counted, instructions of the kernel are not. `--beside ../earlier` is a checkout where
+`make .venv/installed-test` has run.
 """
 
 from __future__ import annotations

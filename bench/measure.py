@@ -110,7 +110,7 @@ class Meter:
 
     @property
     def enough(self) -> bool:
-        """Whether there are as many turns as anybody needs."""
+        """Return whether further turns are unnecessary."""
         return len(self._times) >= MOST
 
     def figures(self) -> Figures:

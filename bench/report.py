@@ -14,7 +14,7 @@ from bench.tables import Cell, Table, figure, shown
 
 
 class Results:
-    """Gathers figures and writes them into a directory; others: who is measured beside ours."""
+    """Gathers figures and writes them into a directory; others: further measured servers."""
 
     def __init__(self, engine: str, directory: Path, others: Sequence[str]) -> None:
         self._engine = engine
@@ -33,7 +33,7 @@ class Results:
         print("  ".join([scenario.name, *map(shown, cells(row, self._others))]), flush=True)
 
     def finish(self) -> None:
-        """Write a table of all rows, and one of those that have an aim."""
+        """Write a table of all rows, and a table of the rows that have an aim."""
         every = {str(row["scenario"]): cells(row, self._others) for row in self._rows}
         tables = {"all": Table.of_run(self._engine, "scenario", columns(self._others), every)}
         text = tables["all"].text()
@@ -47,7 +47,7 @@ class Results:
 
 
 def columns(others: Sequence[str]) -> list[str]:
-    """Return the heads of the table of ours beside others."""
+    """Return the column titles of the table."""
     titles = ["ours ms", "p95", "CPU ms", "statements"]
     for other in others:
         titles += [f"{other} {each}" for each in ("ms", "CPU ms", "statements")]

@@ -12,10 +12,10 @@ from bench.clouds import OF_DISK, cards, flat, light, nested, sharing, unequal, 
 from tests.kit.cloud import Cloud, aggregate_uuid, provider_uuid
 
 FLAT = "/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20"
-# Of flat hosts three meet this, and nobody that.
+# Three flat hosts satisfy the first, none the second.
 FEW = f"{FLAT}&required=CUSTOM_RARE"
 NONE = FLAT.replace("VCPU:2", "VCPU:2000")
-# Beside shared disks nobody meets these: each host is in one aggregate, and not in that of a disk.
+# No host with a shared disk satisfies these: it is in one aggregate, not the one of the disk.
 IN_BOTH = f"{FLAT}&member_of={aggregate_uuid(1)}&member_of={aggregate_uuid(2)}"
 OF_DISK_ALONE = f"{FLAT}&member_of={OF_DISK}"
 NESTED = (
@@ -28,7 +28,7 @@ NESTED = (
 ONE_STEP = {"groups": {"": {"resources": {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}}}}
 
 
-# Requests that nobody meets, of which is asked why: too large, a trait that nobody has.
+# Explained requests without candidates: one is too large, one requires a trait of no host.
 WHY = "explain=summary"
 NOBODY = f"{NONE}&{WHY}"
 UNMET = f"{FLAT}&required=STORAGE_DISK_SSD,COMPUTE_NODE&{WHY}"

@@ -1,7 +1,7 @@
 """`python -m bench.scrape`: how large a scrape of the metrics is, by the hosts of the cloud.
 
-What is counted does not grow with the cloud, and is left out: lines and bytes are those of what
-the cloud has and uses.
+Only lines and bytes about the capacity and the usage of the cloud are measured: counters do not
+grow with the cloud.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def serving(
     """Serve on a database until the block ends; `database` is none on SQLite.
 
     checkout: of this service, with the virtualenv that `make` creates; None: openstack-placement.
-    command: another server of the service; `{address}` stands for host and port.
+    command: another server of the service; `{address}` is replaced by host and port.
     """
     home.mkdir(parents=True, exist_ok=True)
     (home / "placement.conf").write_text("")

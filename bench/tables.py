@@ -22,7 +22,7 @@ class Table:
     command: str
     # The database, and the driver where it matters.
     engine: str
-    # What else is to be known: the machine, the unit, what stands beside ours.
+    # Notes on the figures: the machine, the unit, the other servers.
     conditions: str
     # The commit and the day on which these figures came into the documents.
     recorded: str
