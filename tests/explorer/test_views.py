@@ -356,7 +356,7 @@ def test_an_explanation_speaks_the_words_of_the_answer_and_hides_idle_steps(watc
     expect(rows).to_have_count(3)  # units, room and the other trait took no host
     expect(funnel).not_to_contain_text("max_unit")
     reasons = page.get_by_role("group", name="Reasons")
-    expect(reasons).to_contain_text("HW_CPU_X86_SGX is missing")
+    expect(reasons).to_contain_text("no provider with trait HW_CPU_X86_SGX")
     expect(page.get_by_role("heading", name="Why hosts cannot serve it")).to_be_visible()
 
 
