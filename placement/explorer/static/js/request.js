@@ -23,6 +23,9 @@ const REQUEST_TERMS = {
   group_policy: (request, value) => {
     request.group_policy = value;
   },
+  tolerate: (request, value) => {
+    request.tolerate = [...(request.tolerate ?? []), ...list(value)];
+  },
   limit: (request, value) => {
     request.limit = amount("limit", value);
   },
@@ -88,6 +91,7 @@ const REQUEST_KINDS = {
   isolate: isNames,
   same_subtree: isRules,
   group_policy: isText,
+  tolerate: isNames,
   limit: Number.isInteger,
 };
 
@@ -157,7 +161,9 @@ function readProperty(request, key, value) {
   } else if (kind) throw new RequestError(`${key} is “required” or “forbidden”, not “${value}”.`);
   else if (TRANSLATED_HW.test(key) || TRANSLATED.test(key)) {
     throw new RequestError(`${key} is translated by placement-manage explain --flavor, not here.`);
-  } else if (!key.includes(":")) readTerm(request, key, value);
+  } else if (key === "placement:tolerate") readTerm(request, "tolerate", value);
+  else if (key === "tolerate") throw new RequestError(`${key} is “placement:${key}” in a flavor.`);
+  else if (!key.includes(":")) readTerm(request, key, value);
 }
 
 // No units of the class, regardless of other keys of the flavor.
@@ -234,6 +240,7 @@ export function toQuery(request) {
   if (request.group_policy) say("group_policy", request.group_policy);
   writeTraits(say, "root_required", request.root ?? {});
   writeAggregates(say, "root_member_of", request.root ?? {});
+  if (request.tolerate?.length) say("tolerate", request.tolerate.join(","));
   if (request.limit) say("limit", String(request.limit));
   return query.join("&");
 }
