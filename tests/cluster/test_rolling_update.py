@@ -249,7 +249,7 @@ def test_a_release_is_rolled_out_and_back_under_load_and_nothing_is_lost(
             fleet.replace(1, this)
             fleet.replace(2, later)
             # And back, as after a release that was not good: its migration stays.
-            assert "of a later release, stays" in sync(this, url)
+            assert "of a later release, is kept" in sync(this, url)
             load.go_on()
             fleet.replace(2, this)
     with capsys.disabled():

@@ -102,7 +102,9 @@ def test_clients_that_do_not_read_do_not_delay_others(tmp_path: Path, url: str) 
         path = "/allocation_candidates?group_policy=none"
         path += "".join(f"&resources{number}=VGPU:1" for number in range(3))
         request = f"GET {path} HTTP/1.1\r\nHost: x\r\n{HEAD}\r\n".encode()
-        waiting = [connect(process.port, request, 2048) for _ in range(MANY)]
+        # As few as are more than the threads: all are to be computed within the time that a client
+        # may take nothing, also on a machine that is busy.
+        waiting = [connect(process.port, request, 2048) for _ in range(MANY // 2)]
         for _ in range(3):
             expect(send(process.port, "GET", "/resource_providers"), 200)
         for sock in waiting:

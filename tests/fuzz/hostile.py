@@ -208,6 +208,7 @@ class Hostile:
         if self.goes_wrong():
             return str(self.source.choice(ODD_PATHS))
         known = {"uuid": UUIDS, "consumer": CONSUMERS, "name": NAMES, "resource_class": NAMES}
+        known["root"] = UUIDS
         return re.sub(r"{(\w+)}", lambda match: self.text(known[match[1]]), pattern)
 
     def text(self, usual: Sequence[str]) -> str:
