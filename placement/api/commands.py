@@ -12,7 +12,7 @@ from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.objects.claims import Claim
 from placement.objects.reshape import ProviderInventories, ReshapeCommand
-from placement.objects.tree_change import NO_EDIT, Edit, ListedProvider, TreeCommand
+from placement.objects.tree_state import NO_EDIT, Edit, ListedProvider, TreeCommand
 from placement.objects.unset import UNSET
 from placement.vocabulary import CUSTOM_PREFIX, INVENTORY_AMOUNTS
 

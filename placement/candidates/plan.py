@@ -88,20 +88,6 @@ class SearchPlan:
         """Return the terms that each provider of a slot must meet alone."""
         return own_terms(slot.group, alone=self.alone)
 
-    def _contended_classes(self) -> tuple[str, ...]:
-        return tuple(
-            name
-            for name, amounts in self._amounts.items()
-            if len(amounts) > 1 and amounts.keys().isdisjoint(self.splittable)
-        )
-
-    def _contended_splits(self) -> tuple[int, ...]:
-        return tuple(
-            slot
-            for slot in self.splittable
-            if len(self._amounts[self.slots[slot].resources[0][0]]) > 1
-        )
-
     def slot_of(self, suffix: str) -> int:
         """Return the slot of a suffixed group."""
         return self._slot_by_suffix[suffix]

@@ -5,6 +5,7 @@ several times as long to build a statement as the database takes to run it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import wraps
 from itertools import groupby
 from operator import itemgetter
@@ -136,12 +137,21 @@ def case_params(row_ids: Collection[int], **values: Mapping[int, object]) -> dic
     return params
 
 
-def set_by_id(column: sa.Column[int], values: Mapping[int, int]) -> Writes:
-    """Set a column of the rows with these ids, each row to its own value."""
+def set_by_id(
+    column: sa.Column[Any], values: Mapping[int, Any], *, updated_at: datetime | None = None
+) -> Writes:
+    """Set a column of the rows with these ids, each row to its own value.
+
+    Args:
+        column: the column.
+        values: id -> value.
+        updated_at: the time of the update, for rows that record it.
+    """
+    same = {} if updated_at is None else {"updated_at": updated_at}
     return Writes(
         Write(
-            _set_column(column, size=len(chunk)),
-            case_params(chunk, value=chunk),
+            _set_column(column, tuple(same), size=len(chunk)),
+            {**case_params(chunk, value=chunk), **same},
             matches=len(chunk),
         )
         for chunk in mapping_chunks(values)
@@ -149,9 +159,11 @@ def set_by_id(column: sa.Column[int], values: Mapping[int, int]) -> Writes:
 
 
 @cached_by_size
-def _set_column(column: sa.Column[int], size: int) -> sa.Update:
+def _set_column(column: sa.Column[Any], same: tuple[str, ...], size: int) -> sa.Update:
+    """Return the statement; same: columns that get one value in all rows."""
     update = sa.update(column.table).where(in_list(column.table.c.id))
-    return update.values({column.name: case_by_id(column, size)})
+    values = {name: sa.bindparam(name, type_=column.table.c[name].type) for name in same}
+    return update.values({column.name: case_by_id(column, size), **values})
 
 
 # -- new rows ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 An aggregate is only a UUID. Its row is created when a request first names it.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 
 from sqlalchemy.engine import Connection
@@ -75,15 +75,22 @@ def _ensure(conn: Connection, aggregates: Sequence[str], ids: Mapping[str, int])
     Creates a row for each aggregate without one. `ids` are those of existing rows, by spelling.
     """
     rows = _rows(aggregates, ids)
-    new_spellings: dict[str, str] = {}  # key -> the spelling that comes first in the request
-    for aggregate in aggregates:
-        if aggregate not in rows:
-            spelling = identifiers.new_spelling(aggregate)
-            new_spellings.setdefault(identifiers.key(aggregate), spelling)
-    if new_spellings:
-        new_ids = catalog.create(conn, {"aggregate": new_spellings.values()})["aggregate"]
-        rows |= _rows(aggregates, {**ids, **new_ids})
+    missing = [aggregate for aggregate in aggregates if aggregate not in rows]
+    if missing:
+        rows |= _rows(aggregates, {**ids, **create(conn, missing)})
     return _spellings(aggregates, rows)
+
+
+def create(conn: Connection, aggregates: Iterable[str]) -> dict[str, int]:
+    """Create rows for aggregates that have none, in any spelling; return spelling -> id.
+
+    Of several spellings of one aggregate, the row has the first one.
+    """
+    new_spellings: dict[str, str] = {}
+    for aggregate in aggregates:
+        spelling = identifiers.new_spelling(aggregate)
+        new_spellings.setdefault(identifiers.key(aggregate), spelling)
+    return catalog.create(conn, {"aggregate": new_spellings.values()})["aggregate"]
 
 
 def _spellings(aggregates: Sequence[str], rows: Mapping[str, tuple[int, str]]) -> dict[int, str]:

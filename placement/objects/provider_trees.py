@@ -4,16 +4,13 @@ As other writes of providers, a write reads all that it decides on, locks the tr
 as it was read, and only then writes. A request that changes nothing locks nothing.
 """
 
-import uuid as uuid_module
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from placement import stopwatch
 from placement.db.statement import Restart, Unchanged
-from placement.db.statements import inventories as inventory_statements
 from placement.db.statements import locks
 from placement.db.statements import provider_parts as part_statements
 from placement.db.statements import provider_trees as statements
@@ -30,17 +27,11 @@ from placement.objects import (
     revisions,
     traits,
 )
-from placement.objects.inventory_change import inventory_change
-from placement.objects.inventory_rows import Inventory
 from placement.objects.locking import TreesChanged
 from placement.objects.provider_parts import Part
-from placement.objects.tree_change import (
-    TreeChange,
-    TreeCommand,
-    TreeMember,
-    TreeState,
-    tree_change,
-)
+from placement.objects.tree_change import TreeChange, tree_change
+from placement.objects.tree_state import TreeCommand, TreeMember, TreeState
+from placement.objects.tree_writer import TreeWriter
 from placement.vocabulary import CUSTOM_PREFIX
 
 PARTS = (Part.INVENTORIES, Part.TRAITS, Part.AGGREGATES)
@@ -171,6 +162,36 @@ def _create_names(
 
 def _read(conn: Connection, command: TreeCommand) -> TreeState:
     """Read what a command is decided on; the tree is confirmed by its revision under the lock."""
+    members, others = _read_members(conn, command)
+    ids = [member.id for member in members.values()]
+    known = catalog.look_up(conn, _names(command))
+    unlisted = [member.id for member in command.unlisted(members)] if command.prune else []
+    trait_ids: dict[int, frozenset[int]] = dict.fromkeys(ids, frozenset())
+    for provider_id, of_provider in part_statements.trait_ids(ids).rows(conn):
+        trait_ids[provider_id] = frozenset(of_provider)
+    aggregate_ids: dict[int, frozenset[int]] = dict.fromkeys(ids, frozenset())
+    for provider_id, aggregate_id in statements.aggregate_ids(ids).rows(conn):
+        aggregate_ids[provider_id] |= {aggregate_id}
+    return TreeState(
+        members=members,
+        others=others,
+        inventories=inventory_rows.read(conn, ids),
+        trait_ids=trait_ids,
+        aggregate_ids=aggregate_ids,
+        used_ids=frozenset(row_id for (row_id,) in statements.in_use(unlisted).rows(conn)),
+        class_ids=known.ids["resource_class"],
+        traits=known.ids["trait"],
+        aggregates=known.aggregates,
+    )
+
+
+def _read_members(
+    conn: Connection, command: TreeCommand
+) -> tuple[dict[str, TreeMember], list[TreeMember]]:
+    """Return the members of the tree by UUID, and others that have a listed UUID or name.
+
+    Raises Restart where a view may show the new revision of a write without its content.
+    """
     root_forms = identifiers.stored_forms(command.root_uuid)
     seen = revisions.get_for_provider(conn, command.root_uuid) if revisions.may_tear(conn) else None
     rows = statements.members_and_others(
@@ -186,39 +207,10 @@ def _read(conn: Connection, command: TreeCommand) -> TreeState:
         else:
             others.append(member)
     if seen is not None and members:
-        _refuse_torn(members[command.root_uuid], seen)
-    ids = [member.id for member in members.values()]
-    names = _names(command)
-    known = catalog.look_up(conn, names) if any(names.values()) else None
-    used_ids: frozenset[int] = frozenset()
-    listed_uuids = {listed.uuid for listed in command.providers}
-    pruned = [member.id for uuid, member in members.items() if uuid not in listed_uuids]
-    if command.prune and pruned:
-        used_ids = frozenset(row_id for (row_id,) in statements.in_use(pruned).rows(conn))
-    trait_ids: dict[int, frozenset[int]] = dict.fromkeys(ids, frozenset())
-    aggregate_ids: dict[int, frozenset[int]] = dict.fromkeys(ids, frozenset())
-    if ids:
-        for provider_id, of_provider in part_statements.trait_ids(ids).rows(conn):
-            trait_ids[provider_id] = frozenset(of_provider)
-        for provider_id, aggregate_id in statements.aggregate_ids(ids).rows(conn):
-            aggregate_ids[provider_id] |= {aggregate_id}
-    return TreeState(
-        members=members,
-        others=others,
-        inventories=inventory_rows.read(conn, ids) if ids else {},
-        trait_ids=trait_ids,
-        aggregate_ids=aggregate_ids,
-        used_ids=used_ids,
-        class_ids={} if known is None else known.ids["resource_class"],
-        traits={} if known is None else known.ids["trait"],
-        aggregates={} if known is None else known.aggregates,
-    )
-
-
-def _refuse_torn(root: TreeMember, seen: Mapping[str, int]) -> None:
-    """Raise Restart where a view may show the new revision of a write without its content."""
-    if seen.get(root.uuid) != root.revision:
-        raise Restart
+        root = members[command.root_uuid]
+        if seen.get(root.uuid) != root.revision:
+            raise Restart
+    return members, others
 
 
 def _names(command: TreeCommand) -> dict[str, set[str]]:
@@ -257,7 +249,7 @@ def _write(
             for uuid, member in state.members.items()
             if change.is_bumped(uuid)
         }
-    _Writer(conn, command.root_uuid, root_id, state, change).write()
+    TreeWriter(conn, command.root_uuid, root_id, state, change).write()
     provider_statements.bump_generations(dict.fromkeys(bumped, 1), bumped).execute(conn)
     return outcome
 
@@ -276,123 +268,3 @@ def _outcome(command: TreeCommand, state: TreeState, change: TreeChange) -> Tree
                 generation, "updated" if is_updated else "unchanged"
             )
     return TreeOutcome(outcomes, [member.uuid for member in change.deleted])
-
-
-class _Writer:
-    """Writes a change of a tree that the transaction has locked."""
-
-    def __init__(
-        self,
-        conn: Connection,
-        root_uuid: str,
-        root_id: int,
-        state: TreeState,
-        change: TreeChange,
-    ) -> None:
-        self._conn = conn
-        self._root_uuid = root_uuid
-        self._root_id = root_id
-        self._state = state
-        self._change = change
-        # By UUID, of the providers that exist so far.
-        self._ids = {uuid: member.id for uuid, member in state.members.items()}
-        self._ids[root_uuid] = root_id
-
-    def write(self) -> None:
-        """Delete, rename, create and move providers, then write their parts."""
-        if self._change.deleted:
-            self._delete()
-        self._rename()
-        self._create()
-        self._move()
-        self._write_inventories()
-        traits, aggregates = self._change.traits, self._change.aggregates
-        statements.remove_traits(self._links(traits.removed)).execute(self._conn)
-        statements.add_traits(self._links(traits.added)).execute(self._conn)
-        statements.remove_aggregates(self._links(aggregates.removed)).execute(self._conn)
-        added = {*self._links(aggregates.added), *self._new_aggregates()}
-        statements.add_aggregates(added).execute(self._conn)
-
-    def _delete(self) -> None:
-        """Delete providers; those below them are children of the root until they are moved."""
-        conn, state = self._conn, self._state
-        ids = {member.id for member in self._change.deleted}
-        uuids = {member.key for member in self._change.deleted}
-        below = {member.id for member in state.members.values() if member.parent_key in uuids}
-        statements.set_parent(below, self._root_id).execute(conn)
-        rows = [row.id for row_id in ids for row in state.inventories[row_id].values()]
-        inventory_statements.delete_unused(rows).execute(conn)
-        trait_links = {(row_id, each) for row_id in ids for each in state.trait_ids[row_id]}
-        statements.remove_traits(trait_links).execute(conn)
-        aggregate_links = {(row_id, each) for row_id in ids for each in state.aggregate_ids[row_id]}
-        statements.remove_aggregates(aggregate_links).execute(conn)
-        statements.delete(ids).execute(conn)
-
-    def _rename(self) -> None:
-        """Rename providers; a name that two of them exchange is free in between."""
-        members = self._state.members
-        renamed = {
-            members[uuid].id: listed.name
-            for uuid, listed in self._change.moved.items()
-            if members[uuid].name != listed.name
-        }
-        old_names = {members[uuid].name.casefold() for uuid in self._change.moved}
-        if any(name.casefold() in old_names for name in renamed.values()):
-            between = {row_id: f"renamed {uuid_module.uuid4()}" for row_id in renamed}
-            statements.rename(between).execute(self._conn)
-        statements.rename(renamed).execute(self._conn)
-
-    def _create(self) -> None:
-        """Create providers as children of the root."""
-        new = [listed for listed in self._change.created if listed.uuid != self._root_uuid]
-        if not new:
-            return
-        rows = [(listed.uuid, listed.name, int(listed.has_parts)) for listed in new]
-        statements.create(rows, self._root_id).execute(self._conn)
-        for row in provider_statements.locked([listed.uuid for listed in new]).rows(self._conn):
-            self._ids[row.uuid] = row.id
-
-    def _move(self) -> None:
-        """Set the parents of moved providers, and of new ones that are not children of the root."""
-        members = self._state.members
-        parents: dict[int, int] = {}
-        for listed in (*self._change.created, *self._change.moved.values()):
-            member = members.get(listed.uuid)
-            present = self._root_uuid if member is None else member.parent_key
-            if listed.parent_uuid is not None and present != listed.parent_uuid:
-                parents[self._ids[listed.uuid]] = self._ids[listed.parent_uuid]
-        statements.move(parents).execute(self._conn)
-
-    def _write_inventories(self) -> None:
-        records = {
-            self._ids[listed.uuid]: listed.inventories
-            for listed in self._change.created
-            if listed.inventories
-        }
-        nothing: dict[int, dict[str, Inventory]] = {row_id: {} for row_id in records}
-        new = inventory_change(self._conn, nothing, records, self._state.class_ids)
-        present = self._change.inventories
-        change = replace(present, created=(*present.created, *new.created))
-        change.insert_and_update(self._conn)
-        change.delete(self._conn)
-
-    def _links(self, ids: Mapping[str, Collection[int]]) -> set[tuple[int, int]]:
-        """Return (provider id, id) of each trait or aggregate, by UUID of the provider."""
-        return {(self._ids[uuid], row_id) for uuid, row_ids in ids.items() for row_id in row_ids}
-
-    def _new_aggregates(self) -> set[tuple[int, int]]:
-        """Create aggregates; return (provider id, aggregate id)."""
-        created = self._change.aggregates.created
-        spellings: dict[str, str] = {}  # key -> the spelling that comes first in the request
-        for texts in created.values():
-            for text in texts:
-                spellings.setdefault(identifiers.key(text), identifiers.new_spelling(text))
-        if not spellings:
-            return set()
-        rows = catalog.create(self._conn, {"aggregate": spellings.values()})["aggregate"]
-        ids = identifiers.match(spellings, rows)
-        return {
-            (self._ids[uuid], ids[identifiers.key(text)])
-            for uuid, texts in created.items()
-            for text in texts
-        }

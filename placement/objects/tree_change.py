@@ -1,8 +1,7 @@
 """How a whole tree of providers changes: the difference between what is listed and what exists."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -20,107 +19,8 @@ from placement.errors import (
 )
 from placement.objects import identifiers, lineage
 from placement.objects.inventory_change import InventoryChange, inventory_change
-from placement.objects.inventory_rows import Inventory
+from placement.objects.tree_state import Edit, ListedProvider, TreeCommand, TreeMember, TreeState
 from placement.objects.unset import Unset
-
-
-class Edit(NamedTuple):
-    """How the traits or aggregates of a provider change."""
-
-    # Names to add; with `replaces`, all that the provider is to have.
-    add: Sequence[str]
-    # Names to remove; none with `replaces`.
-    remove: Sequence[str]
-    # Whether all other names are removed.
-    replaces: bool
-
-
-NO_EDIT = Edit((), (), replaces=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ListedProvider:
-    """A provider as the request lists it."""
-
-    # Canonical UUID.
-    uuid: str
-    name: str
-    # Canonical UUID of the parent; None for the root.
-    parent_uuid: str | None
-    # The generation that the client read; None: there must be no such provider; UNSET: any.
-    generation: int | Unset | None
-    # Class -> record of all inventories; None: they stay as they are.
-    inventories: Mapping[str, InventoryRecord] | None
-    traits: Edit
-    aggregates: Edit
-
-    @property
-    def has_parts(self) -> bool:
-        """Whether the request gives a new provider anything."""
-        return bool(self.inventories or self.traits.add or self.aggregates.add)
-
-
-@dataclass(frozen=True, slots=True)
-class TreeCommand:
-    """A whole tree, as a request lists it."""
-
-    # Canonical UUID of the root, which is one of the providers.
-    root_uuid: str
-    providers: Sequence[ListedProvider]
-    # Whether providers of the tree that are not listed are deleted.
-    prune: bool
-    # Whether custom classes and traits that do not exist are created first.
-    create_names: bool
-
-
-class TreeMember(NamedTuple):
-    """A provider that exists."""
-
-    id: int
-    # As the row has it.
-    uuid: str
-    name: str
-    generation: int
-    # As the row of the parent has it; None for a root.
-    parent_uuid: str | None
-    root_id: int
-    root_uuid: str
-    # Of its tree.
-    revision: int
-
-    @property
-    def key(self) -> str:
-        """The UUID in the canonical form."""
-        return identifiers.canonical(self.uuid) or self.uuid
-
-    @property
-    def parent_key(self) -> str | None:
-        """The UUID of the parent in the canonical form."""
-        if self.parent_uuid is None:
-            return None
-        return identifiers.canonical(self.parent_uuid) or self.parent_uuid
-
-
-@dataclass(frozen=True, slots=True)
-class TreeState:
-    """What exists of the tree and of the names in the request."""
-
-    # By UUID; empty where the root does not exist.
-    members: Mapping[str, TreeMember]
-    # Providers outside of the tree that have one of the listed UUIDs or names.
-    others: Sequence[TreeMember]
-    # Provider id -> class -> inventory.
-    inventories: Mapping[int, Mapping[str, Inventory]]
-    # Provider id -> ids.
-    trait_ids: Mapping[int, frozenset[int]]
-    aggregate_ids: Mapping[int, frozenset[int]]
-    # Ids of unlisted members that have allocations; read only where they are to be deleted.
-    used_ids: frozenset[int]
-    # Name -> id of classes and traits that exist.
-    class_ids: Mapping[str, int]
-    traits: Mapping[str, int]
-    # Canonical UUID of an aggregate -> ids of all rows that mean it.
-    aggregates: Mapping[str, frozenset[int]]
 
 
 @dataclass(slots=True)
@@ -129,8 +29,19 @@ class LinkChange:
 
     # Aggregates without a row are added by UUID, all others by id.
     added: dict[str, set[int]] = field(default_factory=dict)
-    created: dict[str, list[str]] = field(default_factory=dict)
+    created: dict[str, Sequence[str]] = field(default_factory=dict)
     removed: dict[str, frozenset[int]] = field(default_factory=dict)
+
+    def record(
+        self, uuid: str, added: set[int], removed: frozenset[int], created: Sequence[str] = ()
+    ) -> None:
+        """Record what the provider with this UUID gets and loses, where that is anything."""
+        if added:
+            self.added[uuid] = added
+        if removed:
+            self.removed[uuid] = removed
+        if created:
+            self.created[uuid] = created
 
     def __bool__(self) -> bool:
         return bool(self.added or self.created or self.removed)
@@ -147,10 +58,8 @@ class TreeChange:
     created: list[ListedProvider] = field(default_factory=list)
     # Members that get another name or parent.
     moved: dict[str, ListedProvider] = field(default_factory=dict)
-    # Of members; the inventories of new providers are all inserted.
-    inventories: InventoryChange = field(default_factory=InventoryChange)
-    # UUIDs of members whose inventories change.
-    restocked: set[str] = field(default_factory=set)
+    # Of the members whose inventories change; those of new providers are all inserted.
+    inventories: dict[str, InventoryChange] = field(default_factory=dict)
     traits: LinkChange = field(default_factory=LinkChange)
     aggregates: LinkChange = field(default_factory=LinkChange)
 
@@ -159,14 +68,14 @@ class TreeChange:
             self.deleted
             or self.created
             or self.moved
-            or self.restocked
+            or self.inventories
             or self.traits
             or self.aggregates
         )
 
     def is_bumped(self, uuid: str) -> bool:
         """Whether a member gets its next generation: one of its parts changes."""
-        return uuid in self.restocked or uuid in self.traits or uuid in self.aggregates
+        return uuid in self.inventories or uuid in self.traits or uuid in self.aggregates
 
 
 def tree_change(conn: Connection, command: TreeCommand, state: TreeState) -> TreeChange:
@@ -177,13 +86,12 @@ def tree_change(conn: Connection, command: TreeCommand, state: TreeState) -> Tre
     providers of the list in its order.
     """
     _refuse_child(command, state)
-    change = TreeChange(deleted=_unlisted(command, state) if command.prune else ())
+    change = TreeChange(deleted=command.unlisted(state.members) if command.prune else ())
     for unlisted in change.deleted:
         if unlisted.id in state.used_ids:
             with at_member("prune"):
                 raise ProviderInUse(unlisted.uuid)
-    rules = _Rules(command, state, change.deleted)
-    records: dict[int, Mapping[str, InventoryRecord]] = {}
+    rules = _Rules(command, state)
     for index, listed in enumerate(command.providers):
         path = f"providers[{index}]"
         rules.check(listed, path)
@@ -193,12 +101,11 @@ def tree_change(conn: Connection, command: TreeCommand, state: TreeState) -> Tre
         elif (member.name, member.parent_key) != (listed.name, listed.parent_uuid):
             change.moved[listed.uuid] = listed
         if member is not None and listed.inventories is not None:
-            records[member.id] = listed.inventories
-            _check_use(conn, state, member, listed.inventories, path)
+            stock = _stock_change(conn, state, member, listed.inventories, path)
+            if stock != InventoryChange():
+                change.inventories[listed.uuid] = stock
         _edit_traits(change.traits, listed, member, state, path)
         _edit_aggregates(change.aggregates, listed, member, state)
-    change.inventories = inventory_change(conn, state.inventories, records, state.class_ids)
-    change.restocked = _restocked(change.inventories, state)
     return change
 
 
@@ -208,27 +115,14 @@ def _refuse_child(command: TreeCommand, state: TreeState) -> None:
             raise NotARoot(other.uuid, other.root_uuid)
 
 
-def _unlisted(command: TreeCommand, state: TreeState) -> Sequence[TreeMember]:
-    listed = {provider.uuid for provider in command.providers}
-    return [member for uuid, member in state.members.items() if uuid not in listed]
-
-
 class _Rules:
     """The rules for a listed provider that concern others: UUIDs, names and parents."""
 
-    def __init__(
-        self, command: TreeCommand, state: TreeState, deleted: Collection[TreeMember]
-    ) -> None:
+    def __init__(self, command: TreeCommand, state: TreeState) -> None:
         self._root_uuid = command.root_uuid
         self._state = state
         self._others = {other.key: other for other in state.others}
-        gone = {member.key for member in deleted}
-        listed = {provider.uuid for provider in command.providers}
-        staying = [
-            member
-            for uuid, member in state.members.items()
-            if uuid not in gone and uuid not in listed
-        ]
+        staying = [] if command.prune else command.unlisted(state.members)
         # Name -> the name of the provider that has it when all is written.
         self._taken_names = {other.name: other.name for other in state.others}
         self._taken_names |= {member.name: member.name for member in staying}
@@ -300,29 +194,21 @@ def _check_generation(listed: ListedProvider, member: TreeMember | None, path: s
             raise ProviderGenerationConflict(listed.uuid, listed.generation, present)
 
 
-def _check_use(
+def _stock_change(
     conn: Connection,
     state: TreeState,
     member: TreeMember,
     records: Mapping[str, InventoryRecord],
     path: str,
-) -> None:
-    """Raise InventoryInUse for inventories in use that the provider would lose."""
+) -> InventoryChange:
+    """Return how the inventories of a member change.
+
+    Raises InventoryInUse for inventories in use that it would lose.
+    """
     change = inventory_change(conn, state.inventories, {member.id: records}, state.class_ids)
     with at_member(f"{path}.inventories"):
         change.refuse_in_use({member.id: member.uuid})
-
-
-def _restocked(change: InventoryChange, state: TreeState) -> set[str]:
-    updated_ids = change.updated.keys()
-    ids = {row.provider_id for row in change.created}
-    ids |= {row.provider_id for row in change.deleted}
-    ids |= {
-        provider_id
-        for provider_id, rows in state.inventories.items()
-        if any(row.id in updated_ids for row in rows.values())
-    }
-    return {uuid for uuid, member in state.members.items() if member.id in ids}
+    return change
 
 
 def _edit_traits(
@@ -339,13 +225,8 @@ def _edit_traits(
     present = frozenset[int]() if member is None else state.trait_ids[member.id]
     wanted = {state.traits[name] for name in listed.traits.add}
     unwanted = {state.traits[name] for name in listed.traits.remove if name in state.traits}
-    added, removed = wanted - present, present & unwanted
-    if listed.traits.replaces:
-        removed = present - wanted
-    if added:
-        change.added[listed.uuid] = added
-    if removed:
-        change.removed[listed.uuid] = removed
+    removed = present - wanted if listed.traits.replaces else present & unwanted
+    change.record(listed.uuid, wanted - present, removed)
 
 
 def _paths(edit: Edit, path: str) -> Iterator[tuple[str, str]]:
@@ -373,9 +254,4 @@ def _edit_aggregates(
     for text in listed.aggregates.remove:
         unwanted |= state.aggregates.get(identifiers.key(text), frozenset())
     removed = present - wanted if listed.aggregates.replaces else present & unwanted
-    if added:
-        change.added[listed.uuid] = added
-    if created:
-        change.created[listed.uuid] = list(created.values())
-    if removed:
-        change.removed[listed.uuid] = removed
+    change.record(listed.uuid, added, removed, list(created.values()))

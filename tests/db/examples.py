@@ -142,7 +142,6 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "provider_trees.remove_aggregates": ({(1, 2)},),
     "provider_trees.remove_traits": ({(1, 2)},),
     "provider_trees.rename": ({1: "host"},),
-    "provider_trees.set_parent": ([1], 2),
     "providers.bump_generations": ({1: 1, 2: 1, 3: 2}, {1: 4, 2: 0}),
     "providers.clashing": (UUID, "host"),
     "providers.create": (UUID, "host", None, None, 1),

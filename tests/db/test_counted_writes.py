@@ -270,7 +270,6 @@ SCENARIOS = {
             "provider_trees.remove_aggregates",
             "provider_trees.remove_traits",
             "provider_trees.rename",
-            "provider_trees.set_parent",
         },
         lambda it: it.put_tree(
             it.listed(it.host, None, "renamed", traits=[it.custom("B")], aggregates=[]),

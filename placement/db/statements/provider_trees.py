@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from placement.db import bulk
 from placement.db import tables as t
 from placement.db.json_rows import JsonRow, parse_each
-from placement.db.statement import Query, Write, Writes, chunks, mapping_chunks
+from placement.db.statement import Queries, Query, Write, Writes, chunks
 
 _provider = t.resource_providers
 _root = _provider.alias("root")
@@ -81,43 +81,12 @@ def create(rows: Sequence[tuple[str, str, int]], root_id: int) -> Writes:
 
 def rename(names: Mapping[int, str]) -> Writes:
     """Set the names of providers, by id."""
-    return _set(_provider.c.name, names)
+    return bulk.set_by_id(_provider.c.name, names, updated_at=t.now())
 
 
 def move(parents: Mapping[int, int]) -> Writes:
     """Set the parents of providers: id -> id of the parent."""
-    return _set(_provider.c.parent_provider_id, parents)
-
-
-def _set(column: sa.Column[Any], values: Mapping[int, Any]) -> Writes:
-    return Writes(
-        Write(
-            _set_column(column, size=len(chunk)),
-            {**bulk.case_params(chunk, value=chunk), "now": t.now()},
-            matches=len(chunk),
-        )
-        for chunk in mapping_chunks(values)
-    )
-
-
-@bulk.cached_by_size
-def _set_column(column: sa.Column[Any], size: int) -> sa.Update:
-    now = sa.bindparam("now", type_=_provider.c.updated_at.type)
-    value = bulk.case_by_id(column, size)
-    update = sa.update(_provider).where(bulk.in_list(_provider.c.id))
-    return update.values({column.name: value, "updated_at": now})
-
-
-_SET_PARENT = (
-    sa.update(_provider)
-    .where(bulk.in_list(_provider.c.id))
-    .values(parent_provider_id=sa.bindparam("parent_id", type_=_provider.c.parent_provider_id.type))
-)
-
-
-def set_parent(ids: Collection[int], parent_id: int) -> Writes:
-    """Set one parent of several providers."""
-    return bulk.write_by(_SET_PARENT, ids, {"parent_id": parent_id})
+    return bulk.set_by_id(_provider.c.parent_provider_id, parents, updated_at=t.now())
 
 
 _DELETE = sa.delete(_provider).where(bulk.in_list(_provider.c.id))
@@ -135,9 +104,9 @@ _IN_USE = (
 )
 
 
-def in_use(ids: Collection[int]) -> Query:
-    """Select the ids of those providers that have allocations."""
-    return Query(_IN_USE, {"ids": sorted(ids)})
+def in_use(ids: Collection[int]) -> Queries:
+    """Select the ids of the providers that have allocations."""
+    return bulk.select_by(_IN_USE, ids)
 
 
 # -- traits and aggregates of several providers ------------------------------------------------
@@ -151,9 +120,9 @@ _AGGREGATE_IDS = sa.select(t.resource_provider_aggregates.c.resource_provider_id
 )
 
 
-def aggregate_ids(provider_ids: Collection[int]) -> Query:
+def aggregate_ids(provider_ids: Collection[int]) -> Queries:
     """Select (provider id, aggregate id) of the providers' aggregates."""
-    return Query(_AGGREGATE_IDS, {"ids": sorted(provider_ids)})
+    return bulk.select_by(_AGGREGATE_IDS, provider_ids)
 
 
 def add_traits(links: Links) -> Writes:

@@ -26,7 +26,7 @@ DELETE FROM resource_providers
 WHERE resource_providers.id IN (:ids …);
 
 
--- provider_trees.in_use: Select the ids of those providers that have allocations.
+-- provider_trees.in_use: Select the ids of the providers that have allocations.
 SELECT DISTINCT allocations.resource_provider_id
 FROM allocations
 WHERE allocations.resource_provider_id IN (:ids …);
@@ -148,7 +148,8 @@ WHERE resource_providers.name IN (:names …);
 
 -- provider_trees.move: Set the parents of providers: id -> id of the parent.
 UPDATE resource_providers
-SET updated_at=:now, parent_provider_id=CASE resource_providers.id WHEN :id_0 THEN :value_0 END
+SET updated_at=:updated_at, parent_provider_id=CASE resource_providers.id WHEN :id_0 THEN :value_0
+    END
 WHERE resource_providers.id IN (:ids …);
 
 
@@ -167,11 +168,5 @@ WHERE resource_provider_traits.resource_provider_id IN (:ids …) AND
 
 -- provider_trees.rename: Set the names of providers, by id.
 UPDATE resource_providers
-SET updated_at=:now, name=CASE resource_providers.id WHEN :id_0 THEN :value_0 END
-WHERE resource_providers.id IN (:ids …);
-
-
--- provider_trees.set_parent: Set one parent of several providers.
-UPDATE resource_providers
-SET parent_provider_id=:parent_id
+SET updated_at=:updated_at, name=CASE resource_providers.id WHEN :id_0 THEN :value_0 END
 WHERE resource_providers.id IN (:ids …);

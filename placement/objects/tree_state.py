@@ -1,0 +1,114 @@
+"""A whole tree of providers as a request lists it, and as it exists."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from falcon_placement_client.inventory import InventoryRecord
+from placement.objects import identifiers
+from placement.objects.inventory_rows import Inventory
+from placement.objects.unset import Unset
+
+
+class Edit(NamedTuple):
+    """How the traits or aggregates of a provider change."""
+
+    # Names to add; with `replaces`, all that the provider is to have.
+    add: Sequence[str]
+    # Names to remove; none with `replaces`.
+    remove: Sequence[str]
+    # Whether all other names are removed.
+    replaces: bool
+
+
+NO_EDIT = Edit((), (), replaces=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedProvider:
+    """A provider as the request lists it."""
+
+    # Canonical UUID.
+    uuid: str
+    name: str
+    # Canonical UUID of the parent; None for the root.
+    parent_uuid: str | None
+    # The generation that the client read; None: there must be no such provider; UNSET: any.
+    generation: int | Unset | None
+    # Class -> record of all inventories; None: they stay as they are.
+    inventories: Mapping[str, InventoryRecord] | None
+    traits: Edit
+    aggregates: Edit
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the request gives a new provider anything."""
+        return bool(self.inventories or self.traits.add or self.aggregates.add)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeCommand:
+    """A whole tree, as a request lists it."""
+
+    # Canonical UUID of the root, which is one of the providers.
+    root_uuid: str
+    providers: Sequence[ListedProvider]
+    # Whether providers of the tree that are not listed are deleted.
+    prune: bool
+    # Whether custom classes and traits that do not exist are created first.
+    create_names: bool
+
+    def unlisted(self, members: Mapping[str, "TreeMember"]) -> list["TreeMember"]:
+        """Return the members, by UUID, that the request does not list."""
+        listed = {provider.uuid for provider in self.providers}
+        return [member for uuid, member in members.items() if uuid not in listed]
+
+
+class TreeMember(NamedTuple):
+    """A provider that exists."""
+
+    id: int
+    # As the row has it.
+    uuid: str
+    name: str
+    generation: int
+    # As the row of the parent has it; None for a root.
+    parent_uuid: str | None
+    root_id: int
+    root_uuid: str
+    # Of its tree.
+    revision: int
+
+    @property
+    def key(self) -> str:
+        """The UUID in the canonical form."""
+        return identifiers.canonical(self.uuid) or self.uuid
+
+    @property
+    def parent_key(self) -> str | None:
+        """The UUID of the parent in the canonical form."""
+        if self.parent_uuid is None:
+            return None
+        return identifiers.canonical(self.parent_uuid) or self.parent_uuid
+
+
+@dataclass(frozen=True, slots=True)
+class TreeState:
+    """What exists of the tree and of the names in the request."""
+
+    # By UUID; empty where the root does not exist.
+    members: Mapping[str, TreeMember]
+    # Providers outside of the tree that have one of the listed UUIDs or names.
+    others: Sequence[TreeMember]
+    # Provider id -> class -> inventory.
+    inventories: Mapping[int, Mapping[str, Inventory]]
+    # Provider id -> ids.
+    trait_ids: Mapping[int, frozenset[int]]
+    aggregate_ids: Mapping[int, frozenset[int]]
+    # Ids of unlisted members that have allocations; read only where they are to be deleted.
+    used_ids: frozenset[int]
+    # Name -> id of classes and traits that exist.
+    class_ids: Mapping[str, int]
+    traits: Mapping[str, int]
+    # Canonical UUID of an aggregate -> ids of all rows that mean it.
+    aggregates: Mapping[str, frozenset[int]]

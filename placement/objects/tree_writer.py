@@ -1,0 +1,135 @@
+"""Writing of a whole tree of providers that the transaction has locked."""
+
+import uuid as uuid_module
+from collections.abc import Collection, Mapping
+
+from sqlalchemy.engine import Connection
+
+from placement.db.statements import inventories as inventory_statements
+from placement.db.statements import provider_trees as statements
+from placement.db.statements import providers as provider_statements
+from placement.objects import aggregates, identifiers
+from placement.objects.inventory_change import InventoryChange, inventory_change
+from placement.objects.inventory_rows import Inventory
+from placement.objects.tree_change import TreeChange
+from placement.objects.tree_state import TreeState
+
+
+class TreeWriter:
+    """Writes a change of a tree that the transaction has locked."""
+
+    def __init__(
+        self,
+        conn: Connection,
+        root_uuid: str,
+        root_id: int,
+        state: TreeState,
+        change: TreeChange,
+    ) -> None:
+        self._conn = conn
+        self._root_uuid = root_uuid
+        self._root_id = root_id
+        self._state = state
+        self._change = change
+        # By UUID, of the providers that exist so far.
+        self._ids = {uuid: member.id for uuid, member in state.members.items()}
+        self._ids[root_uuid] = root_id
+
+    def write(self) -> None:
+        """Delete, rename, create and move providers, then write their parts."""
+        if self._change.deleted:
+            self._delete()
+        self._rename()
+        self._create()
+        self._move()
+        self._write_inventories()
+        of_traits, of_aggregates = self._change.traits, self._change.aggregates
+        statements.remove_traits(self._links(of_traits.removed)).execute(self._conn)
+        statements.add_traits(self._links(of_traits.added)).execute(self._conn)
+        statements.remove_aggregates(self._links(of_aggregates.removed)).execute(self._conn)
+        added = {*self._links(of_aggregates.added), *self._new_aggregates()}
+        statements.add_aggregates(added).execute(self._conn)
+
+    def _delete(self) -> None:
+        """Delete providers; those below them are children of the root until they are moved."""
+        conn, state = self._conn, self._state
+        ids = {member.id for member in self._change.deleted}
+        uuids = {member.key for member in self._change.deleted}
+        below = {member.id for member in state.members.values() if member.parent_key in uuids}
+        statements.move(dict.fromkeys(below, self._root_id)).execute(conn)
+        rows = [row.id for row_id in ids for row in state.inventories[row_id].values()]
+        inventory_statements.delete_unused(rows).execute(conn)
+        trait_links = {(row_id, each) for row_id in ids for each in state.trait_ids[row_id]}
+        statements.remove_traits(trait_links).execute(conn)
+        aggregate_links = {(row_id, each) for row_id in ids for each in state.aggregate_ids[row_id]}
+        statements.remove_aggregates(aggregate_links).execute(conn)
+        statements.delete(ids).execute(conn)
+
+    def _rename(self) -> None:
+        """Rename providers; a name that two of them exchange is free in between."""
+        members = self._state.members
+        renamed = {
+            members[uuid].id: listed.name
+            for uuid, listed in self._change.moved.items()
+            if members[uuid].name != listed.name
+        }
+        old_names = {members[uuid].name.casefold() for uuid in self._change.moved}
+        if any(name.casefold() in old_names for name in renamed.values()):
+            between = {row_id: f"renamed {uuid_module.uuid4()}" for row_id in renamed}
+            statements.rename(between).execute(self._conn)
+        statements.rename(renamed).execute(self._conn)
+
+    def _create(self) -> None:
+        """Create providers as children of the root."""
+        new = [listed for listed in self._change.created if listed.uuid != self._root_uuid]
+        if not new:
+            return
+        rows = [(listed.uuid, listed.name, int(listed.has_parts)) for listed in new]
+        statements.create(rows, self._root_id).execute(self._conn)
+        for row in provider_statements.locked([listed.uuid for listed in new]).rows(self._conn):
+            self._ids[row.uuid] = row.id
+
+    def _move(self) -> None:
+        """Set the parents of moved providers, and of new ones that are not children of the root."""
+        members = self._state.members
+        parents: dict[int, int] = {}
+        for listed in (*self._change.created, *self._change.moved.values()):
+            member = members.get(listed.uuid)
+            present = self._root_uuid if member is None else member.parent_key
+            if listed.parent_uuid is not None and present != listed.parent_uuid:
+                parents[self._ids[listed.uuid]] = self._ids[listed.parent_uuid]
+        statements.move(parents).execute(self._conn)
+
+    def _write_inventories(self) -> None:
+        records = {
+            self._ids[listed.uuid]: listed.inventories
+            for listed in self._change.created
+            if listed.inventories
+        }
+        nothing: dict[int, dict[str, Inventory]] = {row_id: {} for row_id in records}
+        new = inventory_change(self._conn, nothing, records, self._state.class_ids)
+        changes = [new, *self._change.inventories.values()]
+        change = InventoryChange(
+            tuple(row for each in changes for row in each.created),
+            {row_id: record for each in changes for row_id, record in each.updated.items()},
+            tuple(row for each in changes for row in each.deleted),
+        )
+        change.insert_and_update(self._conn)
+        change.delete(self._conn)
+
+    def _links(self, ids: Mapping[str, Collection[int]]) -> set[tuple[int, int]]:
+        """Return (provider id, id) of each trait or aggregate, by UUID of the provider."""
+        return {(self._ids[uuid], row_id) for uuid, row_ids in ids.items() for row_id in row_ids}
+
+    def _new_aggregates(self) -> set[tuple[int, int]]:
+        """Create aggregates; return (provider id, aggregate id)."""
+        created = self._change.aggregates.created
+        texts = [text for of_provider in created.values() for text in of_provider]
+        if not texts:
+            return set()
+        ids = identifiers.match(texts, aggregates.create(self._conn, texts))
+        return {
+            (self._ids[uuid], ids[text])
+            for uuid, of_provider in created.items()
+            for text in of_provider
+        }
