@@ -23,6 +23,8 @@ REQUEST = {
     },
     "same_subtree": [{"of": ["_NIC", "_NUMA"], "not": []}],
     "isolate": ["_NIC"],
+    "tolerate": ["COMPUTE_NODE"],
+    "order": [{"by": "free", "resource_class": "VCPU", "first": "least"}],
 }
 
 

@@ -263,6 +263,37 @@ def test_the_form_builds_a_request_of_groups(watch: Watch) -> None:
     }
 
 
+def test_the_form_sorts_hosts_and_tolerates_taints(watch: Watch) -> None:
+    page = watch.open("#ask")
+    page.get_by_text("Order and taints").click()
+    page.get_by_role("button", name="Sort hosts by…").click()
+    page.get_by_label("Key 1: name").fill("VCPU")
+    page.get_by_label("Key 1: name").press("Tab")
+    page.get_by_label("Key 1: which first").select_option("least")
+    page.get_by_role("button", name="Sort hosts by…").click()
+    page.get_by_label("Key 2: sort by").select_option("trait")
+    page.get_by_role("button", name="Sort hosts by…").click()  # has no name yet: is not sent
+    page.get_by_label("Key 2: name").fill("HW_CPU_X86_AVX2")
+    page.get_by_label("Key 2: name").press("Tab")
+    page.get_by_label("Tolerated taints: add").fill("CUSTOM_MAINTENANCE")
+    page.get_by_label("Tolerated taints: add").press("Enter")
+    page.get_by_text("As URL, JSON and curl").click()
+    expect(page.locator(".forms")).to_contain_text("A query string cannot state an order")
+    watch.allowed = ("status of 400",)  # the trait of the taint does not exist
+    page.get_by_role("button", name="Which hosts can serve this?").click()
+    expect(page.get_by_role("alert")).to_contain_text("CUSTOM_MAINTENANCE")
+    page.get_by_role("button", name="Remove CUSTOM_MAINTENANCE").click()
+    page.get_by_role("button", name="Which hosts can serve this?").click()
+    expect(page.locator(".answer h2").first).to_contain_text(re.compile("^[0-9]+ candidates"))
+    parameters = parse_qs(page.url.partition("?")[2])
+    assert json.loads(parameters["request"][0])["order"] == [
+        {"by": "free", "resource_class": "VCPU", "first": "least"},
+        {"by": "trait", "name": "HW_CPU_X86_AVX2", "first": "with"},
+    ]
+    page.get_by_role("button", name="Remove key 1").click()
+    expect(page.get_by_label("Key 1: name")).to_have_value("HW_CPU_X86_AVX2")
+
+
 def test_a_line_between_two_groups_is_a_rule(watch: Watch) -> None:
     request = {"groups": {"_A": {"resources": {"PCPU": 1}}, "_B": {"resources": {"FPGA": 1}}}}
     page = watch.open("#ask")

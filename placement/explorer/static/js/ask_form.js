@@ -1,6 +1,7 @@
 // The form that builds a request, group by group. It edits the request's JSON form.
 
 import { field, fill, h, newId } from "./dom.js";
+import { preferences, withCompleteKeys } from "./preferences.js";
 import { SubtreeBoard } from "./subtree_board.js";
 import { tokens } from "./tokens.js";
 
@@ -28,7 +29,7 @@ export class AskForm {
   _change(redraw = false) {
     tidy(this._request);
     if (redraw) this._draw();
-    this._onChange(structuredClone(this._request));
+    this._onChange(withCompleteKeys(structuredClone(this._request)));
   }
 
   _draw() {
@@ -42,6 +43,7 @@ export class AskForm {
         ? new SubtreeBoard(request, () => this._change(true)).element
         : null,
       this._root(),
+      preferences(request, () => this._change()),
       h(
         "div",
         { class: "controls" },

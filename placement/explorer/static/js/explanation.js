@@ -41,8 +41,14 @@ function relaxations(list, request, onTry, all) {
 
 function relaxation(each, request, onTry, all) {
   const { drop, reduce, value, to } = each;
-  const relaxed = () => (drop ? without(request, drop) : altered(request, reduce, to));
-  const change = drop
+  const isTaint = drop === "taints"; // which is no member of a request
+  const relaxed = () => {
+    if (isTaint) return { ...request, tolerate: [...(request.tolerate ?? []), value] };
+    return drop ? without(request, drop) : altered(request, reduce, to);
+  };
+  const change = isTaint
+    ? ["tolerating ", h("code", {}, value)]
+    : drop
     ? ["without ", h("code", {}, drop), value === undefined ? "" : ` (${text(value)})`]
     : ["with ", h("code", {}, reduce), ` = ${whole(to)}`];
   return h(

@@ -75,6 +75,11 @@ const isTerms = (value) =>
 const isAmounts = (value) => isObject(value) && Object.values(value).every(Number.isInteger);
 const isRule = (value) => isObject(value) && isNames(value.of) && isNames(value.not ?? []);
 const isRules = (value) => Array.isArray(value) && value.every(isRule);
+// A key of each kind has the member with its name.
+const NAMED_BY = { free: "resource_class", trait: "name", aggregate: "uuid" };
+const isKey = (value) =>
+  isObject(value) && Object.hasOwn(NAMED_BY, value.by) && isText(value[NAMED_BY[value.by]]);
+const isOrder = (value) => Array.isArray(value) && value.every(isKey);
 
 // Members that the form can show; only the service validates the request.
 const GROUP_KINDS = {
@@ -92,6 +97,7 @@ const REQUEST_KINDS = {
   same_subtree: isRules,
   group_policy: isText,
   tolerate: isNames,
+  order: isOrder,
   limit: Number.isInteger,
 };
 

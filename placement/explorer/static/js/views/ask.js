@@ -137,8 +137,9 @@ export class AskView {
         "details",
         {},
         h("summary", {}, "As URL, JSON and curl"),
-        h("p", {}, h("code", { class: "long" }, url)),
-        copyButton("Copy URL", url),
+        request.order
+          ? h("p", { class: "note" }, "A query string cannot state an order: send the JSON.")
+          : [h("p", {}, h("code", { class: "long" }, url)), copyButton("Copy URL", url)],
         copyButton("Copy JSON", JSON.stringify(request, null, 2)),
         copyButton("Copy curl", () => this._page.api.curl(call)),
         h("pre", { tabindex: "0" }, JSON.stringify(request, null, 2)),
