@@ -13,7 +13,7 @@ from placement.candidates.terms import RequiredTraits, Term, of_kind
 UNSUFFIXED = ""
 
 # (keyword, suffix of the group, name) -> path of the name in the client's request, for errors.
-Place = Callable[[str, str, str], str]
+ErrorPath = Callable[[str, str, str], str]
 
 
 def parameter_of(keyword: str, suffix: str, _name: str) -> str:
@@ -92,7 +92,7 @@ class CandidateRequest:
     # "summary" explains the request as a whole, "providers" also single hosts; None: neither.
     explain: str | None = field(default=None, compare=False)
     # Returns the path of a name in the client's request, for error messages.
-    place: Place = field(default=parameter_of, compare=False, repr=False)
+    error_path: ErrorPath = field(default=parameter_of, compare=False, repr=False)
 
     @property
     def tolerated(self) -> frozenset[str]:

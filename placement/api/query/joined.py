@@ -8,7 +8,7 @@ from placement.api.versioned import Versioned
 from placement.candidates.request import (
     UNSUFFIXED,
     CandidateRequest,
-    Place,
+    ErrorPath,
     parameter_of,
 )
 from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits, Term, of_kind
@@ -43,9 +43,9 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
         BadQuery: such a group is in no rule of `same_subtree`, or a rule names an unknown group.
     """
     if not any(group.resources for group in request.groups):
-        place = request.place("resources", "", "")
+        path = request.error_path("resources", "", "")
         raise BadQuery(
-            f"{place}: at least one group must ask for resources: resources=CLASS:AMOUNT",
+            f"{path}: at least one group must ask for resources: resources=CLASS:AMOUNT",
             QUERY_MISSING_VALUE,
         )
     joined: set[str] = set()
@@ -72,12 +72,12 @@ def check_joins(request: CandidateRequest) -> None:
     for rule in request.same_subtree:
         if not rule.inside:
             suffix = min(rule.outside)
-            place = request.place("same_subtree", "", suffix)
+            path = request.error_path("same_subtree", "", suffix)
             text = "expected a group inside the subtree, too"
-            raise bad(place, f"!{suffix}", text, QUERY_BAD_VALUE)
+            raise bad(path, f"!{suffix}", text, QUERY_BAD_VALUE)
         for suffix in sorted(rule.inside & rule.outside):
-            place = request.place("same_subtree", "", suffix)
-            raise bad(place, suffix, "inside and outside the subtree at once", QUERY_BAD_VALUE)
+            path = request.error_path("same_subtree", "", suffix)
+            raise bad(path, suffix, "inside and outside the subtree at once", QUERY_BAD_VALUE)
     _check_suffixes(request, "isolate", request.isolate)
 
 
@@ -90,19 +90,19 @@ def check_splits(request: CandidateRequest) -> None:
         classes = [] if group.suffixed else [name for name, _amount in group.resources]
         names = group.can_split.difference(classes)
         if names:
-            place = request.place("can_split", group.suffix, min(names))
-            raise bad(place, ",".join(sorted(names)), NOT_SPLIT, QUERY_BAD_VALUE)
+            path = request.error_path("can_split", group.suffix, min(names))
+            raise bad(path, ",".join(sorted(names)), NOT_SPLIT, QUERY_BAD_VALUE)
 
 
 def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collection[str]) -> None:
     """Raise BadQuery if a suffix is not that of a suffixed group."""
     unknown = set(suffixes).difference(group.suffix for group in request.groups if group.suffixed)
     if unknown:
-        place = request.place(keyword, "", min(unknown))
+        path = request.error_path(keyword, "", min(unknown))
         text = f"no request group has this suffix{_nearest(request, min(unknown))}"
         if UNSUFFIXED in unknown:
             text = "only groups with a suffix can be named"
-        raise bad(place, ",".join(sorted(unknown)), text, QUERY_BAD_VALUE)
+        raise bad(path, ",".join(sorted(unknown)), text, QUERY_BAD_VALUE)
 
 
 def _nearest(request: CandidateRequest, unknown: str) -> str:
@@ -121,22 +121,22 @@ def check_contradictions(request: CandidateRequest) -> None:
     for group in request.groups:
         names = contradictions(group.terms)
         if names:
-            place = request.place("required", group.suffix, names[0])
-            raise bad(place, ",".join(names), "required and forbidden at once")
+            path = request.error_path("required", group.suffix, names[0])
+            raise bad(path, ",".join(names), "required and forbidden at once")
 
 
-def check_root(root: Sequence[Term], place: Place = parameter_of) -> None:
+def check_root(root: Sequence[Term], error_path: ErrorPath = parameter_of) -> None:
     """Raise BadQuery for contradictions and for too many conditions on the root."""
     names = contradictions(root)
     if names:
-        where = place("root_required", "", names[0])
+        where = error_path("root_required", "", names[0])
         raise bad(where, ",".join(names), "required and forbidden at once", QUERY_BAD_VALUE)
     conditions = choices(root)
     if conditions > MAX_ROOT_CONDITIONS:
+        paths = f"{error_path('root_required', '', '')}, {error_path('root_member_of', '', '')}"
         raise BadQuery(
-            f"{place('root_required', '', '')}, {place('root_member_of', '', '')}: {conditions} "
-            f"conditions (sets of traits, sets of aggregates) are too many; at most "
-            f"{MAX_ROOT_CONDITIONS} are allowed together"
+            f"{paths}: {conditions} conditions (sets of traits, sets of aggregates) are too many; "
+            f"at most {MAX_ROOT_CONDITIONS} are allowed together"
         )
 
 

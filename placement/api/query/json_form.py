@@ -21,7 +21,7 @@ from placement.candidates.order import AggregateKey, FreeKey, Order, OrderKey, T
 from placement.candidates.request import (
     UNSUFFIXED,
     CandidateRequest,
-    Place,
+    ErrorPath,
     RequestGroup,
     SubtreeRule,
 )
@@ -48,19 +48,24 @@ def read_alternatives(
         return (read_candidates(body, within),)
     _check_size(body, path_of(within) or "body")
     limit, order = _limit(body), read_order(body, within)
-    place_of_order = _place(body, within)
+    order_path = _error_path(body, within)
 
-    def place_in(inner: Place) -> Place:
-        def place(keyword: str, suffix: str, name: str) -> str:
-            return (place_of_order if keyword == "order" else inner)(keyword, suffix, name)
+    def with_order_path(inner: ErrorPath) -> ErrorPath:
+        def error_path(keyword: str, suffix: str, name: str) -> str:
+            return (order_path if keyword == "order" else inner)(keyword, suffix, name)
 
-        return place
+        return error_path
 
     alternatives = []
     for position, stated in enumerate(body["first_available"]):
         request = read_candidates(stated, (*within, "first_available", position))
         alternatives.append(
-            replace(request, limit=limit, order=order, place=place_in(request.place))
+            replace(
+                request,
+                limit=limit,
+                order=order,
+                error_path=with_order_path(request.error_path),
+            )
         )
     return tuple(alternatives)
 
@@ -93,9 +98,9 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
         order=read_order(body, within),
         isolate_all=policy == "isolate",
         explain=body.get("explain"),
-        place=_place(body, within),
+        error_path=_error_path(body, within),
     )
-    check_root(request.root, request.place)
+    check_root(request.root, request.error_path)
     names = {suffix: path_of((*within, "groups", suffix)) for suffix in groups}
     check_resourceless(request, names)
     check_contradictions(request)
@@ -174,10 +179,10 @@ def _limit(body: Mapping[str, Any]) -> int | None:
     return int(body["limit"]) if "limit" in body else None
 
 
-def _place(body: Mapping[str, Any], within: Sequence[Step]) -> Place:
+def _error_path(body: Mapping[str, Any], within: Sequence[Step]) -> ErrorPath:
     """Return a function that finds the path of a name; of its member if it is not found."""
 
-    def place(keyword: str, suffix: str, name: str) -> str:
+    def error_path(keyword: str, suffix: str, name: str) -> str:
         members = _MEMBERS.get(keyword, ((keyword,),))
         if keyword not in body and not keyword.startswith("root_"):
             members = [("groups", suffix, *member) for member in members]
@@ -187,7 +192,7 @@ def _place(body: Mapping[str, Any], within: Sequence[Step]) -> Place:
                     return path_of((*within, *steps))
         return path_of((*within, *members[0]))
 
-    return place
+    return error_path
 
 
 def _at(body: Any, steps: Sequence[Step]) -> Any:

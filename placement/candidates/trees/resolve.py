@@ -174,15 +174,16 @@ def _unsatisfiable(request: CandidateRequest, known: KnownNames) -> Iterable[tup
 def _refuse_unknown(conn: Connection, request: CandidateRequest, known: KnownNames) -> None:
     """Raise for the first parameter that names something unknown, naming the parameter."""
     refuse_traits = partial(_refuse_unknown_traits, conn, known)
-    refuse_traits(_trait_names(request.root), partial(request.place, "root_required", UNSUFFIXED))
-    refuse_traits(request.tolerate, partial(request.place, "tolerate", UNSUFFIXED), QUERY_BAD_VALUE)
+    path_of = request.error_path
+    refuse_traits(_trait_names(request.root), partial(path_of, "root_required", UNSUFFIXED))
+    refuse_traits(request.tolerate, partial(path_of, "tolerate", UNSUFFIXED), QUERY_BAD_VALUE)
     for group in request.groups:
         unknown = {name for name, _amount in group.resources}.difference(known.classes)
         if unknown:
-            place = request.place("resources", group.suffix, min(unknown))
+            path = path_of("resources", group.suffix, min(unknown))
             nearest = catalog.nearest(conn, "resource_class", unknown)
-            raise UnknownResourceClasses(unknown, place, nearest)
-        refuse_traits(_trait_names(group.terms), partial(request.place, "required", group.suffix))
+            raise UnknownResourceClasses(unknown, path, nearest)
+        refuse_traits(_trait_names(group.terms), partial(path_of, "required", group.suffix))
     _refuse_unknown_order(conn, request, known)
 
 
@@ -191,9 +192,9 @@ def _refuse_unknown_order(conn: Connection, request: CandidateRequest, known: Kn
         existing = known.classes if key.name_kind == "resource_class" else known.traits
         if key.name_kind is not None and key.name not in existing:
             error = UnknownTraits if key.name_kind == "trait" else UnknownResourceClasses
-            place = request.place("order", UNSUFFIXED, key.name)
+            path = request.error_path("order", UNSUFFIXED, key.name)
             nearest = catalog.nearest(conn, key.name_kind, [key.name])
-            raise error([key.name], place, nearest, QUERY_BAD_VALUE)
+            raise error([key.name], path, nearest, QUERY_BAD_VALUE)
 
 
 def _order_names(request: CandidateRequest, kind: str) -> set[str]:
@@ -213,15 +214,15 @@ def _refuse_unknown_traits(
     conn: Connection,
     known: KnownNames,
     names: Collection[str],
-    place_of: Callable[[str], str],
+    error_path: Callable[[str], str],
     code: str | None = None,
 ) -> None:
     """Raise UnknownTraits for traits that do not exist.
 
     Args:
-        place_of: returns the path of a name in the client's request.
+        error_path: returns the path of a name in the client's request.
     """
     unknown = set(names).difference(known.traits)
     if unknown:
         nearest = catalog.nearest(conn, "trait", unknown)
-        raise UnknownTraits(unknown, place_of(min(unknown)), nearest, code)
+        raise UnknownTraits(unknown, error_path(min(unknown)), nearest, code)
