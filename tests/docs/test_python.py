@@ -29,12 +29,12 @@ def test_the_example_of_a_client_prints_what_is_shown(
     assert "http://127.0.0.1:8778" in code
     with Service(tmp_path) as service, listening(service.application) as url:
         exec(code.replace("http://127.0.0.1:8778", url), {})
-    assert capsys.readouterr().out == block("prints::")
+    assert capsys.readouterr().out == block("The program prints::")
 
 
 def test_the_claims_of_the_page_are_made_and_released(tmp_path: Path) -> None:
     example = block(".. code-block:: python")
-    claims = PAGE.split("all or none:")[1]
+    claims = PAGE.split("in one transaction:")[1]
     with Service(tmp_path) as service, listening(service.application) as url:
         names: dict[str, object] = {}
         for code in (example, block(".. code-block:: python", claims)):
@@ -47,7 +47,7 @@ def test_the_claims_of_the_page_are_made_and_released(tmp_path: Path) -> None:
 def test_the_lines_of_the_readme_print_the_documented_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = block("``pip install ./falcon_placement_client``::", README)
+    code = block("with any Python after ``pip install ./falcon_placement_client``::", README)
     shown = re.findall(r"  # (.+)$", code, re.MULTILINE)
     with Service(tmp_path) as service, listening(service.application) as url:
         for _run in range(2):
