@@ -1,7 +1,7 @@
-"""All metrics: name, kind, labels, help. Counting, the reference and tests derive from these.
+"""Declarations of all metrics, with name, kind, labels and help.
 
-Labels have few values: operations and codes are from the API's own lists, and any other value
-becomes "other".
+Counters, the reference and the tests derive from these declarations. Labels have few values,
+because operations and codes are from the API's own lists and any other value becomes "other".
 """
 
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ class Kind(StrEnum):
 class Metric:
     """A metric."""
 
-    # As it is exported.
+    # Exported name.
     name: str
-    # Its Prometheus type.
+    # Prometheus type.
     kind: Kind
-    # What it measures, with the unit.
+    # Description of the measured value, with its unit.
     help: str
-    # Label -> what its values are.
+    # Label -> description of its values.
     labels: dict[str, str]
-    # Upper bounds of the buckets; empty unless it is a histogram.
+    # Upper bounds of the buckets of a histogram; empty for other kinds.
     buckets: tuple[float, ...] = ()
 
 
@@ -38,7 +38,7 @@ _POOL = {"pool": "read, write"}
 REQUESTS = Metric(
     "placement_requests_total",
     Kind.COUNTER,
-    "Requests that were answered.",
+    "Completed requests.",
     {
         **_OPERATION,
         "status": "HTTP status",
@@ -48,14 +48,14 @@ REQUESTS = Metric(
 REQUEST_SECONDS = Metric(
     "placement_request_seconds",
     Kind.HISTOGRAM,
-    "Seconds from the arrival of a request to the end of its answer.",
+    "Seconds from the arrival of a request to the end of its response.",
     _OPERATION,
     (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
 )
 SLOW_REQUESTS = Metric(
     "placement_slow_requests_total",
     Kind.COUNTER,
-    "Requests that took longer than [placement] slow_request; the log shows where the time went.",
+    "Requests that took longer than [placement] slow_request, whose phases are in the log.",
     _OPERATION,
 )
 STATEMENTS = Metric(
@@ -81,14 +81,14 @@ TREES_SEARCHED = Metric(
 STEPS = Metric(
     "placement_search_steps",
     Kind.HISTOGRAM,
-    "Steps of a search: providers tried for a group.",
+    "Steps of a search. A step tries one provider for a group.",
     {},
     (0, 10, 100, 1_000, 10_000, 100_000, 1_000_000),
 )
 BOUNDS = Metric(
     "placement_search_bounds_total",
     Kind.COUNTER,
-    "Searches that a limit of the service cut short or left without an answer (503).",
+    "Searches that a limit of the service ended early, with or without (503) candidates.",
     {
         "bound": "the option of [placement]: max_search_steps, request_deadline, max_answer_size, "
         "max_allocation_candidates"
@@ -97,7 +97,7 @@ BOUNDS = Metric(
 TREES = Metric(
     "placement_trees_total",
     Kind.COUNTER,
-    "Trees that searches needed, by source; memory is a cache hit.",
+    "Trees that searches have used, by source. The source of a cache hit is memory.",
     {"source": "memory, database"},
 )
 KEPT = Metric(
@@ -111,7 +111,7 @@ RETRIES = Metric(
     Kind.COUNTER,
     "Writes that were retried, by cause.",
     {
-        "cause": "conflict (a concurrent writer changed what was read), duplicate, constraint, "
+        "cause": "conflict (a concurrent writer changed the rows), duplicate, constraint, "
         "deadlock, connection, no_connection, database (a lock wait timed out, or the statement "
         "was interrupted)"
     },
@@ -132,13 +132,13 @@ CONFLICTS = Metric(
 LOST_COMMITS = Metric(
     "placement_lost_commits_total",
     Kind.COUNTER,
-    "COMMITs that failed without a known outcome, by the outcome that was determined afterwards.",
-    {"outcome": "happened, not_happened, unknown (the client got 503)"},
+    "COMMITs that failed with an unknown outcome, by the outcome that was found afterwards.",
+    {"outcome": "happened, not_happened, unknown (the response was 503)"},
 )
 BUSY = Metric(
     "placement_pool_busy_seconds_total",
     Kind.COUNTER,
-    "Seconds for which transactions held connections of a pool; the rate is the number in use.",
+    "Seconds during which transactions held connections of a pool. The rate is the number in use.",
     _POOL,
 )
 NO_CONNECTION = Metric(
@@ -170,17 +170,17 @@ SERVICE = (
 BUILD = Metric(
     "placement_build_info",
     Kind.GAUGE,
-    "Always 1; the label has the release of the service.",
+    "Always 1, with the release of the service as a label.",
     {"version": "of the service"},
 )
 TAINT = Metric(
     "placement_taint_info",
     Kind.GAUGE,
-    "1, for each trait of [placement] taints of the server that answers.",
+    "1 for each trait of [placement] taints of the scraped server.",
     {"trait": "name of the trait"},
 )
 
-# The metrics that prometheus-client has for a process, for each process of the service.
+# The process metrics of prometheus-client, for each process of the service.
 _PROCESS = {"process": "process id, of a worker or of the process that starts the workers"}
 PROCESSES = tuple(
     Metric(f"process_{name}", kind, text, _PROCESS)
@@ -194,7 +194,7 @@ PROCESSES = tuple(
     )
 )
 
-# The metrics that openstack-exporter has for a placement service, under the same names.
+# The metrics of openstack-exporter for a placement service, under the same names.
 _STOCK = {
     "hostname": "name of the provider",
     "resourcetype": "resource class",
@@ -210,10 +210,10 @@ UP = Metric(
 STOCKS = {
     field: Metric(f"openstack_placement_resource_{field}", Kind.GAUGE, text, _STOCK)
     for field, text in (
-        ("total", "Units of the class that the provider has."),
-        ("reserved", "Units that are not available for allocations."),
-        ("allocation_ratio", "Factor by which units that are not reserved may be overcommitted."),
-        ("usage", "Units that are allocated."),
+        ("total", "Total units of the class of the provider."),
+        ("reserved", "Units of the class that are reserved for other purposes."),
+        ("allocation_ratio", "Factor by which unreserved units may be overcommitted."),
+        ("usage", "Allocated units of the class."),
         ("generation", "Generation of the provider."),
     )
 }

@@ -15,30 +15,30 @@ HEAD = """\
 Metrics
 =======
 
-The section ``[metrics]`` of ``placement.conf`` says where the metrics are served, and to whom.
-Counters and histograms are sums over all processes of a service, including ended ones; gauges are
-sums over the running ones. Metrics of processes have one value for each running process. Labels
-have few values, whatever clients send.
+The section ``[metrics]`` of ``placement.conf`` configures the address and the access rights of the
+metrics. Counters and histograms are sums over all processes of a service, including processes that
+have ended. Gauges are sums over the running processes. Process metrics have one value for each
+running process. The number of label values does not depend on the requests of clients.
 
 This page is generated from ``placement/metrics/declarations.py`` by ``python -m
 placement.metrics.reference``.
 """
 PARTS: Sequence[tuple[str, str, Sequence[Metric]]] = (
-    ("The service", "Counts of events in the service.", SERVICE),
-    ("The release", "The installed release.", (BUILD,)),
-    ("The configuration", "The options of the server that answers.", (TAINT,)),
+    ("The service", "These metrics count events in the service.", SERVICE),
+    ("The release", "This metric identifies the installed release.", (BUILD,)),
+    ("The configuration", "This metric reports options of the scraped server.", (TAINT,)),
     (
         "The processes",
-        "The process metrics of prometheus-client, for each running process. A worker that is "
-        "replaced gets another process id: sum without (process) adds them up.",
+        "The following metrics are the process metrics of prometheus-client, for each running "
+        "process. A new worker has another process id; sum without (process) adds up all ids.",
         PROCESSES,
     ),
     (
         "The cloud",
-        "The metrics of openstack-exporter for a placement service, under the same names, with "
-        "the root of the provider's tree as an additional label: ``sum by (root, resourcetype)`` "
-        "adds up nested providers by host. They are read every ``[metrics] inventory_seconds``; "
-        "0 leaves them out. Each inventory has five lines of about 110 bytes. 10,000 hosts with "
+        "The following metrics have the names of openstack-exporter's metrics, and additionally "
+        "the root of the provider's tree as a label. ``sum by (root, resourcetype)`` "
+        "adds up nested providers by host. They are updated every ``[metrics] inventory_seconds``; "
+        "0 omits them. Each inventory has five lines of about 110 bytes. 10,000 hosts with "
         "three classes each make 150,000 lines, 16 MB; 10,000 trees of seven providers with nine "
         "inventories make 450,000 lines, 49 MB (``python -m bench.scrape``).",
         (UP, *STOCKS.values()),
@@ -50,8 +50,8 @@ QUERIES = """\
 Queries
 =======
 
-The usage of each host with its children, as a part of the capacity. ``max by`` removes the
-duplicates of several scraped servers::
+The following query returns the usage of each host with its children, as a fraction of the capacity.
+``max by`` removes the duplicates of several scraped servers::
 
     sum by (root, resourcetype) (
       max by (root, hostname, resourcetype) (openstack_placement_resource_usage))
@@ -60,7 +60,7 @@ duplicates of several scraped servers::
         (openstack_placement_resource_total - openstack_placement_resource_reserved)
         * openstack_placement_resource_allocation_ratio))
 
-Units that are free on each host with its children::
+The following query returns the free units of each host with its children::
 
     sum by (root, resourcetype) (
       max by (root, hostname, resourcetype) (
@@ -71,9 +71,9 @@ Units that are free on each host with its children::
 Scrape configuration
 ====================
 
-For Prometheus, with ``bind_host = 0.0.0.0``, ``bind_port = 9178`` and ``token_required = false`` in
-``[metrics]``, behind a firewall that admits Prometheus only. One server is enough for the metrics
-of the cloud; the metrics of the service need all of them::
+The following job scrapes servers with ``bind_host = 0.0.0.0``, ``bind_port = 9178`` and
+``token_required = false`` in ``[metrics]``, behind a firewall that admits only Prometheus. The
+metrics of the cloud need a single server, and the metrics of the service need all servers::
 
     scrape_configs:
       - job_name: placement
