@@ -22,18 +22,25 @@ class LostError(RestError):
 class RestClient(RestApi):
     """A client of one server. Thread-safe."""
 
-    def __init__(self, url: str | None, token: Identity, version: Version = MICROVERSION) -> None:
+    def __init__(
+        self,
+        url: str | None,
+        token: Identity,
+        version: Version | None = MICROVERSION,
+        at_most: Version = V2,
+    ) -> None:
         """Make a client.
 
         Args:
             url: where the API is, such as `http://127.0.0.1:8778`; None: as in `identity.connect`.
-            token: sent as X-Auth-Token, or a cloud; None: as in `identity.connect`.
-            version: of requests that state none.
+            token: sent as X-Auth-Token, or a cloud, or an adapter; None: as in `identity.connect`.
+            version: of requests that state none; None: the newest one of the server.
+            at_most: newest version to use if the server supports it.
 
         Raises:
             RestError: url or token cannot be used.
         """
-        super().__init__(identity.connect(url, token), timeout=TIMEOUT_SECONDS)
+        super().__init__(identity.connect(url, token), at_most, timeout=TIMEOUT_SECONDS)
         self.url = str(self._adapter.get_endpoint()).rstrip("/")
         self._version = version
         # Newest version that the server supports; None: not asked yet.

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.errors import RestError
+from falcon_placement_client.names import find_provider
 from falcon_placement_client.rest import RestApi, Version
-from falcon_placement_client.terms import is_uuid
 
 DEFAULT_TRAIT = "CUSTOM_MAINTENANCE"
 ATTEMPTS = 5  # of a write that conflicts with other clients
@@ -92,12 +92,7 @@ def _change_traits(
 
 def _root(api: RestApi, host: str) -> dict[str, Any]:
     """Return the provider of a root by its UUID or name.  Raises RestError."""
-    parameter = "uuid" if is_uuid(host) else "name"
-    path = f"/resource_providers?{parameter}={quote(host, safe='')}"
-    found = api.send("GET", path, version=_TRAITS_OF_LISTS)["resource_providers"]
-    if not found:
-        raise RestError(f"{host}: there is no such host")
-    provider: dict[str, Any] = found[0]
+    provider = find_provider(api, host, "host")
     if provider["uuid"] != provider["root_provider_uuid"]:
         root = provider["root_provider_uuid"]
         raise RestError(f"{host}: this provider belongs to the host {root}; name that")

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
 from urllib.parse import urlsplit
 
 from falcon_placement_client.errors import RestError, reason
@@ -20,8 +20,9 @@ class NamedCloud:
     name: str
 
 
-# A token, sent as X-Auth-Token, or a cloud; None: the identity of the environment.
-Identity = str | NamedCloud | None
+# A token, sent as X-Auth-Token, or a cloud, or an adapter of the service with its identity. None:
+# the identity of the environment.
+Identity = Union[str, NamedCloud, "Adapter", None]
 
 DEFAULT_URL = "http://127.0.0.1:8778"
 DEFAULT_TOKEN = "admin"  # noqa: S105 - for a service with noauth2
@@ -42,8 +43,8 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
     Args:
         url: where the API is; None: from the catalogue of the identity service, or DEFAULT_URL
             without an identity service.
-        caller: None: from the environment: OS_CLOUD, or OS_AUTH_TYPE and OS_AUTH_URL with the other
-            variables of keystoneauth1, or OS_TOKEN.
+        caller: an adapter is returned as it is. None: from the environment: OS_CLOUD, or
+            OS_AUTH_TYPE and OS_AUTH_URL with the other variables of keystoneauth1, or OS_TOKEN.
 
     Raises:
         RestError: the identity cannot be used, or there is no endpoint.
@@ -54,6 +55,8 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
         caller = _named_by_environment()
     if isinstance(caller, str):
         return _with_token(DEFAULT_URL if url is None else url, caller)
+    if not isinstance(caller, NamedCloud | None):
+        return caller
     try:
         adapter = _of_environment() if caller is None else _of_cloud(caller)
         adapter.endpoint_override = url or adapter.endpoint_override
@@ -110,7 +113,7 @@ def _with_token(url: str, token: str) -> "Adapter":
     connections = requests.Session()
     # Proxies for external requests cannot reach this machine.
     connections.trust_env = parts.hostname not in _LOOPBACK
-    return _adapter(Session(Token(url, token), session=connections, redirect=False))
+    return adapter_of(Session(Token(url, token), session=connections, redirect=False))
 
 
 def _of_environment() -> "Adapter":
@@ -126,7 +129,7 @@ def _of_environment() -> "Adapter":
     loading.register_adapter_argparse_arguments(parser, SERVICE_TYPE)
     options = parser.parse_args([])
     auth = loading.load_auth_from_argparse_arguments(options)
-    return _adapter(
+    return adapter_of(
         loading.load_session_from_argparse_arguments(options, auth=auth),
         options.os_region_name,
         options.os_interface,
@@ -148,7 +151,7 @@ def _of_cloud(cloud: NamedCloud) -> "Adapter":
         session = region.get_session()
     except ConfigException as error:
         raise RestError(f"cloud {cloud.name}: {' '.join(str(error).split())}") from None
-    return _adapter(
+    return adapter_of(
         session,
         region.get_region_name(SERVICE_TYPE),
         region.get_interface(SERVICE_TYPE),
@@ -156,7 +159,7 @@ def _of_cloud(cloud: NamedCloud) -> "Adapter":
     )
 
 
-def _adapter(
+def adapter_of(
     session: "Session",
     region: str | None = None,
     interface: str | list[str] | None = None,

@@ -47,6 +47,11 @@ class RestApi:
         self.lacks_trees = False
 
     @property
+    def adapter(self) -> "Adapter":
+        """The adapter that sends the requests."""
+        return self._adapter
+
+    @property
     def version(self) -> Version:
         """The microversion in use. It is negotiated again by `run` if it is refused.
 
@@ -66,6 +71,14 @@ class RestApi:
     def writes_trees(self) -> bool:
         """Whether the service supports `PUT /provider_trees`, unless a request shows otherwise."""
         return self.supports_v2 and not self.lacks_trees
+
+    def require_v2(self, feature: str) -> None:
+        """Raise ServiceTooOld, with the name of a feature, unless the service supports 2.0."""
+        if not self.supports_v2:
+            raise ServiceTooOld(
+                f"{feature} needs placement 2.0; requests of the service use "
+                f"{self.version[0]}.{self.version[1]}"
+            )
 
     def run(self, operation: Callable[[], Result]) -> Result:
         """Return the result of an operation, repeated if the service has changed its version.

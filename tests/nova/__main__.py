@@ -32,7 +32,7 @@ TESTS = "nova.tests.functional.test_report_client"
 PACKAGE = "placement.tests.functional.fixtures"
 
 
-class PlacementFixture(fixtures.Fixture):  # type: ignore[misc]
+class PlacementFixture(fixtures.Fixture):
     """The base class of nova's fixture: where the service is, and as whom it is called."""
 
     token = "admin"

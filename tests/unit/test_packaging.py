@@ -33,7 +33,9 @@ REVISIONS = sorted(path.name for path in (ROOT / "migrations" / "versions").glob
 ALLOWED = frozenset({"placement.db.tables"})
 
 
-MODULES = {path.name for path in CLIENT.glob("*.py")}
+MODULES = {
+    str(path.relative_to(CLIENT)) for path in [*CLIENT.glob("*.py"), *CLIENT.glob("osc/*.py")]
+}
 MAX_CLIENT_PACKAGES = 15  # in an empty environment, the client among them
 
 
@@ -125,7 +127,8 @@ def test_sdist_of_the_client_and_the_wheel_of_it_have_its_modules(
     source = tmp_path / sdist.name.removesuffix(".tar.gz")
     with zipfile.ZipFile(build("wheel", source, tmp_path / "wheel")) as wheel:
         wheel.extractall(tmp_path / "site")
-    installed = {path.name for path in (tmp_path / "site" / CLIENT.name).iterdir()}
+    site = tmp_path / "site" / CLIENT.name
+    installed = {str(path.relative_to(site)) for path in site.rglob("*.*")}
     assert installed == MODULES | {"py.typed"}
     assert {path.suffix for path in (tmp_path / "site").iterdir()} == {"", ".dist-info"}
 

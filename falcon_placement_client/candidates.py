@@ -1,0 +1,118 @@
+"""Candidates of a request, and why hosts are rejected, for operators.
+
+Each function is one command; it returns rows, which a command only formats.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from falcon_placement_client import claims
+from falcon_placement_client.json_request import AnyRequest
+from falcon_placement_client.names import ProviderNames
+from falcon_placement_client.rest import RestApi
+
+MAX_EXAMPLES = 5  # hosts named for a reason
+
+
+class CandidateRow(NamedTuple):
+    """What a candidate takes from one provider."""
+
+    # Position of the candidate in the answer, from 1.
+    candidate: int
+    # Name of the provider.
+    provider: str
+    uuid: str
+    # Class -> amount.
+    resources: Mapping[str, int]
+    # Suffixes of the groups that the provider serves.
+    groups: Sequence[str]
+
+
+class RejectionRow(NamedTuple):
+    """A reason for which hosts cannot serve a request."""
+
+    # Number of hosts.
+    hosts: int
+    # Stable code of the reason.
+    code: str
+    # Suffix of the group; None if the reason concerns the root or several groups.
+    group: str | None
+    # The condition that fails, such as a trait.
+    detail: str
+    # The code in words.
+    meaning: str
+    # Names of some hosts.
+    examples: Sequence[str]
+
+
+class Explanation(NamedTuple):
+    """Which hosts can serve a request, and why others cannot."""
+
+    # The whole in two or three sentences.
+    text: str
+    # Number of hosts that can serve it.
+    served: int
+    # Most hosts first.
+    rows: Sequence[RejectionRow]
+
+
+def list_candidates(api: RestApi, request: AnyRequest) -> list[CandidateRow]:
+    """Return the candidates of a request, with a row for each provider.
+
+    Args:
+        api: the service, of any version.
+        request: as `ReportClient.allocation_candidates` takes it.
+
+    Raises:
+        RequestError: the version of the service cannot express the request.
+        RefusedError: the service refuses the request.
+    """
+    answer = claims.find_candidates(api, request)
+    name_of = ProviderNames(api)
+    return [
+        row
+        for number, candidate in enumerate(answer["allocation_requests"], 1)
+        for row in _rows(number, candidate, name_of)
+    ]
+
+
+def explain(api: RestApi, request: Mapping[str, Any]) -> Explanation:
+    """Return why hosts can or cannot serve a request.
+
+    Args:
+        api: a service with placement 2.0.
+        request: a body of `POST /allocation_candidates` without `first_available`.
+
+    Raises:
+        ServiceTooOld: the service does not support placement 2.0.
+        RefusedError: the service refuses the request, or the caller may not use `explain`.
+    """
+    api.require_v2("an explanation")
+    body = {**request, "limit": 1, "explain": "summary"}
+    explanation = api.post("/allocation_candidates", body)["explanation"]
+    name_of = ProviderNames(api)
+    rows = [
+        RejectionRow(
+            each["hosts"],
+            each["code"],
+            each["group"],
+            each["detail"] or "",
+            each["meaning"],
+            [name_of(uuid) for uuid in each["examples"][:MAX_EXAMPLES]],
+        )
+        for each in explanation["blocked"]
+    ]
+    return Explanation(explanation["text"], explanation["hosts"]["served"], rows)
+
+
+def _rows(number: int, candidate: Mapping[str, Any], name_of: ProviderNames) -> list[CandidateRow]:
+    return [
+        CandidateRow(
+            number,
+            name_of(uuid),
+            uuid,
+            held["resources"],
+            [suffix for suffix, uuids in candidate["mappings"].items() if uuid in uuids],
+        )
+        for uuid, held in candidate["allocations"].items()
+    ]

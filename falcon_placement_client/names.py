@@ -1,0 +1,43 @@
+"""Providers by name or UUID."""
+
+from typing import Any
+from urllib.parse import quote
+
+from falcon_placement_client.errors import RestError
+from falcon_placement_client.rest import MAX_V1, RestApi
+from falcon_placement_client.terms import is_uuid
+
+
+def find_provider(api: RestApi, name_or_uuid: str, noun: str = "provider") -> dict[str, Any]:
+    """Return a provider as lists have it.
+
+    Raises:
+        RestError: there is no such provider; the text calls it by the noun.
+    """
+    parameter = "uuid" if is_uuid(name_or_uuid) else "name"
+    path = f"/resource_providers?{parameter}={quote(name_or_uuid, safe='')}"
+    providers = api.get(path, min(api.version, MAX_V1))["resource_providers"]
+    if not providers:
+        raise RestError(f"{name_or_uuid}: there is no such {noun}")
+    provider: dict[str, Any] = providers[0]
+    return provider
+
+
+class ProviderNames:
+    """Reads the names of providers, each once."""
+
+    def __init__(self, api: RestApi) -> None:
+        self._api = api
+        self._names: dict[str, str] = {}
+
+    def __call__(self, uuid: str) -> str:
+        """Return the name of a provider, its UUID if the provider does not exist.
+
+        Raises:
+            RestError: the list of providers cannot be read.
+        """
+        if uuid not in self._names:
+            path = f"/resource_providers?uuid={uuid}"
+            providers = self._api.get(path, min(self._api.version, MAX_V1))["resource_providers"]
+            self._names[uuid] = providers[0]["name"] if providers else uuid
+        return self._names[uuid]

@@ -1,0 +1,1 @@
+"""Commands of the program `openstack`: `pip install 'falcon-placement-client[openstack]'`."""

@@ -1,0 +1,103 @@
+"""What the commands have in common: help with an example, errors in one line, exit codes.
+
+The exit code is 0 for success, 1 for an error, 2 for wrong arguments, and 3 if the answer is no: no
+host fits, or a tree differs.
+"""
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from keystoneauth1.exceptions import ClientException
+from osc_lib import exceptions
+from osc_lib.cli.format_columns import DictColumn, ListColumn
+from osc_lib.command import command
+
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.errors import ClientError, reason
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
+
+    from falcon_placement_client.command_client import RestClient
+
+NEGATIVE = 3  # exit code: there is an answer, and it is no
+
+
+class PlacementCommand(command.Command):
+    """A command of this plugin."""
+
+    # A call of the command, for its help; without `openstack`.
+    example: ClassVar[str] = ""
+
+    # Exit code if the command does not fail.
+    exit_code = 0
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments of the command to its parser."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser; descriptions and examples keep their lines."""
+        parser = super().get_parser(prog_name)
+        usual: Any = parser.formatter_class
+        formatter: Any = type("ExampleFormatter", (argparse.RawDescriptionHelpFormatter, usual), {})
+        parser.formatter_class = formatter
+        self.add_arguments(parser)
+        return parser
+
+    def get_epilog(self) -> str:
+        """Return the text after the arguments: the example."""
+        return f"example:\n  openstack {self.example}\n\n{super().get_epilog()}"
+
+    @property
+    def api(self) -> "RestClient":
+        """The service."""
+        manager: Any = self.app.client_manager
+        client: RestClient = manager.falcon_placement
+        return client
+
+    @property
+    def adapter(self) -> "Adapter":
+        """The adapter of the service."""
+        return self.api.adapter
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Run the command; return the exit code.
+
+        Raises:
+            CommandError: the command fails; the text is one line.
+        """
+        try:
+            return super().run(parsed_args) or self.exit_code
+        except RefusedError as refusal:
+            raise exceptions.CommandError(refusal.detail) from refusal
+        except ClientError as error:
+            raise exceptions.CommandError(" ".join(str(error).split())) from error
+        except ClientException as error:
+            raise exceptions.CommandError(reason(error)) from error
+
+
+class ListCommand(PlacementCommand, command.Lister):
+    """A command that prints rows."""
+
+
+class ShowCommand(PlacementCommand, command.ShowOne):
+    """A command that prints one row."""
+
+
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
+    """Return rows as cliff takes them: mappings and lists readable in tables, complete in JSON.
+
+    Args:
+        columns: names of the columns, such as `ROW._fields` of a named tuple.
+        rows: a value for each column.
+    """
+    return columns, [tuple(map(_column, row)) for row in rows]
+
+
+def _column(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return DictColumn(dict(value))
+    return ListColumn(list(value)) if isinstance(value, list | tuple) else value

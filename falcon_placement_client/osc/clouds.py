@@ -1,0 +1,67 @@
+"""`openstack placement cloud`: cloud files, which the service's package reads and writes."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from osc_lib import exceptions
+
+from falcon_placement_client import service
+from falcon_placement_client.osc.base import PlacementCommand
+
+
+class DumpCloud(PlacementCommand):
+    """Write the whole content of the service as a cloud file.
+
+    Needs the package falcon-placement, but no server of it: openstack-placement can be dumped, too.
+    """
+
+    example = "placement cloud dump cloud.yaml"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the file and the options."""
+        parser.add_argument("file", nargs="?", default="-", help="default: standard output")
+        parser.add_argument("--without-consumers", action="store_true", help="omit allocations")
+        parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Write the file."""
+        loader = service.load("cloud_files", "a cloud file")
+        path = parsed_args.file
+        if path != "-" and not parsed_args.force and Path(path).exists():
+            raise exceptions.CommandError(f"{path}: exists; --force replaces it")
+        self.exit_code = loader.dump_cloud(
+            None, self.adapter, path=path, with_consumers=not parsed_args.without_consumers
+        )
+
+
+class LoadCloud(PlacementCommand):
+    """Load a cloud file: create and change what it describes.
+
+    Nothing is deleted. If the service has providers already, --yes confirms that it is the right
+    one. Needs the package falcon-placement.
+    """
+
+    example = "placement cloud load cloud.yaml --dry-run"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the file and the options."""
+        parser.add_argument("file", help="YAML, as `placement cloud dump` writes it")
+        chosen = parser.add_mutually_exclusive_group()
+        chosen.add_argument("--yes", action="store_true", help="the service may have providers")
+        chosen.add_argument(
+            "--dry-run", action="store_true", help="print what would change, and change nothing"
+        )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Load the file, or print what would change."""
+        loader = service.load("cloud_files", "a cloud file")
+        if not parsed_args.dry_run and not parsed_args.yes and self._has_providers():
+            raise exceptions.CommandError(
+                f"{self.api.url} has providers already: --yes loads the file anyway"
+            )
+        load = loader.preview_load if parsed_args.dry_run else loader.load_cloud
+        self.exit_code = load(parsed_args.file, None, self.adapter, out=sys.stderr)
+
+    def _has_providers(self) -> bool:
+        return bool(self.api.items("/resource_providers", "resource_providers"))

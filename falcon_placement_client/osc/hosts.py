@@ -1,0 +1,55 @@
+"""`openstack placement host`: hosts in maintenance."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from falcon_placement_client import hosts
+from falcon_placement_client.hosts import HostRow
+from falcon_placement_client.osc.base import ListCommand, table
+from falcon_placement_client.rest import RestApi
+
+
+class _Taint(ListCommand):
+    # In a tuple, because a class would make a method of a function.
+    action: ClassVar[tuple[Callable[[RestApi, str, str], HostRow]]]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("host", nargs="+", help="name or UUID of the root provider")
+        parser.add_argument(
+            "--trait",
+            default=hosts.DEFAULT_TRAIT,
+            help=f"trait of hosts in maintenance (default: {hosts.DEFAULT_TRAIT})",
+        )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        [action] = self.action
+        rows = [action(self.api, host, parsed_args.trait) for host in parsed_args.host]
+        for row in rows:
+            if row.is_taint is False:
+                self.log.warning(
+                    "%s is no taint of the service, so searches still find %s: add it to "
+                    "[placement] taints of all servers",
+                    parsed_args.trait,
+                    row.name,
+                )
+        columns = ("uuid", "name", "traits")
+        return table(columns, [(row.uuid, row.name, row.traits) for row in rows])
+
+
+class TaintHost(_Taint):
+    """Take hosts out of use: searches leave them out.
+
+    The root provider of each host gets a trait, which the service treats as a taint if its option
+    [placement] taints names it. Allocations stay.
+    """
+
+    example = "placement host taint compute-1"
+    action = (hosts.taint_host,)
+
+
+class UntaintHost(_Taint):
+    """Put hosts back into use."""
+
+    example = "placement host untaint compute-1"
+    action = (hosts.untaint_host,)

@@ -1,0 +1,139 @@
+"""Requests for candidates as arguments of commands."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any, cast
+
+from openstack.exceptions import SDKException
+from osc_lib import exceptions
+
+from falcon_placement_client import flavors
+from falcon_placement_client.json_request import AnyRequest
+from falcon_placement_client.names import find_provider
+from falcon_placement_client.query import parse_query
+from falcon_placement_client.rest import RestApi
+
+_CONDITIONS = ("required", "forbidden", "member_of")  # of the group without suffix
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of a request to a parser."""
+    whole = parser.add_mutually_exclusive_group()
+    whole.add_argument("--flavor", metavar="NAME|ID", help="a flavor of nova, with its properties")
+    whole.add_argument(
+        "--query",
+        metavar="QUERY",
+        help="a query of GET /allocation_candidates, such as 'resources=VCPU:4'",
+    )
+    whole.add_argument(
+        "--request", metavar="FILE", help="JSON: a body of POST /allocation_candidates"
+    )
+    group = parser.add_argument_group("conditions of the group without suffix")
+    group.add_argument(
+        "--resource", action="append", metavar="CLASS=AMOUNT", help="may be repeated"
+    )
+    group.add_argument("--required", action="append", metavar="TRAIT", help="may be repeated")
+    group.add_argument("--forbidden", action="append", metavar="TRAIT", help="may be repeated")
+    group.add_argument(
+        "--member-of", action="append", metavar="AGGREGATE", help="UUID; may be repeated"
+    )
+    group.add_argument(
+        "--in-tree", metavar="PROVIDER", help="name or UUID of a provider of the tree"
+    )
+
+
+def read_request(options: argparse.Namespace, api: RestApi, manager: Any) -> AnyRequest:
+    """Return the request that arguments state.
+
+    Args:
+        options: the parsed arguments.
+        api: finds providers by name.
+        manager: the clients of `openstack`; compute has the flavors.
+
+    Raises:
+        CommandError: an argument cannot be used.
+        RequestError: the flavor or the query is malformed.
+        RestError: there is no such provider.
+    """
+    request: dict[str, Any] = _whole(options, manager)
+    group = _group(options, api)
+    if group:
+        if "first_available" in request:
+            raise exceptions.CommandError("the file has several requests, which take no conditions")
+        groups = request.setdefault("groups", {})
+        groups[""] = _merged(dict(groups.get("", {})), group)
+    if not request:
+        raise exceptions.CommandError("state a request: --resource, --flavor, --query or --request")
+    return cast("AnyRequest", request)
+
+
+def _whole(options: argparse.Namespace, manager: Any) -> dict[str, Any]:
+    if options.flavor is not None:
+        return dict(flavors.request_of_flavor(read_flavor(manager, options.flavor)))
+    if options.query is not None:
+        # A path before the query, as in logs, is ignored.
+        return dict(parse_query(options.query.rpartition("?")[2]))
+    return {} if options.request is None else _read_file(options.request)
+
+
+def _group(options: argparse.Namespace, api: RestApi) -> dict[str, Any]:
+    """Return the conditions of the group without suffix."""
+    group: dict[str, Any] = {
+        name: getattr(options, name) for name in _CONDITIONS if getattr(options, name)
+    }
+    if options.resource:
+        group["resources"] = dict(map(_amount, options.resource))
+    if options.in_tree is not None:
+        group["in_tree"] = find_provider(api, options.in_tree)["uuid"]
+    return group
+
+
+def _merged(group: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+    for name, value in added.items():
+        if isinstance(value, list):
+            group[name] = [*group.get(name, []), *value]
+        elif isinstance(value, dict):
+            group[name] = {**group.get(name, {}), **value}
+        else:
+            group[name] = value
+    return group
+
+
+def _amount(text: str) -> tuple[str, int]:
+    name, equals, amount = text.partition("=")
+    if not (name and equals and amount.isascii() and amount.isdigit()):
+        raise exceptions.CommandError(f"--resource {text}: expected CLASS=AMOUNT, such as VCPU=4")
+    return name, int(amount)
+
+
+def _read_file(path: str) -> dict[str, Any]:
+    try:
+        request = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise exceptions.CommandError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise exceptions.CommandError(f"{path}: {error}") from None
+    if not isinstance(request, dict):
+        raise exceptions.CommandError(f"{path}: expected an object with the request")
+    return request
+
+
+def read_flavor(manager: Any, name: str) -> flavors.Flavor:
+    """Return a flavor of nova, by name or id.
+
+    Raises:
+        CommandError: there is no such flavor, or no compute service.
+    """
+    if not manager.is_compute_endpoint_enabled():
+        raise exceptions.CommandError(f"flavor {name}: the cloud has no compute endpoint")
+    try:
+        flavor = manager.sdk_connection.compute.find_flavor(name, get_extra_specs=True)
+    except SDKException as error:
+        raise exceptions.CommandError(f"flavor {name}: {' '.join(str(error).split())}") from None
+    if flavor is None:
+        raise exceptions.CommandError(f"flavor {name}: there is no such flavor")
+    # As nova requests them: swap is in MB.
+    disk = (flavor.disk or 0) + (flavor.ephemeral or 0) - (-(flavor.swap or 0) // 1024)
+    amounts = {"vcpus": flavor.vcpus, "ram": flavor.ram, "disk": disk}
+    return {**amounts, **(flavor.extra_specs or {})}

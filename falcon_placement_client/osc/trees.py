@@ -1,0 +1,149 @@
+"""`openstack placement tree`: trees of providers."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cliff.columns import FormattableColumn
+from osc_lib import exceptions
+
+from falcon_placement_client import tree_picture, trees
+from falcon_placement_client.errors import ProviderTreeError
+from falcon_placement_client.inventory import InventoryRecord
+from falcon_placement_client.osc.base import NEGATIVE, ListCommand, PlacementCommand, table
+from falcon_placement_client.trees import AppliedRow, ChangeRow, ProviderRow
+
+
+class _Inventories(FormattableColumn[dict[str, Any]]):
+    """The inventories of a provider; tables have the capacity of each class."""
+
+    def human_readable(self) -> str:
+        """Return a text such as `MEMORY_MB=2048, VCPU=16`."""
+        return ", ".join(
+            f"{name}={InventoryRecord(**record).capacity}" for name, record in self._value.items()
+        )
+
+    def machine_readable(self) -> dict[str, Any]:
+        """Return the records."""
+        return {name: dict(record) for name, record in self._value.items()}
+
+
+class ShowTree(ListCommand):
+    """Show the tree of a provider with its inventories and use.
+
+    In tables, an inventory is its capacity. In JSON and YAML, rows are complete, so that a file of
+    them can be edited, compared with `tree diff` and written with `tree apply`.
+    """
+
+    example = "placement tree show compute-1 -f yaml > compute-1.yaml"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the provider."""
+        parser.add_argument("provider", help="name or UUID of any provider of the tree")
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Return the rows."""
+        rows = trees.show_tree(self.api, parsed_args.provider)
+        columns, values = table(ProviderRow._fields, rows)
+        index = columns.index("inventories")
+        return columns, [
+            (*each[:index], _Inventories(row.inventories), *each[index + 1 :])  # type: ignore[arg-type]
+            for each, row in zip(values, rows, strict=True)
+        ]
+
+
+class DrawTree(PlacementCommand):
+    """Draw the tree of a provider in the terminal, with a bar for the use of each class."""
+
+    example = "placement tree draw compute-1"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the provider."""
+        parser.add_argument("provider", help="name or UUID of any provider of the tree")
+        parser.add_argument("--traits", action="store_true", help="show the traits, too")
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Print the picture."""
+        rows = trees.show_tree(self.api, parsed_args.provider)
+        for line in tree_picture.lines(rows, with_traits=parsed_args.traits):
+            print(line, file=self.app.stdout)
+
+
+class _FileCommand(ListCommand):
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "file",
+            help="YAML or JSON: rows of `tree show`, or a body of PUT /provider_trees; - for "
+            "standard input",
+        )
+        parser.add_argument(
+            "--prune", action="store_true", help="delete providers that the file does not list"
+        )
+
+
+class DiffTree(_FileCommand):
+    """Show what applying a file would change in its tree.
+
+    The exit code is 3 if there are changes.
+    """
+
+    example = "placement tree diff compute-1.yaml"
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Return the changes."""
+        document = _read(parsed_args.file)
+        rows = trees.diff_tree(self.api, document, prune=parsed_args.prune)
+        self.exit_code = NEGATIVE if rows else 0
+        return table(ChangeRow._fields, rows)
+
+
+class ApplyTree(_FileCommand):
+    """Make a tree what a file describes, in one transaction.
+
+    Parts that the file does not have stay. If the file has generations, a tree that was changed
+    since they were read is refused; claims change generations, too. Needs placement 2.0.
+    """
+
+    example = "placement tree apply compute-1.yaml --dry-run"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the file and the options."""
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--create-names",
+            action="store_true",
+            help="create custom resource classes and traits that do not exist",
+        )
+        parser.add_argument(
+            "--ignore-generations",
+            action="store_true",
+            help="overwrite what was changed since the file was made",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="change nothing")
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Return what became of each provider."""
+        rows = trees.apply_tree(
+            self.api,
+            _read(parsed_args.file),
+            prune=parsed_args.prune,
+            create_names=parsed_args.create_names,
+            check_generations=not parsed_args.ignore_generations,
+            dry_run=parsed_args.dry_run,
+        )
+        return table(AppliedRow._fields, rows)
+
+
+def _read(path: str) -> Any:
+    """Return the value of a YAML or JSON file.  Raises CommandError if it cannot be read."""
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        return yaml.safe_load(text)
+    except OSError as error:
+        raise exceptions.CommandError(f"{path}: {error.strerror}") from None
+    except ValueError:
+        raise exceptions.CommandError(f"{path}: expected UTF-8 text") from None
+    except yaml.YAMLError as error:
+        raise ProviderTreeError(f"{path}: {error}") from None

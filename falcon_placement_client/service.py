@@ -1,0 +1,31 @@
+"""Parts of falcon-placement that the client uses if the service is installed, too.
+
+The client does not import the service: the service registers the modules as entry points. The name
+of its package would be ambiguous, because openstack-placement has the same one.
+"""
+
+from importlib import metadata
+from typing import Any
+
+from falcon_placement_client.errors import ClientError
+
+GROUP = "falcon_placement_client.service"
+
+
+class ServiceNotInstalled(ClientError):
+    """The distribution falcon-placement is not installed."""
+
+
+def load(name: str, feature: str) -> Any:
+    """Return a module of the service.
+
+    Args:
+        name: of the entry point.
+        feature: what needs it, for the error.
+
+    Raises:
+        ServiceNotInstalled: the text says what to install.
+    """
+    for entry in metadata.entry_points(group=GROUP, name=name):
+        return entry.load()
+    raise ServiceNotInstalled(f"{feature} needs the service: pip install falcon-placement")

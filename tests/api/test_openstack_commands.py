@@ -1,0 +1,368 @@
+"""The commands that this project adds to the program `openstack`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from falcon_placement_client import service as service_parts
+from placement.loader import load_cloud
+from tests.api.openstack_cloud import Openstack, cloud, use_catalogue, use_endpoint
+from tests.kit.listener import listening
+from tests.kit.service import Service
+
+OURS = "openstack.falcon_placement.v2"
+THEIRS = "openstack.placement.v1"
+
+CLOUD = """\
+providers:
+- name: compute-1
+  inventories:
+    VCPU: {total: 8}
+    MEMORY_MB: {total: 8192}
+  traits: [HW_CPU_X86_AVX2]
+  children:
+  - name: compute-1-gpu
+    inventories:
+      VGPU: {total: 4}
+- name: compute-2
+  inventories:
+    VCPU: {total: 4}
+    MEMORY_MB: {total: 4096}
+    DISK_GB: {total: 17, min_unit: 17}
+  traits: [HW_CPU_X86_AVX2]
+consumers:
+- uuid: 5ca1ab1e-0000-4000-8000-00000000000a
+  project: p
+  user: u
+  type: INSTANCE
+  allocations:
+    compute-1: {VCPU: 2}
+"""
+
+
+@pytest.fixture
+def openstack(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Openstack:
+    monkeypatch.chdir(tmp_path)  # without a clouds.yaml
+    return Openstack(capsys)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    """The URL of a service with two hosts and a consumer."""
+    (tmp_path / "cloud.yaml").write_text(CLOUD)
+    taints = {"taints": ["CUSTOM_MAINTENANCE"]}
+    with Service(tmp_path, placement=taints) as service, listening(service.application) as url:
+        assert load_cloud(str(tmp_path / "cloud.yaml"), url, "admin") == 0
+        yield url
+
+
+@pytest.fixture(params=["catalogue", "endpoint"])
+def either(
+    request: pytest.FixtureRequest, url: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """The service, by the catalogue of an identity service or by a token for an endpoint."""
+    if request.param == "endpoint":
+        use_endpoint(monkeypatch, url)
+        yield url
+        return
+    with cloud(url) as served:
+        use_catalogue(monkeypatch, served)
+        yield url
+
+
+@pytest.fixture
+def endpoint(url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    use_endpoint(monkeypatch, url)
+    return url
+
+
+def commands(group: str) -> set[str]:
+    return {each.name.replace("_", " ") for each in metadata.entry_points(group=group)}
+
+
+def test_both_plugins_have_all_their_commands(openstack: Openstack) -> None:
+    ours, theirs = commands(OURS), commands(THEIRS)
+    assert ours
+    assert theirs
+    assert not ours & theirs
+    code, listed = openstack.run("command", "list", "-f", "json")
+    assert code == 0, openstack.complaint
+    assert openstack.complaint == ""
+    by_group = {each["Command Group"]: set(each["Commands"]) for each in json.loads(listed)}
+    assert by_group[OURS] == ours
+    assert by_group[THEIRS] == theirs
+    others = set().union(*(names for group, names in by_group.items() if group != OURS))
+    assert not ours & others
+
+
+@pytest.mark.parametrize("name", sorted(commands(OURS)))
+def test_each_command_has_help_with_an_example(openstack: Openstack, name: str) -> None:
+    code, text = openstack.run(*name.split(), "--help")
+    assert code == 0, openstack.complaint
+    assert f"example:\n  openstack {name}" in text
+
+
+def test_completion_has_the_commands(openstack: Openstack) -> None:
+    code, text = openstack.run("complete")
+    assert code == 0
+    assert "cmds_placement_tree='apply diff draw show'" in text
+
+
+def test_a_tree_is_shown_by_the_name_of_any_provider(openstack: Openstack, either: str) -> None:
+    rows = openstack.rows("placement", "tree", "show", "compute-1-gpu")
+    assert [(row["name"], row["used"]) for row in rows] == [
+        ("compute-1", {"MEMORY_MB": 0, "VCPU": 2}),
+        ("compute-1-gpu", {"VGPU": 0}),
+    ]
+    assert rows[0]["inventories"]["VCPU"]["total"] == 8
+    assert rows == openstack.rows("placement", "tree", "show", rows[0]["uuid"])
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "table", "value", "yaml"])
+def test_each_formatter_prints_a_tree(openstack: Openstack, endpoint: str, form: str) -> None:
+    code, text = openstack.run("placement", "tree", "show", "compute-1", "-f", form)
+    assert code == 0
+    assert "compute-1-gpu" in text
+
+
+def test_a_picture_of_a_tree_has_its_use(openstack: Openstack, either: str) -> None:
+    assert openstack.run("placement", "tree", "draw", "compute-1", "--traits") == (
+        0,
+        "compute-1\n"
+        "│   MEMORY_MB  ░░░░░░░░░░░░░░░░░░░░  0 of 8,192\n"
+        "│   VCPU       █████░░░░░░░░░░░░░░░  2 of 8\n"
+        "│   HW_CPU_X86_AVX2\n"
+        "└── compute-1-gpu\n"
+        "        VGPU  ░░░░░░░░░░░░░░░░░░░░  0 of 4\n",
+    )
+
+
+@pytest.fixture
+def file(openstack: Openstack, either: str, tmp_path: Path) -> Path:
+    """A file with the rows of a tree."""
+    path = tmp_path / "tree.yaml"
+    code, text = openstack.run("placement", "tree", "show", "compute-1", "-f", "yaml")
+    assert code == 0
+    path.write_text(text)
+    return path
+
+
+def edit(path: Path) -> None:
+    """Change the VCPU of the host, a trait and the name of the child."""
+    rows = yaml.safe_load(path.read_text())
+    rows[0]["inventories"]["VCPU"]["total"] = 16
+    rows[0]["traits"] = ["CUSTOM_NEW"]
+    rows[1]["name"] = "gpu"
+    path.write_text(yaml.safe_dump(rows))
+
+
+def test_a_shown_tree_can_be_edited_and_applied(openstack: Openstack, file: Path) -> None:
+    assert openstack.rows("placement", "tree", "diff", str(file)) == []
+    edit(file)
+    changes = openstack.rows("placement", "tree", "diff", str(file), code=3)
+    assert [row["change"] for row in changes] == [
+        "compute-1: VCPU total 8 -> 16",
+        "compute-1: + trait CUSTOM_NEW, - trait HW_CPU_X86_AVX2",
+        "compute-1-gpu is renamed gpu",
+    ]
+    refusal = openstack.refusal("placement", "tree", "apply", str(file))
+    assert "CUSTOM_NEW" in refusal
+    apply = ("placement", "tree", "apply", str(file), "--create-names")
+    rows = openstack.rows(*apply, "--dry-run")
+    assert [(row["name"], row["change"]) for row in rows] == [
+        ("compute-1", "updated"),
+        ("gpu", "updated"),
+    ]
+    assert openstack.rows("placement", "tree", "diff", str(file), code=3) == changes
+    assert openstack.rows(*apply) == rows
+    assert openstack.rows("placement", "tree", "diff", str(file)) == []
+    # The generations of the file are those of an older state.
+    assert "generation" in openstack.refusal(*apply)
+    assert {row["change"] for row in openstack.rows(*apply, "--ignore-generations")} == {
+        "unchanged"
+    }
+
+
+def test_providers_that_a_file_omits_are_deleted_on_demand(
+    openstack: Openstack, endpoint: str, tmp_path: Path
+) -> None:
+    [root, _] = openstack.rows("placement", "tree", "show", "compute-1")
+    path = tmp_path / "root.json"
+    path.write_text(json.dumps({"providers": [root]}))
+    assert openstack.rows("placement", "tree", "diff", str(path)) == []
+    diff = openstack.rows("placement", "tree", "diff", str(path), "--prune", code=3)
+    assert [row["change"] for row in diff] == ["- child compute-1-gpu below compute-1"]
+    rows = openstack.rows("placement", "tree", "apply", str(path), "--prune")
+    assert [row["change"] for row in rows] == ["unchanged", "deleted"]
+    assert len(openstack.rows("placement", "tree", "show", "compute-1")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("- [", "tree.yaml: while parsing"),
+        ("[]", "expected a list of providers"),
+        ("[{name: a}]", "providers[0]: expected a provider, with uuid and name"),
+        ("[{name: a, uuid: b, host: c}]", "providers[0]: there is no member host"),
+        ("[{name: a, uuid: b}]", "UUID 'b' is not a UUID"),
+        ("{providers: [{name: a, uuid: b}], dry_run: true}", "there is no member dry_run"),
+    ],
+)
+def test_a_malformed_file_is_one_line(
+    openstack: Openstack, endpoint: str, tmp_path: Path, text: str, complaint: str
+) -> None:
+    path = tmp_path / "tree.yaml"
+    path.write_text(text)
+    assert complaint in openstack.refusal("placement", "tree", "diff", str(path))
+
+
+def test_candidates_are_listed_with_names(openstack: Openstack, either: str) -> None:
+    rows = openstack.rows("placement", "candidate", "list", "--resource", "VCPU=3")
+    assert {row["provider"]: row["resources"] for row in rows} == {
+        "compute-1": {"VCPU": 3},
+        "compute-2": {"VCPU": 3},
+    }
+    query = ("placement", "candidate", "list", "--query", "resources=VCPU:3")
+    [row] = openstack.rows(*query, "--in-tree", "compute-1-gpu", "--limit", "1")
+    assert (row["provider"], row["groups"]) == ("compute-1", [""])
+    assert openstack.rows("placement", "candidate", "list", "--resource", "VCPU=9", code=3) == []
+
+
+def test_rejected_hosts_are_explained(openstack: Openstack, either: str) -> None:
+    explain = ("placement", "candidate", "explain", "--resource", "VCPU=6")
+    [row] = [row for row in openstack.rows(*explain) if "compute-2" in row["examples"]]
+    assert (row["hosts"], row["code"]) == (1, "capacity")
+    assert openstack.complaint.startswith("1 of 2 hosts can serve the request")
+    openstack.rows(*explain, "--forbidden", "HW_CPU_X86_AVX2", code=3)
+
+
+def test_a_flavor_of_nova_is_a_request(
+    openstack: Openstack, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with cloud(url) as served:
+        use_catalogue(monkeypatch, served)
+        for name in ("m1.small", "f1"):
+            [row] = openstack.rows("placement", "candidate", "list", "--flavor", name)
+            # 10 and 5 GB, and 1,500 MB of swap.
+            assert row["resources"] == {"VCPU": 2, "MEMORY_MB": 2048, "DISK_GB": 17}
+        unknown = openstack.refusal("placement", "candidate", "list", "--flavor", "m1.huge")
+        assert unknown == "flavor m1.huge: there is no such flavor"
+    with cloud(url, with_compute=False) as served:
+        use_catalogue(monkeypatch, served)
+        refusal = openstack.refusal("placement", "candidate", "list", "--flavor", "m1.small")
+        assert refusal == "flavor m1.small: the cloud has no compute endpoint"
+
+
+def test_hosts_in_maintenance_are_left_out(openstack: Openstack, either: str) -> None:
+    listing = ("placement", "candidate", "list", "--resource", "VCPU=1", "-c", "provider")
+    [row] = openstack.rows("placement", "host", "taint", "compute-1")
+    assert "CUSTOM_MAINTENANCE" in row["traits"]
+    assert openstack.complaint == ""
+    assert openstack.rows(*listing) == [{"provider": "compute-2"}]
+    openstack.rows("placement", "host", "untaint", "compute-1")
+    assert len(openstack.rows(*listing)) == 2
+    openstack.rows("placement", "host", "taint", "compute-2", "--trait", "CUSTOM_OTHER")
+    assert "CUSTOM_OTHER is no taint of the service" in openstack.complaint
+
+
+def test_a_cloud_is_dumped_and_loaded(openstack: Openstack, either: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "dump.yaml")
+    assert openstack.run("placement", "cloud", "dump", path) == (0, "")
+    assert openstack.complaint.endswith("3 providers, 1 consumers")
+    assert openstack.refusal("placement", "cloud", "dump", path) == (
+        f"{path}: exists; --force replaces it"
+    )
+    assert "has providers already" in openstack.refusal("placement", "cloud", "load", path)
+    assert openstack.run("placement", "cloud", "load", path, "--yes") == (0, "")
+    assert "3 providers: 0 created, 0 changed, 3 as they were" in openstack.complaint
+    (tmp_path / "more.yaml").write_text("providers: [{name: compute-3}]")
+    code, text = openstack.run("placement", "cloud", "load", "more.yaml", "--dry-run")
+    assert (code, text) == (0, "create provider compute-3\n")
+
+
+def test_cloud_files_say_what_to_install(
+    openstack: Openstack, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_parts, "GROUP", "nothing")
+    assert openstack.refusal("placement", "cloud", "dump") == (
+        "a cloud file needs the service: pip install falcon-placement"
+    )
+
+
+@pytest.mark.parametrize("version", ["1.37", "1.39"])
+def test_a_version_below_2_0_is_respected(
+    openstack: Openstack, endpoint: str, version: str, tmp_path: Path
+) -> None:
+    at = ("--os-placement-api-version", version)
+    rows = openstack.rows(*at, "placement", "tree", "show", "compute-1")
+    assert [row["name"] for row in rows] == ["compute-1", "compute-1-gpu"]
+    (tmp_path / "tree.json").write_text(json.dumps(rows))
+    assert openstack.rows(*at, "placement", "tree", "diff", "tree.json") == []
+    assert openstack.rows(*at, "placement", "candidate", "list", "--resource", "VCPU=1")
+    assert openstack.refusal(*at, "placement", "tree", "apply", "tree.json") == (
+        f"applying a tree needs placement 2.0; requests of the service use {version}"
+    )
+    assert openstack.refusal(*at, "placement", "candidate", "explain", "--resource", "VCPU=1") == (
+        f"an explanation needs placement 2.0; requests of the service use {version}"
+    )
+
+
+def test_a_version_that_is_too_old_is_refused(openstack: Openstack, endpoint: str) -> None:
+    at = ("--os-placement-api-version", "1.20")
+    assert openstack.refusal(*at, "placement", "tree", "show", "compute-1") == (
+        "placement 1.20 is too old for this command, which needs 1.36 or later: see "
+        "--os-placement-api-version"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["tree", "show", "none"], "none: there is no such provider"),
+        (["host", "taint", "compute-1-gpu"], "this provider belongs to the host"),
+        (["candidate", "list"], "state a request: --resource"),
+        (["candidate", "list", "--resource", "VCPU"], "expected CLASS=AMOUNT"),
+        (["candidate", "list", "--query", "resource=VCPU:1"], "resource"),
+        (["candidate", "list", "--resource", "CUSTOM_NONE=1"], "CUSTOM_NONE"),
+        (["candidate", "list", "--request", "none.json"], "none.json: No such file"),
+    ],
+)
+def test_a_failure_is_one_line(
+    openstack: Openstack, endpoint: str, arguments: list[str], complaint: str
+) -> None:
+    assert complaint in openstack.refusal("placement", *arguments)
+
+
+def test_an_absent_service_is_one_line(
+    openstack: Openstack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_endpoint(monkeypatch, "http://127.0.0.1:1")
+    refusal = openstack.refusal("placement", "tree", "show", "compute-1")
+    assert refusal == "cannot reach http://127.0.0.1:1: connection refused"
+
+
+def test_other_commands_import_nothing_of_the_client(tmp_path: Path) -> None:
+    code = (
+        "import sys, falcon_placement_client.osc.plugin\n"
+        "names = [name for name in sys.modules if name.startswith('falcon_placement_client.')]\n"
+        "print(*sorted(names))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    imported: set[Any] = set(done.stdout.split())
+    assert imported <= {
+        f"falcon_placement_client.{name}"
+        for name in ("answers", "errors", "identity", "osc", "osc.plugin", "rest")
+    }
