@@ -69,6 +69,7 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
             "test_command_identity.py",
             "test_explanations.py",
             "test_metrics_page.py",
+            "test_openstack_commands.py",
             "test_policy.py",
             "test_request_log.py",
             "test_roles.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -111,6 +112,12 @@ def test_each_command_has_help_with_an_example(openstack: Openstack, name: str) 
     code, text = openstack.run(*name.split(), "--help")
     assert code == 0, openstack.complaint
     assert f"example:\n  openstack {name}" in text
+
+
+def test_the_documentation_lists_the_commands() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "openstack.rst").read_text()
+    listed = re.findall(r"^   \* - ``(placement [a-z -]+)``$", page, re.MULTILINE)
+    assert listed == sorted(commands(OURS))
 
 
 def test_completion_has_the_commands(openstack: Openstack) -> None:
