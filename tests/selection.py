@@ -243,22 +243,28 @@ SAMPLE: Sequence[Rule] = (
         "tests/properties",
         [
             "test_candidates.py::test_windows_of_any_size_lead_to_the_same_answers",
-            "test_claims.py::test_windows_of_any_size_lead_to_claims_that_may_be",
             "test_rollup.py",
         ],
     ),
     Rule(
-        "locks and COMMITs of several processes, and a server that is killed",
+        "locks of several processes",
         "tests/cluster",
         [
-            "test_faults.py::test_a_database_that_is_killed_and_started_again",
-            "test_faults.py::test_connections_that_are_cut_during_commit",
-            "test_model.py::test_the_database_agrees_with_the_responses_to_many_writers",
             "test_race.py::test_a_class_that_is_given_to_an_inventory_is_not_deleted",
             "test_race.py::test_exactly_what_fits_is_admitted",
         ],
     ),
-    Rule("DDL of each revision", "tests/migrations", ["test_migrations.py"]),
+    Rule(
+        "DDL of each revision",
+        "tests/migrations",
+        [
+            "test_migrations.py::test_a_database_that_lacks_parts_of_its_version_is_migrated_again",
+            "test_migrations.py::test_an_existing_database_gets_our_columns_and_keeps_everything_else",
+            "test_migrations.py::test_each_revision_finds_its_work_done",
+            "test_migrations.py::test_syncs_at_once_end_right",
+            "test_migrations.py::test_the_migrated_schema_is_the_declared_one",
+        ],
+    ),
 )
 
 

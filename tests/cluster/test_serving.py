@@ -33,7 +33,7 @@ from tests.kit.processes import (
 MANY = 20  # misbehaving clients: more than there are threads
 CLIENTS = 8
 DEVICES = 24  # whose candidates are more than the kernel keeps for a client that does not read
-STOPS = int(os.environ.get("PLACEMENT_STOPS", "5"))
+STOPS = int(os.environ.get("PLACEMENT_STOPS", "2"))
 
 HEAD = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
 HEAD += "Connection: close\r\n"
