@@ -33,6 +33,15 @@ from falcon_placement_client.provider_data import Inventories, ProviderData
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.report import ComputeDriver, ReportClient
 from falcon_placement_client.request_errors import RequestError
+from falcon_placement_client.simulations import (
+    JsonAddedHosts,
+    JsonChange,
+    JsonSimulatedClaim,
+    JsonSimulation,
+    Move,
+    SimulationResult,
+    Unplaceable,
+)
 from falcon_placement_client.tree_difference import TreeChange, TreeDifference
 
 __all__ = [
@@ -48,12 +57,17 @@ __all__ = [
     "ConsumerError",
     "Inventories",
     "InventoryRecord",
+    "JsonAddedHosts",
+    "JsonChange",
     "JsonFirstAvailable",
     "JsonGroup",
     "JsonRequest",
     "JsonRoot",
     "JsonOrderKey",
+    "JsonSimulatedClaim",
+    "JsonSimulation",
     "JsonSubtreeRule",
+    "Move",
     "NewConsumer",
     "NoCandidates",
     "NoPlacementService",
@@ -67,8 +81,10 @@ __all__ = [
     "ReshapeFailed",
     "ReshapeNeeded",
     "ServiceTooOld",
+    "SimulationResult",
     "TreeChange",
     "TreeDifference",
     "TreeSnapshot",
+    "Unplaceable",
     "UpdateFailed",
 ]

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from falcon_placement_client import claims, consumers, tree_reader, tree_update
+from falcon_placement_client import claims, consumers, simulations, tree_reader, tree_update
 from falcon_placement_client.allocation_records import (
     AllocationRecord,
     AllocationRecords,
@@ -15,14 +15,12 @@ from falcon_placement_client.allocation_records import (
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.claims import Candidate, Claim, ClaimResult, Rank
 from falcon_placement_client.consumers import NewConsumer
-from falcon_placement_client.errors import (
-    ReshapeNeeded,
-    UpdateFailed,
-)
+from falcon_placement_client.errors import ReshapeNeeded, UpdateFailed
 from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.provider_data import check_uuid
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.rest import V2, RestApi, Version, retry
+from falcon_placement_client.simulations import JsonSimulation, SimulationResult
 from falcon_placement_client.tree_writer import TreeWriter, is_retriable
 
 if TYPE_CHECKING:
@@ -257,6 +255,10 @@ class ReportClient:
             RefusedError: as `claim`.
         """
         return self._api.run(lambda: claims.claim_together(self._api, wanted))
+
+    def simulate(self, simulation: JsonSimulation) -> SimulationResult:
+        """Simulate changes of hosts; nothing is stored.  Raises ServiceTooOld, RefusedError."""
+        return self._api.run(lambda: simulations.simulate(self._api, simulation))
 
     def get_allocations_for_consumer(self, consumer: str) -> AllocationRecord | None:
         """Return all allocations of a consumer, None if it has none."""

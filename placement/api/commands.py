@@ -5,9 +5,17 @@ from typing import Any
 
 from falcon_placement_client.inventory import InventoryRecord
 from placement.api.json_body import Schema, path_of
-from placement.api.query import read_alternatives
+from placement.api.query import read_alternatives, read_candidates, read_order_request
 from placement.api.request_schemas.common import CUSTOM_NAME
 from placement.candidates import ClaimRequest
+from placement.candidates.simulation import (
+    Add,
+    Change,
+    ClaimOnCopies,
+    Drain,
+    Remove,
+    SimulationRequest,
+)
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.objects.claims import Claim
@@ -194,6 +202,31 @@ def demands(body: Body) -> list[ClaimRequest]:
             raise BadBody(f"{path}: {path_by_uuid[uuid]} is the same UUID")
         path_by_uuid[uuid] = path
     return [demand(entry, ("claims", position)) for position, entry in enumerate(body["claims"])]
+
+
+def simulation(body: Body) -> SimulationRequest:
+    """Return the changes to simulate.  Raises BadBody, BadQuery."""
+    requests = body.get("requests", {})
+    _check_uuids(requests, "requests")
+    return SimulationRequest(
+        [_change(change, index) for index, change in enumerate(body["changes"])],
+        {
+            _uuid(consumer): read_candidates(request, ("requests", consumer))
+            for consumer, request in requests.items()
+        },
+        read_order_request(body),
+    )
+
+
+def _change(change: Body, index: int) -> Change:
+    if "drain" in change:
+        return Drain(change["drain"])
+    if "remove" in change:
+        return Remove(change["remove"])
+    if "add" in change:
+        return Add(change["add"]["like"], int(change["add"].get("count", 1)))
+    steps = ("changes", index, "claim", "request")
+    return ClaimOnCopies(read_candidates(change["claim"]["request"], steps))
 
 
 def _check_uuids(keys: Iterable[str], field: str) -> None:

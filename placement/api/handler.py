@@ -12,6 +12,7 @@ from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
 from placement.objects.revision_cache import CachedText, KindCaches
+from placement.turns import Turns
 
 MAX_TEXT = 16 * 1024 * 1024  # bytes cached of one kind of text
 
@@ -34,6 +35,8 @@ class Service:
     parts: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 5, MAX_TEXT))
     # Texts of providers in lists, by view.
     lists: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 2, MAX_TEXT))
+    # Turns of requests that do large work, of which a process does one at a time.
+    large_work: Turns = field(default_factory=Turns)
 
 
 class Rights(Protocol):

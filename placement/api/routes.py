@@ -25,6 +25,7 @@ from placement.api.request_schemas import provider_trees as tree_bodies
 from placement.api.request_schemas import providers as provider_bodies
 from placement.api.request_schemas import reshaper as reshaper_bodies
 from placement.api.request_schemas import resource_classes as class_bodies
+from placement.api.request_schemas import simulations as simulation_bodies
 from placement.api.request_schemas import traits as trait_bodies
 from placement.api.resources import (
     aggregates,
@@ -38,6 +39,7 @@ from placement.api.resources import (
     resource_classes,
     rollup,
     root,
+    simulations,
     traits,
     usages,
 )
@@ -51,6 +53,7 @@ from placement.api.responses.providers import PROVIDER, PROVIDERS, SHOWN
 from placement.api.responses.resource_classes import RESOURCE_CLASS, RESOURCE_CLASSES
 from placement.api.responses.rollup import ROLLUP
 from placement.api.responses.root import DOCUMENT, HEALTH, VERSIONS
+from placement.api.responses.simulations import SIMULATION
 from placement.api.responses.traits import PROVIDER_TRAITS, TRAITS
 from placement.api.responses.usages import USAGES as PROJECT_USAGES
 from placement.api.shapes import CREATED, ENSURED, NO_CONTENT, Response, Shape
@@ -273,6 +276,9 @@ ROUTES: tuple[Route, ...] = (
     Route("PUT", TREE_PATH, provider_trees.replace_provider_tree, "2.0",
           "placement:provider_trees:update", Response(WRITTEN), tree_bodies.PUT,
           asks=tuple(provider_trees.CREATION_RULES.values())),
+    Route("POST", "/simulations", simulations.create_simulation, "2.0",
+          "placement:simulations:create", Response(SIMULATION), simulation_bodies.RUN,
+          reads=True),
     Route("POST", "/reshaper", reshaper.reshape, "1.30", "placement:reshaper:reshape",
           NO_CONTENT, reshaper_bodies.RESHAPE),
 )

@@ -63,6 +63,8 @@ class CandidateSettings:
     breadth_first: bool
     # Steps of work that the search for one request may take.
     max_search_steps: int
+    # Steps of work that all searches of one simulation may take.
+    max_simulation_steps: int
     # Bytes of candidates in one answer.
     max_answer_size: int
     # Resource providers that a process keeps in memory.
@@ -131,6 +133,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
                     conf.placement.allocation_candidates_generation_strategy == "breadth-first"
                 ),
                 max_search_steps=conf.placement.max_search_steps,
+                max_simulation_steps=conf.placement.max_simulation_steps,
                 max_answer_size=conf.placement.max_answer_size,
                 tree_cache_size=conf.placement.tree_cache_size,
                 taints=_taints(conf.placement.taints),

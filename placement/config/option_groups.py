@@ -93,6 +93,14 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "from the database costs fifteen. All searches of one claim share this budget. An "
             "explanation that follows a search uses what is left of it, and at least a quarter.",
         ),
+        cfg.IntOpt(
+            "max_simulation_steps",
+            default=20_000_000,
+            min=1,
+            help="Maximum work of all searches of one simulation, in steps like those of "
+            "max_search_steps. A simulation takes at most 30 seconds. When either limit is "
+            "reached, the answer lists the consumers that were not looked at.",
+        ),
         cfg.FloatOpt(
             "request_deadline",
             default=5.0,

@@ -23,6 +23,7 @@ SEARCH_EXHAUSTED = "placement.search_exhausted"
 REQUEST_DEADLINE = "placement.request_deadline"
 CLAIM_CONTENTION = "placement.claim_contention"
 TOO_MANY_BODIES = "placement.too_many_bodies"
+LARGE_WORK_BUSY = "placement.large_work_busy"
 
 
 class PlacementError(Exception):

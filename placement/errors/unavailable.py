@@ -4,6 +4,7 @@ from placement.errors.base import (
     CLAIM_CONTENTION,
     DATABASE_UNAVAILABLE,
     DATABASE_UNUSABLE,
+    LARGE_WORK_BUSY,
     OUTCOME_UNKNOWN,
     REQUEST_DEADLINE,
     SEARCH_EXHAUSTED,
@@ -117,3 +118,16 @@ class TooManyBodies(Unavailable):
 
     def __init__(self) -> None:
         super().__init__("The server has no room for the body of this request; retry later")
+
+
+class LargeWorkBusy(Unavailable):
+    """The server process is busy with another simulation or headroom request."""
+
+    code = LARGE_WORK_BUSY
+    retry_after = 5
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The server process is busy with another simulation or headroom request, and works on "
+            "one at a time; retry later"
+        )

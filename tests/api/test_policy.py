@@ -82,6 +82,7 @@ RULES = {
     ("POST", "/claims"): "claims:create",
     ("GET", "/provider_trees/{root}"): "provider_trees:show",
     ("PUT", "/provider_trees/{root}"): "provider_trees:update",
+    ("POST", "/simulations"): "simulations:create",
     ("POST", "/reshaper"): "reshaper:reshape",
 }
 # Rules that some requests of an operation need besides.

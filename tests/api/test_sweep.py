@@ -59,6 +59,7 @@ FIRST = {
     ("POST", "/claims"): ("2.0", 404),
     ("GET", "/provider_trees/{root}"): ("2.0", 404),
     ("PUT", "/provider_trees/{root}"): ("2.0", 404),
+    ("POST", "/simulations"): ("2.0", 404),
     ("POST", "/reshaper"): ("1.30", 404),
 }
 

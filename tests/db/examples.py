@@ -66,6 +66,8 @@ def _tree(*conditions: MemberCondition, root: RootCondition = ANY_ROOT, own: boo
 ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "allocation_state.state": ({"resource_class": ["VCPU"], "project": ["p"]}, [UUID], [UUID]),
     "allocations.consumers_in_tree": (UUID,),
+    "allocations.consumers_in_trees": ([1, 2],),
+    "allocations.held": ([UUID],),
     "allocations.create": ([{"consumer_id": UUID, **ROW, "used": 1}],),
     "allocations.create_consumers": ([{"uuid": UUID, **OWNER}],),
     "allocations.delete": ([1],),

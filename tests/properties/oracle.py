@@ -242,6 +242,17 @@ def candidates(world: World, query: Query) -> set[Candidate]:
     return {_candidate(choice) for _anchor, choice in _choices(world, query)}
 
 
+def anchored(world: World, query: Query) -> Iterator[tuple[str, Candidate]]:
+    """Every candidate with each anchor at which it is found."""
+    for anchor, choice in _choices(world, query):
+        yield anchor, _candidate(choice)
+
+
+def is_in_pool(world: World, anchor: str, uuid: str) -> bool:
+    """Whether a provider can be used at an anchor."""
+    return anchor in _anchors(world, world[uuid])
+
+
 def served(world: World, query: Query) -> set[str]:
     """The anchors that have a candidate, also those that only sharing providers serve."""
     return {anchor for anchor, _choice in _choices(world, query)}

@@ -51,6 +51,7 @@ WHAT_TO_DO: Mapping[str, str] = {
     "Nothing was changed.",
     errors.CLAIM_CONTENTION: "Send the claim again: concurrent claims have won.",
     errors.TOO_MANY_BODIES: "Send the request again after ``Retry-After`` seconds.",
+    errors.LARGE_WORK_BUSY: "Send the request again after ``Retry-After`` seconds.",
 }
 
 # Checks for operators, by the code of an explanation.

@@ -6,7 +6,12 @@ the parameter and its value. The modules do not depend on HTTP.
 
 from placement.api.query.allocations import parse_allocation_query
 from placement.api.query.candidates import parse_candidates
-from placement.api.query.json_form import json_of, read_alternatives, read_candidates
+from placement.api.query.json_form import (
+    json_of,
+    read_alternatives,
+    read_candidates,
+    read_order_request,
+)
 from placement.api.query.providers import (
     after,
     parse_include,
@@ -34,5 +39,6 @@ __all__ = [
     "parse_usage_query",
     "read_alternatives",
     "read_candidates",
+    "read_order_request",
     "refuse_parameters",
 ]

@@ -137,6 +137,11 @@ def read_order(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Order:
     return tuple(keys)
 
 
+def read_order_request(body: Mapping[str, Any]) -> CandidateRequest:
+    """Return a request without groups, with the order that a body states.  Raises BadQuery."""
+    return CandidateRequest((), order=read_order(body), error_path=_error_path(body, ()))
+
+
 def _check_size(body: Mapping[str, Any], name: str) -> None:
     """Raise BadQuery for more names than a query may have, because each costs a look-up."""
     names = size_of(body)

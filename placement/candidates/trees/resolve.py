@@ -1,6 +1,6 @@
 """Resolve the names of a request to ids, and its UUIDs to the stored spellings."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -12,7 +12,12 @@ from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import Term, Untainted, of_kind
 from placement.candidates.trace import Refusal
 from placement.db.statements import root_windows, sharing
-from placement.errors import QUERY_BAD_VALUE, UnknownResourceClasses, UnknownTraits
+from placement.errors import (
+    QUERY_BAD_VALUE,
+    UnknownNames,
+    UnknownResourceClasses,
+    UnknownTraits,
+)
 from placement.objects import catalog
 from placement.objects.catalog import NO_NAMES, Ids, Names
 from placement.objects.known_names import KnownNames
@@ -74,6 +79,21 @@ def resolve_all(
     taints: frozenset[str] = frozenset(),
 ) -> list[ResolvedRequest]:
     """Resolve several requests like `resolve`, in one statement."""
+    resolved: list[ResolvedRequest] = []
+    for each in resolve_each(conn, requests, others, taints):
+        if isinstance(each, UnknownNames):
+            raise each
+        resolved.append(each)
+    return resolved
+
+
+def resolve_each(
+    conn: Connection,
+    requests: Sequence[CandidateRequest],
+    others: Names = NO_NAMES,
+    taints: frozenset[str] = frozenset(),
+) -> Iterator[ResolvedRequest | UnknownNames]:
+    """Resolve several requests in one statement; yield an error for each that has unknown names."""
     names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
     for _keyword, _suffix, terms in chain(*map(_parts, requests)):
         for term in terms:
@@ -102,19 +122,16 @@ def resolve_all(
         else:
             roots = root_windows.parse_first(text)
     known = KnownNames.from_lookup(found.ids, found.aggregates, found.trees, names["tree"])
+    other_ids = {kind: found.ids[kind] for kind in others}
     for request in requests:
-        _refuse_unknown(conn, request, known)
-    return [
-        ResolvedRequest(
-            _resolved(request, known, taints),
-            known,
-            tuple(_unsatisfiable(request, known)),
-            {kind: found.ids[kind] for kind in others},
-            sharing_rows,
-            roots,
-        )
-        for request in requests
-    ]
+        try:
+            _refuse_unknown(conn, request, known)
+        except UnknownNames as error:
+            yield error
+            continue
+        unsatisfiable = tuple(_unsatisfiable(request, known))
+        resolved = _resolved(request, known, taints)
+        yield ResolvedRequest(resolved, known, unsatisfiable, other_ids, sharing_rows, roots)
 
 
 def _class_names(request: CandidateRequest) -> set[str]:

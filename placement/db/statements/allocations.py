@@ -63,6 +63,34 @@ def consumers_in_tree(provider_uuid: str) -> Query:
     return Query(_IN_TREE, {"provider_uuid": provider_uuid})
 
 
+_IN_TREES = (
+    sa.select(_allocation.c.consumer_id)
+    .distinct()
+    .select_from(_allocation.join(_provider, _provider.c.id == _allocation.c.resource_provider_id))
+    .where(bulk.in_list(_provider.c.root_provider_id))
+)
+_root = t.resource_providers.alias("root")
+_HELD = (
+    _SHOWN.add_columns(_root.c.uuid.label("root_uuid"))
+    .join(_root, _root.c.id == _provider.c.root_provider_id)
+    .where(bulk.in_list(_allocation.c.consumer_id))
+    .order_by(_allocation.c.consumer_id, _allocation.c.id)
+)
+
+
+def consumers_in_trees(root_ids: Collection[int]) -> Queries:
+    """Select the uuids of consumers that have allocations in the trees of some roots.
+
+    A consumer occurs once in each query.
+    """
+    return bulk.select_by(_IN_TREES, root_ids)
+
+
+def held(uuids: Collection[str]) -> Queries:
+    """Select the allocations of consumers like `show`, with the uuid of each provider's root."""
+    return bulk.select_by(_HELD, uuids)
+
+
 _ON_PROVIDER = (
     sa.select(
         _consumer.c.uuid,

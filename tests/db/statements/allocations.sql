@@ -15,6 +15,18 @@ WHERE named.uuid = :provider_uuid
 ORDER BY allocations.consumer_id;
 
 
+-- allocations.consumers_in_trees: Select the uuids of consumers that have allocations in the trees of some roots.
+-- on sqlite, postgresql
+SELECT DISTINCT allocations.consumer_id
+FROM allocations JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id
+WHERE resource_providers.root_provider_id IN (:ids …);
+-- on mysql
+SELECT DISTINCT allocations.consumer_id
+FROM allocations INNER JOIN resource_providers ON resource_providers.id =
+    allocations.resource_provider_id
+WHERE resource_providers.root_provider_id IN (:ids …);
+
+
 -- allocations.create: Insert allocations (consumer_id, resource_provider_id, resource_class_id, used).
 INSERT INTO allocations (consumer_id, resource_provider_id, resource_class_id, used, created_at)
 VALUES (:consumer_id_0, :resource_provider_id_0, :resource_class_id_0, :used_0, :created_at_0);
@@ -34,6 +46,51 @@ WHERE allocations.id IN (:ids …);
 DELETE FROM consumers
 WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WHEN :id_0 THEN
     :generation_0 END;
+
+
+-- allocations.held: Select the allocations of consumers like `show`, with the uuid of each provider's root.
+-- on sqlite
+SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
+    user, consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
+    resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
+    allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at,
+    root.uuid AS root_uuid
+FROM allocations JOIN consumers ON consumers.uuid = allocations.consumer_id JOIN resource_providers
+    ON resource_providers.id = allocations.resource_provider_id JOIN resource_classes ON
+    resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects ON projects.id =
+    consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT OUTER JOIN
+    consumer_types ON consumer_types.id = consumers.consumer_type_id JOIN resource_providers AS root
+    ON root.id = resource_providers.root_provider_id
+WHERE allocations.consumer_id IN (:ids …)
+ORDER BY allocations.consumer_id, allocations.id;
+-- on mysql
+SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
+    user, consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
+    resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
+    allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at,
+    root.uuid AS root_uuid
+FROM allocations INNER JOIN consumers ON consumers.uuid = allocations.consumer_id INNER JOIN
+    resource_providers ON resource_providers.id = allocations.resource_provider_id INNER JOIN
+    resource_classes ON resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects
+    ON projects.id = consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT
+    OUTER JOIN consumer_types ON consumer_types.id = consumers.consumer_type_id INNER JOIN
+    resource_providers AS root ON root.id = resource_providers.root_provider_id
+WHERE allocations.consumer_id IN (:ids …)
+ORDER BY allocations.consumer_id, allocations.id;
+-- on postgresql
+SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
+    "user", consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
+    resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
+    allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at,
+    root.uuid AS root_uuid
+FROM allocations JOIN consumers ON consumers.uuid = allocations.consumer_id JOIN resource_providers
+    ON resource_providers.id = allocations.resource_provider_id JOIN resource_classes ON
+    resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects ON projects.id =
+    consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT OUTER JOIN
+    consumer_types ON consumer_types.id = consumers.consumer_type_id JOIN resource_providers AS root
+    ON root.id = resource_providers.root_provider_id
+WHERE allocations.consumer_id IN (:ids …)
+ORDER BY allocations.consumer_id, allocations.id;
 
 
 -- allocations.on_provider: Select (consumer, its generation, class, amount, time) of the allocations on a provider.

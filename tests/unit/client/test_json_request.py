@@ -7,15 +7,20 @@ from typing import Any, get_args
 import pytest
 
 from falcon_placement_client import (
+    JsonAddedHosts,
+    JsonChange,
     JsonFirstAvailable,
     JsonGroup,
     JsonOrderKey,
     JsonRequest,
     JsonRoot,
+    JsonSimulatedClaim,
+    JsonSimulation,
     JsonSubtreeRule,
 )
 from placement.api.history import v
 from placement.api.request_schemas.candidates import EXPLAIN, FIND, GROUP
+from placement.api.request_schemas.simulations import CHANGE, RUN
 
 BODY, FIRST_AVAILABLE = [form["properties"] for form in FIND.at(v("2.0")).schema["oneOf"]]
 
@@ -29,6 +34,10 @@ BODY, FIRST_AVAILABLE = [form["properties"] for form in FIND.at(v("2.0")).schema
         (JsonRoot, BODY["root"]["properties"]),
         (JsonSubtreeRule, BODY["same_subtree"]["items"]["properties"]),
         (JsonOrderKey, BODY["order"]["items"]["properties"]),
+        (JsonSimulation, RUN.at(v("2.0")).schema["properties"]),
+        (JsonChange, CHANGE["properties"]),
+        (JsonAddedHosts, CHANGE["properties"]["add"]["properties"]),
+        (JsonSimulatedClaim, CHANGE["properties"]["claim"]["properties"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

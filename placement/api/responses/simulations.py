@@ -1,0 +1,123 @@
+"""Results of simulations."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from placement.api import samples
+from placement.api.responses.candidates import BY_PROVIDER, MAPPINGS
+from placement.api.shapes import Array, Json, Object, Property, Ready
+from placement.candidates.simulation import ConsumerMove, SimulatedClaim, Simulation, Unplaceable
+from placement.candidates.simulation.result import Allocations, RequestSource
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
+
+_ROOTS = Json({"type": "array", "items": {"type": "string", "examples": [samples.ROOT]}})
+_CONSUMER = Json({"type": "string", "examples": [samples.CONSUMER]})
+_SOURCE = Json(
+    {
+        "type": "string",
+        "enum": [source.value for source in RequestSource],
+        "description": "Whether the client has given the request, the service has remembered it, "
+        "or it follows from the allocations.",
+        "examples": ["derived"],
+    }
+)
+_CODE = Json(
+    {
+        "type": "string",
+        "description": "Of an explanation, or: no_hosts (no host is left), rest (no host reaches "
+        "the providers of the other allocations), shared (a drained host serves the consumer only "
+        "as a sharing provider), unknown_name (the request names an unknown trait or class).",
+        "examples": ["capacity"],
+    }
+)
+_TEXT = Json({"type": "string", "examples": ["None of the 3 hosts can serve the request."]})
+
+
+def _by_provider(allocations: Allocations) -> Mapping[str, Any]:
+    return {uuid: {"resources": amounts} for uuid, amounts in allocations.items()}
+
+
+def _body(move: ConsumerMove) -> Mapping[str, Any]:
+    body: dict[str, Any] = {
+        "allocations": _by_provider(move.allocations),
+        "project_id": move.project,
+        "user_id": move.user,
+        "consumer_generation": move.generation,
+        "consumer_type": move.consumer_type or UNKNOWN_CONSUMER_TYPE,
+    }
+    if move.mappings:
+        body["mappings"] = move.mappings
+    return body
+
+
+_OWNER = Json({"type": ["string", "null"], "examples": [samples.PROJECT]})
+_BODY: Object[ConsumerMove] = Object(
+    "MovedAllocations",
+    Property("allocations", BY_PROVIDER, since="2.0"),
+    Property("project_id", _OWNER, since="2.0"),
+    Property("user_id", _OWNER, since="2.0"),
+    Property("consumer_generation", Json({"type": "integer", "examples": [1]}), since="2.0"),
+    Property("consumer_type", Json({"type": "string", "examples": ["INSTANCE"]}), since="2.0"),
+    Property("mappings", MAPPINGS, since="2.0"),
+    optional=("mappings",),
+)
+_MOVE: Object[ConsumerMove] = Object(
+    "Move",
+    Property("consumer", _CONSUMER, since="2.0"),
+    Property("from", _ROOTS, lambda move: move.origins, since="2.0"),
+    Property("to", _ROOTS, lambda move: move.destinations, since="2.0"),
+    Property("request", _SOURCE, lambda move: move.source, since="2.0"),
+    Property("body", Ready(_BODY), _body, since="2.0"),
+)
+_UNPLACEABLE: Object[Unplaceable] = Object(
+    "Unplaceable",
+    Property("consumer", _CONSUMER, since="2.0"),
+    Property("code", _CODE, since="2.0"),
+    Property("text", _TEXT, since="2.0"),
+    Property("request", _SOURCE, lambda unplaceable: unplaceable.source, since="2.0"),
+)
+
+
+def _claim(claim: SimulatedClaim) -> Mapping[str, Any]:
+    if claim.allocations is None:
+        return {"code": claim.code, "text": claim.text}
+    return {"allocations": _by_provider(claim.allocations), "mappings": claim.mappings}
+
+
+_CLAIM: Object[SimulatedClaim] = Object(
+    "SimulatedClaim",
+    Property("allocations", BY_PROVIDER, since="2.0"),
+    Property("mappings", MAPPINGS, since="2.0"),
+    Property("code", _CODE, since="2.0"),
+    Property("text", _TEXT, since="2.0"),
+    optional=("allocations", "mappings", "code", "text"),
+)
+SIMULATION: Object[Simulation] = Object(
+    "Simulation",
+    Property(
+        "fits",
+        Json(
+            {
+                "type": ["boolean", "null"],
+                "description": "Whether each consumer has a place and each claim a candidate; "
+                "null: not decided within the bound on work.",
+                "examples": [True],
+            }
+        ),
+        since="2.0",
+    ),
+    Property("moves", Array(_MOVE), since="2.0"),
+    Property("unplaceable", Array(_UNPLACEABLE), since="2.0"),
+    Property(
+        "undecided",
+        Json({"type": "array", "items": {"type": "string", "examples": [samples.CONSUMER]}}),
+        since="2.0",
+    ),
+    Property(
+        "claims",
+        Ready(Array(_CLAIM)),
+        lambda simulation: [_claim(claim) for claim in simulation.claims],
+        since="2.0",
+    ),
+    Property("complete", Json({"type": "boolean", "examples": [True]}), since="2.0"),
+)

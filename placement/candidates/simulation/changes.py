@@ -1,0 +1,70 @@
+"""The changes that a simulation applies, and the rules for the hosts that they name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from placement.candidates.order import Order
+from placement.candidates.request import CandidateRequest
+
+# Maximum number of hosts that all changes add.
+MAX_ADDED = 10_000
+
+# Maximum number of consumers that all changes move.
+MAX_CONSUMERS = 10_000
+
+# The beginning of the UUIDs of added hosts; a number from 1 follows.
+NEW = "new:"
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """These hosts, together, serve nothing more, and their consumers move."""
+
+    # UUIDs of roots.
+    roots: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """These hosts no longer exist, nor do allocations from them."""
+
+    # UUIDs of roots.
+    roots: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """SimulatedHosts equal to an existing one are added, without usage."""
+
+    # UUID of a root.
+    like: str
+    # Number of hosts.
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimOnCopies:
+    """Resources are claimed on the copies of the trees."""
+
+    request: CandidateRequest
+
+
+Change = Drain | Remove | Add | ClaimOnCopies
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationRequest:
+    """The changes to simulate."""
+
+    # In the order in which they are applied.
+    changes: Sequence[Change]
+    # MovableConsumer UUID -> request for its place.
+    requests: Mapping[str, CandidateRequest] = field(default_factory=dict)
+    # A request without groups whose order is that of the hosts. Without an order, hosts are sorted
+    # by the UUID of the root.
+    order_request: CandidateRequest = field(default_factory=lambda: CandidateRequest(()))
+
+    @property
+    def order(self) -> Order:
+        """The sort keys of hosts."""
+        return self.order_request.order

@@ -1,0 +1,92 @@
+"""The consumers of drained hosts: their allocations, their sizes, and derived requests."""
+
+from collections.abc import Collection, Iterable, Mapping
+from fractions import Fraction
+
+from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup
+from placement.candidates.simulation.result import Allocations
+from placement.candidates.terms import Untainted
+from placement.objects.holdings import HoldingConsumer
+
+# A share of a total; the first member is True if there is a share of nothing.
+Share = tuple[bool, Fraction]
+
+
+class MovableConsumer:
+    """A consumer and what it holds in the course of a simulation."""
+
+    def __init__(self, row: HoldingConsumer) -> None:
+        self.row = row
+        # Provider UUID -> class -> units.
+        self.allocations: Allocations = row.allocations
+        # Provider UUID -> UUID of its root, of all providers that it holds or held.
+        self.root_of: dict[str, str] = dict(row.root_of)
+
+    @property
+    def uuid(self) -> str:
+        """UUID of the consumer."""
+        return self.row.uuid
+
+    @property
+    def roots(self) -> list[str]:
+        """The sorted UUIDs of the roots of all that it holds."""
+        return sorted({self.root_of[provider] for provider in self.allocations})
+
+    def held_of(self, roots: Collection[str]) -> Allocations:
+        """Return the allocations from trees with these roots."""
+        return {
+            provider: amounts
+            for provider, amounts in self.allocations.items()
+            if self.root_of[provider] in roots
+        }
+
+    def held_elsewhere(self, roots: Collection[str]) -> Allocations:
+        """Return the allocations from other trees."""
+        return {
+            provider: amounts
+            for provider, amounts in self.allocations.items()
+            if self.root_of[provider] not in roots
+        }
+
+
+def totals_of(allocations: Allocations) -> dict[str, int]:
+    """Return class -> units."""
+    totals: dict[str, int] = {}
+    for amounts in allocations.values():
+        for name, amount in amounts.items():
+            totals[name] = totals.get(name, 0) + amount
+    return totals
+
+
+def share_of(held: Allocations, capacities: Mapping[str, int]) -> Share:
+    """Return the largest share of the capacity of a class.
+
+    Args:
+        held: allocations.
+        capacities: class -> units of the whole cloud. 0 of 0 is a share of 0; more than 0 of 0 is
+            larger than any share.
+    """
+    shares: list[Share] = [(False, Fraction(0))]
+    for name, amount in totals_of(held).items():
+        capacity = max(0, capacities.get(name, 0))
+        if capacity:
+            shares.append((False, Fraction(amount, capacity)))
+        elif amount:
+            shares.append((True, Fraction(amount)))
+    return max(shares)
+
+
+def derived_request(held: Allocations, taints: Iterable[str]) -> CandidateRequest:
+    """Return a request for the same amounts.
+
+    Args:
+        held: the allocations to replace. Each provider becomes a group with a suffix; a single one
+            becomes the group without a suffix.
+        taints: traits that exclude a host.
+    """
+    groups = []
+    for number, provider in enumerate(sorted(held), 1):
+        suffix = UNSUFFIXED if len(held) == 1 else f"_{number}"
+        groups.append(RequestGroup(suffix, tuple(sorted(held[provider].items()))))
+    root = tuple(Untainted(name) for name in sorted(taints))
+    return CandidateRequest(tuple(groups), root=root)

@@ -1,0 +1,259 @@
+"""The search of a simulation: the first candidate of the first host that has one.
+
+Trees, plans, terms, constraints and solver are those of other searches; only the order differs.
+Candidates of which all providers share come after all others, and candidates with a split last.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from falcon_placement_client.inventory import fits
+from placement.candidates.budget import Budget
+from placement.candidates.explanation.from_trace import explain_trace
+from placement.candidates.model import Pool, SharingMember, Tree
+from placement.candidates.plan import SearchPlan
+from placement.candidates.request import CandidateRequest
+from placement.candidates.search.anchors import AnchorSearches, Search
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.search.ordered import all_share
+from placement.candidates.search.split_search import SplitSearches
+from placement.candidates.simulation.hosts import SimulatedHosts
+from placement.candidates.simulation.least import LeastCandidate, candidate_key
+from placement.candidates.terms import RootRole, TermChecks, Untainted, of_kind
+from placement.candidates.trace import Refusal, Trace
+from placement.candidates.trees.sharing import AnchorPools, sharing_pool
+from placement.vocabulary import SHARING_TRAIT
+
+# Maximum number of candidates with a split that are compared on one host.
+MAX_SPLITS = 1000
+
+
+class Why(NamedTuple):
+    """Why a search found nothing."""
+
+    # A code of explanations, or one of those of simulations.
+    code: str
+    # The explanation of the search.
+    text: str
+
+
+NO_HOSTS = Why("no_hosts", "There is no host.")
+OUT_OF_BUDGET = Why(Refusal.BUDGET, "The bound on work ended the simulation.")
+# The code of hosts that do not reach the providers of allocations that stay.
+UNREACHED = "rest"
+
+
+class HostSearch:
+    """Repeated searches for one request, while hosts change between them."""
+
+    def __init__(
+        self,
+        request: CandidateRequest,
+        hosts: SimulatedHosts,
+        budget: Budget,
+        *,
+        unsatisfiable: Sequence[tuple[Refusal, str]] = (),
+        reaches: Callable[[Tree], bool] | None = None,
+    ) -> None:
+        """Search nothing yet.
+
+        Args:
+            request: the request, with resolved terms and a root term per taint.
+            hosts: the hosts to search.
+            budget: bound on the work.
+            unsatisfiable: groups that no host can serve; see `ResolvedRequest`.
+            reaches: whether a tree may be the anchor; None: any tree may.
+        """
+        self._request = request
+        self._unsatisfiable = unsatisfiable
+        self._taints = frozenset(term.name for term in of_kind(request.root, Untainted))
+        self._hosts = hosts
+        self._budget = budget
+        self._reaches = reaches
+        self._trace = Trace()
+        self._gains = hosts.gains
+        self._sharing_changes = -1
+        # Roots of hosts without a candidate of which some provider does not share.
+        self._refused: set[str] = set()
+        self._unreached = 0
+        self._renew()
+
+    def _renew(self) -> None:
+        """Forget what changes of hosts have made wrong."""
+        hosts = self._hosts
+        if self._gains != hosts.gains:
+            self._gains = hosts.gains
+            self._refused.clear()
+            self._trace, self._unreached = Trace(), 0
+            self._sharing_changes = -1
+        if self._sharing_changes != hosts.sharing_changes:
+            self._sharing_changes = hosts.sharing_changes
+            # A plan caches which sharing providers have capacity.
+            self._plan = SearchPlan(self._request)
+            self._anchors = AnchorSearches(self._plan, self._budget, self._trace)
+            self._sharing = self._useful(hosts.sharing())
+            self._pools = AnchorPools(self._sharing, self._budget.spend)
+
+    def _useful(self, sharing: Collection[SharingMember]) -> list[SharingMember]:
+        """Return the sharing providers that any anchor may use."""
+        return [
+            provider
+            for provider in sharing
+            if self._taints.isdisjoint(provider.tree.root.traits)
+            and any(_has_room(provider, dict(slot.resources)) for slot in self._plan.slots)
+        ]
+
+    def find(self) -> Candidate | None:
+        """Return the first candidate, or None.
+
+        Raises:
+            BudgetSpentError: the search reached a bound.
+        """
+        if self._unsatisfiable:
+            return None
+        self._renew()
+        for found in (self._anchored, self._all_sharing, self._reached_only, self._split):
+            candidate = found()
+            if candidate is not None:
+                return candidate
+        return None
+
+    def why(self) -> Why:
+        """Return why the latest search found nothing."""
+        if self._unsatisfiable:
+            self._trace = Trace()
+            for code, suffix in self._unsatisfiable:
+                self._trace.refuse_request(code, suffix)
+        explanation = explain_trace(self._request, self._trace)
+        text = explanation.text
+        if self._unreached:
+            noun = "host does" if self._unreached == 1 else "hosts do"
+            text += f" {self._unreached:,} {noun} not reach the providers of the other allocations."
+        counts: Counter[str] = Counter(str(code) for code, _suffix in self._trace.requests)
+        for each in explanation.blocked:
+            counts[each.code] += each.hosts
+        if self._unreached:
+            counts[UNREACHED] = self._unreached
+        if not counts:
+            return NO_HOSTS
+        ((commonest, _hosts),) = counts.most_common(1)
+        return Why(commonest, text)
+
+    def _anchored(self) -> Candidate | None:
+        """Return the first candidate of which some provider does not share."""
+        refused = self._refused
+        for uuid in self._hosts.uuids():
+            if uuid in refused:
+                continue
+            tree = self._tree(uuid)
+            if self._reaches is not None and not self._reaches(tree):
+                self._budget.spend(len(tree.members))
+                self._unreached += 1
+                refused.add(uuid)
+                continue
+            pool = self._pools.pool(tree)
+            search = self._anchors.start(pool)
+            first = search.next()
+            if first is not None:
+                candidate = self._least(pool, search, first)
+                if candidate is not None:
+                    return candidate
+            refused.add(uuid)
+        return None
+
+    def _least(self, pool: Pool, search: Search, first: Candidate) -> Candidate | None:
+        """Return the first candidate of a pool of which some provider does not share."""
+        shares = _sharing_positions(pool)
+        if not shares:
+            if search.exhausted:
+                return first
+            return LeastCandidate(self._plan, pool, self._budget).find()
+        own = [position for position in range(len(pool.members)) if position not in shares]
+        return LeastCandidate(self._plan, pool, self._budget).find(one_of=own)
+
+    def _all_sharing(self) -> Candidate | None:
+        """Return the first candidate whose providers all share, one of them in its own tree."""
+        for tree in self._hosts:
+            pool = self._pools.pool(tree) if self._may_anchor(tree) else None
+            if pool is None:
+                continue
+            shares = _sharing_positions(pool)
+            local = [position for position in shares if position < pool.local]
+            if local and self._plan.root_refusal(tree) is None:
+                least = LeastCandidate(self._plan, pool, self._budget)
+                candidate = least.find(among=shares, one_of=local)
+                if candidate is not None:
+                    return candidate
+        return None
+
+    def _reached_only(self) -> Candidate | None:
+        """Return the first candidate of providers that share with an anchor that serves nothing."""
+        plan = self._plan
+        for slot in plan.slots:
+            if not any(_has_room(each, dict(slot.resources)) for each in self._sharing):
+                return None
+        sets: dict[frozenset[tuple[int, int]], Pool] = {}
+        of_root = TermChecks(
+            term
+            for group in self._request.groups
+            if not group.suffixed
+            for term in group.terms
+            if term.root_role is RootRole.REQUIRED
+        )
+        for tree in self._hosts if self._sharing else ():
+            if not self._may_anchor(tree) or plan.root_refusal(tree) is not None:
+                continue
+            pool = self._pools.pool(tree)
+            if pool.sharing and not of_root.root_mask(tree.root):
+                self._budget.spend(len(pool.sharing))
+                sets.setdefault(pool.reached, sharing_pool(pool.sharing))
+        found = [LeastCandidate(plan, pool, self._budget).find() for pool in sets.values()]
+        candidates = [candidate for candidate in found if candidate is not None]
+        return min(candidates, key=candidate_key, default=None)
+
+    def _split(self) -> Candidate | None:
+        """Return the first candidate with a split."""
+        if not any(group.can_split for group in self._request.groups):
+            return None
+        searches = SplitSearches(SearchPlan(self._request, splits=True), self._budget)
+        shared: Candidate | None = None
+        for tree in self._hosts:
+            if not self._may_anchor(tree):
+                continue
+            kinds: dict[bool, list[Candidate]] = {False: [], True: []}
+            for candidate in _candidates(searches.start(self._pools.pool(tree))):
+                kinds[all_share(candidate)].append(candidate)
+            if kinds[False]:
+                return min(kinds[False], key=candidate_key)
+            if kinds[True] and shared is None:
+                shared = min(kinds[True], key=candidate_key)
+        return shared
+
+    def _may_anchor(self, tree: Tree) -> bool:
+        return self._reaches is None or self._reaches(tree)
+
+    def _tree(self, uuid: str) -> Tree:
+        tree = self._hosts.get(uuid)
+        assert tree is not None
+        return tree
+
+
+def _candidates(search: Search) -> Iterator[Candidate]:
+    """Yield the first candidates of a search."""
+    for _ in range(MAX_SPLITS):
+        candidate = search.next()
+        if candidate is None:
+            return
+        yield candidate
+
+
+def _sharing_positions(pool: Pool) -> frozenset[int]:
+    return frozenset(
+        position for position, member in enumerate(pool.members) if SHARING_TRAIT in member.traits
+    )
+
+
+def _has_room(provider: SharingMember, amounts: Mapping[str, int]) -> bool:
+    stocks = provider.member.stocks
+    return all(name in stocks and fits(stocks[name], amounts[name]) for name in amounts)

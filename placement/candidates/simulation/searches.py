@@ -1,0 +1,83 @@
+"""The searches of one simulation; equal requests share a search."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+from placement.bounded import SizeLimitedDict
+from placement.candidates.budget import Budget
+from placement.candidates.model import Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.simulation.first_host import HostSearch, Why
+from placement.candidates.simulation.hosts import SimulatedHosts
+from placement.candidates.trace import Refusal
+from placement.vocabulary import SHARING_TRAIT
+
+# Maximum number of searches that are kept; each may remember all hosts.
+MAX_SEARCHES = 64
+
+# Provider UUID -> UUID of its root.
+RootOf = Mapping[str, str]
+
+
+class Searches:
+    """Finds the first candidates of requests on hosts that change."""
+
+    def __init__(self, hosts: SimulatedHosts, budget: Budget) -> None:
+        self._hosts = hosts
+        self._budget = budget
+        self._searches: SizeLimitedDict[HostSearch] = SizeLimitedDict(MAX_SEARCHES, lambda _: 1)
+
+    def find(
+        self,
+        request: CandidateRequest,
+        *,
+        unsatisfiable: Sequence[tuple[Refusal, str]] = (),
+        rest: RootOf | None = None,
+    ) -> Candidate | Why:
+        """Return the first candidate, or why there is none.
+
+        Args:
+            request: with resolved terms and a root term per taint.
+            unsatisfiable: groups that no host can serve.
+            rest: providers of other allocations of the consumer; a host must reach all of them.
+
+        Raises:
+            BudgetSpentError: the search reached a bound.
+        """
+        key: Hashable = (request, tuple(sorted((rest or {}).items())))
+        search = self._searches.get(key)
+        if search is None:
+            reaches = _reaches(self._hosts, rest) if rest else None
+            search = HostSearch(
+                request,
+                self._hosts,
+                self._budget,
+                unsatisfiable=unsatisfiable,
+                reaches=reaches,
+            )
+            self._searches[key] = search
+        candidate = search.find()
+        return search.why() if candidate is None else candidate
+
+
+def _reaches(hosts: SimulatedHosts, rest: RootOf) -> Callable[[Tree], bool]:
+    """Return a function that tells whether all providers are in the pool of an anchor."""
+    roots = set(rest.values())
+    # The aggregates of sharing providers, by the root of their tree.
+    shared: dict[str, list[frozenset[str]]] = {root: [] for root in roots}
+    for provider, root in rest.items():
+        tree = hosts.get(root)
+        for member in () if tree is None else tree.members:
+            if member.uuid == provider:
+                does_share = SHARING_TRAIT in member.traits
+                shared[root].append(member.aggregates if does_share else frozenset())
+
+    def reaches(anchor: Tree) -> bool:
+        return all(
+            not anchor.aggregates.isdisjoint(aggregates)
+            for root in roots
+            if root != anchor.uuid
+            for aggregates in shared[root]
+        )
+
+    return reaches

@@ -1,0 +1,276 @@
+"""Applies the changes of a simulation one after another."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from placement.candidates.budget import Budget, BudgetSpentError
+from placement.candidates.model import Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.simulation.changes import Add, Change, ClaimOnCopies, Drain, Remove
+from placement.candidates.simulation.consumers import (
+    MovableConsumer,
+    derived_request,
+    share_of,
+    totals_of,
+)
+from placement.candidates.simulation.first_host import OUT_OF_BUDGET, Why
+from placement.candidates.simulation.hosts import SimulatedHosts, capacities
+from placement.candidates.simulation.result import (
+    Allocations,
+    ConsumerMove,
+    Mappings,
+    RequestSource,
+    SimulatedClaim,
+    Simulation,
+    Unplaceable,
+)
+from placement.candidates.simulation.searches import Searches
+from placement.candidates.trees.resolve import ResolvedRequest
+from placement.errors import UnknownNames
+from placement.objects import identifiers
+from placement.vocabulary import SHARING_TRAIT
+
+# The code of consumers that use a drained host only as a sharing provider.
+SHARED = "shared"
+# The code of consumers whose requests have unknown names.
+UNKNOWN_NAME = "unknown_name"
+
+# A request of a client, or the error that it causes.
+Resolved = ResolvedRequest | UnknownNames
+
+
+class Simulator:
+    """The state of a simulation."""
+
+    def __init__(
+        self,
+        hosts: SimulatedHosts,
+        consumers: Iterable[MovableConsumer],
+        requests: Mapping[str, Resolved],
+        claims: Mapping[CandidateRequest, ResolvedRequest],
+        taints: frozenset[str],
+        budget: Budget,
+    ) -> None:
+        """Apply nothing yet.
+
+        Args:
+            hosts: the hosts as they are before any change.
+            consumers: the consumers of all hosts that a change drains.
+            requests: canonical consumer UUID -> request for its place.
+            claims: the requests of claims, by the requests as stated.
+            taints: traits that exclude a host.
+            budget: bound on the work.
+        """
+        self._hosts = hosts
+        self._requests = requests
+        self._claim_requests = claims
+        self._taints = taints
+        self._searches = Searches(hosts, budget)
+        self._budget = budget
+        self._consumers = {consumer.uuid: consumer for consumer in consumers}
+        names = {name for each in self._consumers.values() for name in totals_of(each.allocations)}
+        # Class -> capacity of the whole cloud before any change.
+        self._capacities = capacities(hosts.all(), names)
+        # UUID of a root -> UUIDs of the consumers that hold anything of its tree.
+        self._holders: dict[str, set[str]] = {}
+        for consumer in self._consumers.values():
+            self._index(consumer)
+        # MovableConsumer UUID -> roots before its first move, and the outcome of its last one.
+        self._origins: dict[str, Sequence[str]] = {}
+        self._moved: dict[str, tuple[RequestSource, Mappings]] = {}
+        self._unplaceable: dict[str, Unplaceable] = {}
+        self._undecided: dict[str, None] = {}
+        self._claims: list[SimulatedClaim] = []
+        # Whether the bound on work has been reached.
+        self._ended = False
+
+    def run(self, changes: Iterable[Change]) -> Simulation:
+        """Apply the changes and return the result."""
+        for change in changes:
+            if isinstance(change, Drain):
+                self._drain(change.roots)
+            elif isinstance(change, ClaimOnCopies):
+                self._claims.append(self._claim(change))
+            else:
+                self._change_hosts(change)
+        claimed = all(claim.allocations is not None for claim in self._claims)
+        return Simulation(
+            None if self._ended else claimed and not self._unplaceable,
+            [self._move(uuid) for uuid in self._moved if self._consumers[uuid].allocations],
+            list(self._unplaceable.values()),
+            list(self._undecided),
+            self._claims,
+            complete=not self._ended,
+        )
+
+    def _change_hosts(self, change: Add | Remove) -> None:
+        if isinstance(change, Remove):
+            for root in change.roots:
+                self._remove(root)
+            return
+        try:
+            for _ in range(0 if self._ended else change.count):
+                self._hosts.add_like(change.like)
+        except BudgetSpentError:
+            self._ended = True
+
+    def _remove(self, root: str) -> None:
+        for uuid in self._holders.pop(root, ()):
+            consumer = self._consumers[uuid]
+            consumer.allocations = consumer.held_elsewhere({root})
+        if not self._ended:
+            self._hosts.remove(root)
+
+    # -- consumers ---------------------------------------------------------------------------
+
+    def _drain(self, roots: Collection[str]) -> None:
+        """Drain hosts together, and move their consumers, largest first."""
+        drained = set(roots)
+        if not self._ended:
+            for root in roots:
+                self._hosts.drain(root)
+        uuids = {uuid for root in drained for uuid in self._holders.get(root, ())}
+        consumers = [self._consumers[uuid] for uuid in uuids]
+        shares = {
+            each.uuid: share_of(each.held_of(drained), self._capacities) for each in consumers
+        }
+        # Sorted by UUID first, because sorting by shares is stable.
+        consumers.sort(key=lambda each: each.uuid)
+        consumers.sort(key=lambda each: shares[each.uuid], reverse=True)
+        for consumer in consumers:
+            self._relocate(consumer)
+
+    def _relocate(self, consumer: MovableConsumer) -> None:
+        """Find a new place for a consumer, and record the outcome."""
+        uuid = consumer.uuid
+        self._origins.setdefault(uuid, consumer.roots)
+        is_given = identifiers.key(uuid) in self._requests
+        source = RequestSource.GIVEN if is_given else RequestSource.DERIVED
+        for outcome in (self._unplaceable, self._undecided):
+            outcome.pop(uuid, None)
+        if not self._ended:
+            try:
+                found = self._find_place(consumer)
+            except BudgetSpentError:
+                self._ended = True
+        if self._ended:
+            self._moved.pop(uuid, None)
+            self._undecided[uuid] = None
+        elif isinstance(found, Why):
+            self._moved.pop(uuid, None)
+            self._unplaceable[uuid] = Unplaceable(uuid, found.code, found.text, source)
+        else:
+            self._moved[uuid] = (source, found)
+
+    def _find_place(self, consumer: MovableConsumer) -> Mappings | Why:
+        """ConsumerMove a consumer; return its mappings, or why it has no other place.
+
+        Raises:
+            BudgetSpentError: the search reached a bound.
+        """
+        request = self._requests.get(identifiers.key(consumer.uuid))
+        if request is None:
+            return self._find_equal_place(consumer)
+        if isinstance(request, UnknownNames):
+            return Why(UNKNOWN_NAME, str(request))
+        # The search sees the hosts without anything that the consumer holds.
+        elsewhere = consumer.held_elsewhere(self._hosts.drained)
+        if elsewhere:
+            self._hosts.release(elsewhere, consumer.root_of)
+        candidate = self._searches.find(request.request, unsatisfiable=request.unsatisfiable)
+        if isinstance(candidate, Why):
+            if elsewhere:
+                self._hosts.allocate(elsewhere, consumer.root_of)
+            return candidate
+        self._place(consumer, candidate, {})
+        return candidate.mappings
+
+    def _find_equal_place(self, consumer: MovableConsumer) -> Mappings | Why:
+        """ConsumerMove what a consumer holds of drained hosts."""
+        held = consumer.held_of(self._hosts.drained)
+        rest = consumer.held_elsewhere(self._hosts.drained)
+        shared = self._shared_root(consumer, held)
+        if shared is not None:
+            text = f"{shared} serves it only as a sharing provider; state a request for it."
+            return Why(SHARED, text)
+        roots = {provider: consumer.root_of[provider] for provider in rest}
+        candidate = self._searches.find(derived_request(held, self._taints), rest=roots)
+        if isinstance(candidate, Why):
+            return candidate
+        self._place(consumer, candidate, rest)
+        return {}
+
+    def _shared_root(self, consumer: MovableConsumer, held: Allocations) -> str | None:
+        """Return a drained root that serves a consumer only as a sharing provider, or None."""
+        for root in sorted({consumer.root_of[provider] for provider in held}):
+            tree = self._hosts.get(root)
+            if tree is None or not consumer.held_elsewhere({root}):
+                continue
+            if consumer.held_of({root}).keys() <= _sharing_providers(tree):
+                return root
+        return None
+
+    def _place(self, consumer: MovableConsumer, candidate: Candidate, rest: Allocations) -> None:
+        """Allocate a candidate to a consumer, which keeps the rest."""
+        consumer.root_of |= self._allocate(candidate)
+        allocations = {provider: dict(amounts) for provider, amounts in rest.items()}
+        for provider, amounts in candidate.allocations.items():
+            held = allocations.setdefault(provider, {})
+            for name, amount in amounts.items():
+                held[name] = held.get(name, 0) + amount
+        for root in consumer.roots:
+            self._holders[root].discard(consumer.uuid)
+        consumer.allocations = allocations
+        self._index(consumer)
+
+    def _allocate(self, candidate: Candidate) -> Mapping[str, str]:
+        """Add the allocations of a candidate; return provider UUID -> UUID of its root."""
+        roots = {
+            member.uuid: tree.uuid
+            for tree in candidate.trees
+            for member in tree.members
+            if member.uuid in candidate.allocations
+        }
+        self._hosts.allocate(candidate.allocations, roots)
+        return roots
+
+    def _index(self, consumer: MovableConsumer) -> None:
+        for root in consumer.roots:
+            self._holders.setdefault(root, set()).add(consumer.uuid)
+
+    def _move(self, uuid: str) -> ConsumerMove:
+        consumer = self._consumers[uuid]
+        source, mappings = self._moved[uuid]
+        row = consumer.row
+        return ConsumerMove(
+            uuid,
+            self._origins[uuid],
+            consumer.roots,
+            source,
+            consumer.allocations,
+            mappings,
+            row.project,
+            row.user,
+            row.generation,
+            row.consumer_type,
+        )
+
+    # -- claims ------------------------------------------------------------------------------
+
+    def _claim(self, change: ClaimOnCopies) -> SimulatedClaim:
+        if self._ended:
+            return SimulatedClaim(code=OUT_OF_BUDGET.code, text=OUT_OF_BUDGET.text)
+        request = self._claim_requests[change.request]
+        try:
+            found = self._searches.find(request.request, unsatisfiable=request.unsatisfiable)
+            if isinstance(found, Candidate):
+                self._allocate(found)
+                return SimulatedClaim(found.allocations, found.mappings)
+        except BudgetSpentError:
+            self._ended = True
+            found = OUT_OF_BUDGET
+        return SimulatedClaim(code=found.code, text=found.text)
+
+
+def _sharing_providers(tree: Tree) -> set[str]:
+    return {member.uuid for member in tree.members if SHARING_TRAIT in member.traits}

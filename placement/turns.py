@@ -1,0 +1,36 @@
+"""Turns: large work of which a process does one piece at a time."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from placement import deadline
+from placement.errors import LargeWorkBusy
+
+# Seconds that a request waits for its turn.
+PATIENCE = 5.0
+
+
+class Turns:
+    """Lets one request at a time do large work; the others of the process wait."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        """patience: seconds that a request waits."""
+        self._lock = threading.Lock()
+        self._patience = patience
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Enter the work when no other request does such work.
+
+        Raises:
+            LargeWorkBusy: another request was still working after the wait.
+        """
+        with deadline.waiting():
+            has_turn = self._lock.acquire(timeout=self._patience)
+        if not has_turn:
+            raise LargeWorkBusy
+        try:
+            yield
+        finally:
+            self._lock.release()
