@@ -21,7 +21,7 @@ ARGUMENTS ?=
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test soak lint style types imports format docs samples lock audit \
-  screenshots wheel gabbi galera migrations peer client nova bench
+  screenshots version wheel gabbi galera migrations peer client nova bench
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -116,6 +116,9 @@ audit: $(INSTALLED) ## known vulnerabilities of locked packages  (AUDIT=required
 
 screenshots: $(INSTALLED) ## pictures of the explorer, in docs/images and .run (Chromium)
 	$(BIN)/python -m tests.explorer.screenshots
+
+version: ## print the version, or set it wherever it is stated  (VERSION=1.0.0rc2)
+	@sh .ci/version $(VERSION)
 
 wheel: $(INSTALLED) ## install the wheels, an editable checkout and the client alone
 	sh .ci/wheel

@@ -3,11 +3,14 @@
 import sys
 from pathlib import Path
 
+from placement import __version__
+
 ROOT = Path(__file__).parents[1]
 # Directives call the service in this process, with the helpers of the tests.
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_ext")]
 
 project = "falcon-placement"
+release = __version__
 author = "the developers of falcon-placement"
 copyright = author
 extensions = [
@@ -29,7 +32,7 @@ python_use_unqualified_type_names = True
 add_module_names = False
 
 html_theme = "furo"
-html_title = "Placement"
+html_title = f"Placement {release}"
 html_static_path = ["_static"]
 html_css_files = ["placement.css"]
 html_show_copyright = False

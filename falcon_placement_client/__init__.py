@@ -9,7 +9,7 @@ the service.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"  # the same as of the service; they are released together
+__version__ = "1.0.0rc1"  # set by make version, with that of the service
 
 if TYPE_CHECKING:
     from falcon_placement_client.public import *

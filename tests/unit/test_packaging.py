@@ -6,6 +6,7 @@ The client is a distribution of its own, which the service needs and which does 
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -154,6 +155,37 @@ def test_service_needs_the_client_of_its_version_or_later() -> None:
     version = falcon_placement_client.__version__
     assert version == placement.__version__
     assert required["falcon-placement-client"] == f"falcon-placement-client>={version}"
+
+
+def run_version(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the script behind `make version` in a checkout."""
+    command = ["sh", str(checkout / ".ci" / "version"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_one_command_changes_the_version_wherever_it_is_stated(tmp_path: Path) -> None:
+    stated = ("placement/__init__.py", "falcon_placement_client/__init__.py", "pyproject.toml")
+    for name in (".ci/version", *stated):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    before = {name: (ROOT / name).read_text() for name in stated}
+    assert run_version(tmp_path).stdout == f"{placement.__version__}\n"
+    assert run_version(tmp_path, "98.7.6rc5").returncode == 0
+    after = {name: (tmp_path / name).read_text() for name in stated}
+    changed = {
+        name: text.replace(placement.__version__, "98.7.6rc5") for name, text in before.items()
+    }
+    assert after == changed
+    assert all(after[name] != before[name] for name in stated)
+    for wrong in ("98.7", "98.7.6-rc5", "v98.7.6", "98.7.6rc5 "):
+        assert run_version(tmp_path, wrong).returncode == 2
+    assert run_version(tmp_path).stdout == "98.7.6rc5\n"
+
+
+def test_no_document_states_the_version_but_the_changelog() -> None:
+    documents = [ROOT / "README.rst", CLIENT / "README.rst", *(ROOT / "docs").rglob("*.rst")]
+    stating = [path.name for path in documents if placement.__version__ in path.read_text()]
+    assert stating == []
 
 
 def test_client_needs_few_packages() -> None:
