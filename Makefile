@@ -18,10 +18,12 @@ OPEN ?= $(BIN)/python -m webbrowser
 DB ?= sqlite:///$(CURDIR)/.run/placement.db
 # Added to a command: make test ARGUMENTS='-k claims', make bench ARGUMENTS='--sizes 1000'.
 ARGUMENTS ?=
+# Tests of what libraries do for the service, and a sample of its answers.
+FLOORS := tests/db tests/migrations tests/api/test_gabbits.py tests/cluster/test_race.py
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test soak lint style types imports format docs samples lock audit \
-  screenshots version wheel gabbi galera migrations peer client nova bench
+  screenshots version wheel floors dist gabbi galera migrations peer client nova bench
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -120,8 +122,18 @@ screenshots: $(INSTALLED) ## pictures of the explorer, in docs/images and .run (
 version: ## print the version, or set it wherever it is stated  (VERSION=1.0.0rc2)
 	@sh .ci/version $(VERSION)
 
-wheel: $(INSTALLED) ## install the wheels, an editable checkout and the client alone
-	sh .ci/wheel
+wheel: $(INSTALLED) ## build twice, install on each Python from 3.11 on, and the client alone  (PYTHONS=…)
+	BIN=$(BIN) sh .ci/wheel
+
+# In a virtualenv of its own, because its versions are older; warnings of their time are no errors.
+floors: $(INSTALLED) ## a sample of the tests with the oldest versions of all dependencies  (PLACEMENT_ENGINE=…)
+	test -x $(VENV)/floors/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(VENV)/floors
+	$(BIN)/uv pip install --quiet --python $(VENV)/floors --no-deps --require-hashes --requirement locked/floors.txt
+	$(BIN)/uv pip install --quiet --python $(VENV)/floors --no-deps --editable $(CLIENT) --editable .
+	$(VENV)/floors/bin/python -m pytest -W default -p tests.selection --selection=sample $(FLOORS) $(ARGUMENTS)
+
+dist: $(INSTALLED) ## the files of a release, in dist: each commit leads to the same bytes
+	$(BIN)/python -m tests.supply.distributions dist
 
 gabbi: $(INSTALLED) ## the gabbits against a running server  (PLACEMENT_URL=http://…)
 	$(PYTEST) tests/api/test_gabbits.py $(ARGUMENTS)

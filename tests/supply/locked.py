@@ -14,6 +14,7 @@ CONSTRAINTS = ROOT / "constraints.txt"
 SERVICE = ROOT / "locked" / "service.txt"  # all that the service may need, whichever the engine
 DEVELOPMENT = ROOT / "locked" / "development.txt"  # that, and what tests, lints and measures it
 CLIENT = ROOT / "locked" / "client.txt"  # what the client needs without a service
+FLOORS = ROOT / "locked" / "floors.txt"  # the lower bounds of the service, and of its tests
 # Installed by name only: it has to be built, and its licence restricts redistribution.
 MYSQLCLIENT = ROOT / "locked" / "mysqlclient.txt"
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
+import tarfile
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -11,8 +14,10 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
-from tests.supply import audit, licences, locked
+import placement
+from tests.supply import audit, distributions, licences, locked, sbom
 
 ROOT = locked.ROOT
 SECURITY = (ROOT / "SECURITY.rst").read_text()
@@ -49,6 +54,79 @@ def test_all_that_is_asked_for_is_locked() -> None:
     assert development - locked.pins(locked.DEVELOPMENT).keys() == set(), "run make lock"
     assert locked.pins(locked.CLIENT).keys() <= locked.pins(locked.SERVICE).keys()
     assert locked.pins(locked.SERVICE).keys() <= locked.pins(locked.DEVELOPMENT).keys()
+
+
+def test_floors_are_the_lower_bounds_of_what_is_required() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    required = [*project["dependencies"], *extras["memcached"], *extras["postgresql"]]
+    bounds = {
+        canonicalize_name(each.name): Version(bound.version)
+        for each in map(Requirement, required)
+        for bound in each.specifier
+        if bound.operator == ">="
+    }
+    assert bounds.keys() == {canonicalize_name(Requirement(each).name) for each in required}
+    del bounds[canonicalize_name("falcon-placement-client")]
+    pinned = {name: Version(text) for name, text in locked.pins(locked.FLOORS).items()}
+    assert {name: pinned[name] for name in bounds} == bounds, "run make lock"
+    assert locked.hashed(locked.FLOORS) == locked.pins(locked.FLOORS).keys()
+
+
+# -- the files of a release -------------------------------------------------------------------
+
+
+def test_an_sdist_has_the_same_bytes_whenever_and_by_whichever_user_it_is_packed(
+    tmp_path: Path,
+) -> None:
+    written = []
+    for number, names in enumerate((["a", "b"], ["b", "a"])):
+        path = tmp_path / f"{number}.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            for name in names:
+                member = tarfile.TarInfo(f"x/{name}")
+                member.size, member.mtime, member.uid = 1, 1000 + number, number
+                member.uname, member.mode = f"user{number}", 0o600 if number else 0o664
+                archive.addfile(member, io.BytesIO(name.encode()))
+        os.utime(path, (number, number))
+        distributions.repack(path, 2000)
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+    with tarfile.open(tmp_path / "0.tar.gz") as archive:
+        read = {each.name: archive.extractfile(each) for each in archive.getmembers()}
+        assert {name: file.read() for name, file in read.items() if file} == {
+            "x/a": b"a",
+            "x/b": b"b",
+        }
+
+
+@pytest.mark.parametrize("project", sbom.PROJECTS, ids=lambda project: project.name)
+def test_a_bill_of_materials_lists_what_is_locked_with_its_licence(project: sbom.Project) -> None:
+    bill = sbom.describe(project, 0)
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    assert bill["metadata"]["timestamp"] == "1970-01-01T00:00:00Z"
+    listed = {each["name"]: each for each in bill["components"]}
+    assert len(listed) == len(bill["components"])
+    pinned = {**locked.pins(project.lock), **dict.fromkeys(project.ours, placement.__version__)}
+    assert {name: each["version"] for name, each in listed.items()} == pinned
+    unlicensed = {name for name, each in listed.items() if "licenses" not in each}
+    assert unlicensed <= locked.conditional(project.lock)
+    (graph,) = bill["dependencies"]
+    assert graph["ref"] == bill["metadata"]["component"]["bom-ref"]
+    assert set(graph["dependsOn"]) <= {each["bom-ref"] for each in bill["components"]}
+    assert len(graph["dependsOn"]) >= 2
+
+
+def test_the_explorer_has_no_file_of_another_project() -> None:
+    """The bill of materials and the licences of the distributions rely on this."""
+    static = ROOT / "placement" / "explorer" / "static"
+    files = [path for path in static.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} == {".css", ".html", ".js", ".svg"}
+    foreign = re.compile(
+        r"copyright|licen[sc]e|@font-face|https?://(?!www\.w3\.org)", re.IGNORECASE
+    )
+    assert [path.name for path in files if foreign.search(path.read_text())] == []
+    assert [path.name for path in files if ".min." in path.name] == []
 
 
 def test_a_pin_without_a_hash_is_noticed(tmp_path: Path) -> None:
