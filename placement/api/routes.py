@@ -13,6 +13,7 @@ from placement.api.policy import EXPLAIN
 from placement.api.query import Parameter
 from placement.api.query import allocations as allocation_query
 from placement.api.query import candidates as candidate_query
+from placement.api.query import consumers as consumer_query
 from placement.api.query import providers as provider_query
 from placement.api.query import traits as trait_query
 from placement.api.query import usages as usage_query
@@ -32,6 +33,7 @@ from placement.api.resources import (
     allocations,
     candidates,
     claims,
+    consumers,
     inventories,
     provider_trees,
     providers,
@@ -47,6 +49,8 @@ from placement.api.responses.aggregates import AGGREGATES
 from placement.api.responses.allocations import CONSUMER, CONSUMERS, ON_PROVIDER
 from placement.api.responses.candidates import CANDIDATES
 from placement.api.responses.claims import CLAIMED
+from placement.api.responses.consumers import CONSUMER as SHOWN_CONSUMER
+from placement.api.responses.consumers import CONSUMERS as LISTED_CONSUMERS
 from placement.api.responses.inventories import INVENTORIES, INVENTORY, USAGES
 from placement.api.responses.provider_trees import TREE, WRITTEN
 from placement.api.responses.providers import PROVIDER, PROVIDERS, SHOWN
@@ -172,6 +176,7 @@ PART_RULES = {
     "aggregates": f"{RULE}:aggregates:list",
     "allocations": f"{RULE}:allocations:list",
 }
+CONSUMER_PART_RULES = {"allocations": "placement:allocations:list"}
 
 # fmt: off
 ROUTES: tuple[Route, ...] = (
@@ -239,6 +244,12 @@ ROUTES: tuple[Route, ...] = (
          CONSUMERS, parameters=allocation_query.PARAMETERS, order=Order(below=405)),
     Route("POST", "/allocations", allocations.manage_allocations, "1.13",
           "placement:allocations:manage", NO_CONTENT, allocation_bodies.MANAGE),
+
+    _get("/consumers", consumers.list_consumers, "2.0", "placement:consumers:list",
+         LISTED_CONSUMERS, parameters=consumer_query.PARAMETERS, part_rules=CONSUMER_PART_RULES),
+    _get("/consumers/{consumer}", consumers.show_consumer, "2.0", "placement:consumers:show",
+         SHOWN_CONSUMER, parameters=consumer_query.SHOW_PARAMETERS,
+         part_rules=CONSUMER_PART_RULES),
 
     _get("/resource_classes", resource_classes.list_resource_classes, "1.2",
          "placement:resource_classes:list", RESOURCE_CLASSES),

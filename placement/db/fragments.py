@@ -154,3 +154,23 @@ def in_any_aggregate(
 ) -> ColumnElement[bool]:
     """The provider is directly in at least one of the aggregates (ids)."""
     return any_aggregate(provider_id, aggregates).exists()
+
+
+def belongs_to(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
+    """The claim record is about the row of this consumer, and not about an earlier one."""
+    return sa.and_(
+        record.c.consumer_id == consumer.c.id,
+        record.c.consumer_uuid == consumer.c.uuid,
+        record.c.consumer_created_at == sa.func.coalesce(consumer.c.created_at, t.UNDATED),
+    )
+
+
+def is_hold(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
+    """The consumer of the record is a hold: nothing else has written it since."""
+    held: ColumnElement[bool] = record.c.hold_generation == consumer.c.generation
+    return held
+
+
+def is_member(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
+    """The consumer of the record is a member of its spread group, which belongs to its project."""
+    return sa.and_(record.c.spread_group.is_not(None), record.c.project_id == consumer.c.project_id)

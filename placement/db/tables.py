@@ -1,15 +1,19 @@
-"""The tables of existing deployments, with three additional columns and one index.
+"""The tables of existing deployments, with three additional columns and one index, and our own.
 
 The columns are `inventories.used` (sum of the allocations of that provider and class),
 `inventories.capacity` ((total - reserved) * allocation_ratio as an integer) and
 `resource_providers.revision` (on root rows: a random number, renewed with every change in the
 tree). Their server defaults let software that does not know them insert rows.
+
+`claim_records` is a table of this service only. Other software ignores it, so no foreign key refers
+to or from it, and each row identifies the consumer that it is about.
 """
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 
 metadata = sa.MetaData(
     naming_convention={
@@ -169,6 +173,52 @@ resource_provider_aggregates = _table(
     sa.Column("resource_provider_id", sa.Integer, primary_key=True),
     sa.Column("aggregate_id", sa.Integer, primary_key=True),
     sa.Index("resource_provider_aggregates_aggregate_id_idx", "aggregate_id"),
+)
+
+# Replaces the unknown time of creation of a consumer in a very old database.
+UNDATED = datetime(1970, 1, 1)
+
+
+def _ascii(length: int) -> sa.types.TypeEngine[str]:
+    """Return the type of ASCII texts that every engine compares by their bytes."""
+    of_mysql = mysql.VARCHAR(length, charset="ascii", collation="ascii_bin")
+    return sa.String(length).with_variant(of_mysql, "mysql", "mariadb")
+
+
+def _json() -> sa.types.TypeEngine[str]:
+    """Return the type of JSON texts, in ASCII."""
+    return sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb")
+
+
+# What claims state about their consumers besides the allocations: one row for each consumer that
+# has a hold, a spread group or a remembered request.
+claim_records = _table(
+    "claim_records",
+    _id(),
+    # The consumer's row; a row that no consumer matches has no meaning.
+    sa.Column("consumer_id", sa.Integer, nullable=False),
+    sa.Column("consumer_uuid", _ascii(36), nullable=False),
+    # `consumers.created_at`, or UNDATED.
+    sa.Column("consumer_created_at", sa.DateTime, nullable=False),
+    # The consumer's project at the time of the claim.
+    sa.Column("project_id", sa.Integer, nullable=False),
+    # Name of the spread group, and the maximum number of its members on one host; null: no group.
+    sa.Column("spread_group", _ascii(64)),
+    sa.Column("max_per_host", sa.Integer),
+    # Generation at which the consumer is a hold; null: it is none.
+    sa.Column("hold_generation", sa.Integer),
+    # Begin and end of the hold, in seconds since 1970.
+    sa.Column("held_since", sa.BigInteger),
+    sa.Column("expires_at", sa.BigInteger),
+    # `mappings` of the held candidate.
+    sa.Column("mappings", _json()),
+    # The remembered request.
+    sa.Column("request", _json()),
+    sa.UniqueConstraint(
+        "consumer_id", "consumer_uuid", "consumer_created_at", name="uniq_claim_records0consumer"
+    ),
+    sa.Index("claim_records_project_group_idx", "project_id", "spread_group"),
+    sa.Index("claim_records_expires_at_idx", "expires_at"),
 )
 
 # Kind -> the column that holds the name.

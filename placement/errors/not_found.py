@@ -69,3 +69,10 @@ class AllocationsNotFound(NotFound):
 
     def __init__(self, consumer: str) -> None:
         super().__init__(f"No allocations for consumer '{consumer}'")
+
+
+class ConsumerNotFound(NotFound):
+    """The path names no consumer that has allocations."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(f"No consumer with uuid {uuid} has allocations")

@@ -198,8 +198,26 @@ def get_for_tree(conn: Connection, provider_uuid: str) -> Mapping[str, ConsumerA
     return {uuid: _from_rows(rows) for uuid, rows in rows_by_uuid.items() if rows}
 
 
+def get_for_consumers(
+    conn: Connection, uuids: Collection[str]
+) -> dict[str, Mapping[str, ProviderAllocations]]:
+    """Return uuid (as stored) -> provider uuid -> allocations of consumers."""
+    rows_by_uuid: dict[str, list[Any]] = {uuid: [] for uuid in uuids}
+    for row in statements.show(uuids).rows(conn):
+        rows_by_uuid[row.uuid].append(row)
+    return {uuid: _by_provider(rows) for uuid, rows in rows_by_uuid.items()}
+
+
 def _from_rows(rows: Sequence[Any]) -> ConsumerAllocations:
     """Return a consumer from its rows; there is at least one."""
+    row = rows[-1]
+    return ConsumerAllocations(
+        _by_provider(rows), row.generation, row.project, row.user, row.type, _last_change(rows)
+    )
+
+
+def _by_provider(rows: Sequence[Any]) -> dict[str, ProviderAllocations]:
+    """Return provider uuid -> allocations, from the rows of one consumer."""
     by_provider: dict[str, ProviderAllocations] = {}
     for row in rows:
         on_provider = by_provider.get(row.provider_uuid)
@@ -207,10 +225,7 @@ def _from_rows(rows: Sequence[Any]) -> ConsumerAllocations:
             on_provider = ProviderAllocations(row.provider_generation, {})
             by_provider[row.provider_uuid] = on_provider
         on_provider.resources[row.class_name] = row.used
-    row = rows[-1]
-    return ConsumerAllocations(
-        by_provider, row.generation, row.project, row.user, row.type, _last_change(rows)
-    )
+    return by_provider
 
 
 def get_for_provider(

@@ -83,6 +83,8 @@ RULES = {
     ("GET", "/provider_trees/{root}"): "provider_trees:show",
     ("PUT", "/provider_trees/{root}"): "provider_trees:update",
     ("POST", "/simulations"): "simulations:create",
+    ("GET", "/consumers"): "consumers:list",
+    ("GET", "/consumers/{consumer}"): "consumers:show",
     ("POST", "/reshaper"): "reshaper:reshape",
 }
 # Rules that some requests of an operation need besides.

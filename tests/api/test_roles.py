@@ -37,6 +37,7 @@ STATUSES = {"GET": 200, "POST": 400, "PUT": 400, "DELETE": 404}
 OTHER_STATUSES = {
     ("GET", "/traits/{name}"): 204,
     ("GET", "/resource_providers/{uuid}/inventories/{resource_class}"): 404,
+    ("GET", "/consumers/{consumer}"): 404,
     ("DELETE", "/resource_classes/{name}"): 400,
     ("DELETE", "/traits/{name}"): 400,
 }

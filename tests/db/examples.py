@@ -14,6 +14,7 @@ from placement.db.conditions import (
 )
 from placement.db.statement import Query, Writes
 from placement.db.statements import derived, integrity, providers, sharing
+from placement.db.statements.consumer_list import ConsumerCondition
 from placement.db.statements.provider_list import MAX_JOINED
 from placement.vocabulary import ConditionKind, IdCondition
 
@@ -85,6 +86,19 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "audit.empty_projects": (),
     "audit.on_several_trees": ("MISC_SHARES_VIA_AGGREGATE",),
     "audit.over_capacity": (),
+    "consumer_list.page": (
+        ConsumerCondition(
+            uuids=[UUID],
+            project="p",
+            user="u",
+            consumer_type="INSTANCE",
+            in_tree=[UUID],
+            spread_group="web",
+            held=True,
+        ),
+        UUID,
+        1000,
+    ),
     "derived.capacities": (0, 1000),
     "derived.distinct_capacities": (0, 1000),
     "derived.last_of_window": (0,),

@@ -9,6 +9,7 @@ from placement.db import schema
 from placement.db.engine import Database
 from placement.objects.catalog import STANDARD_CLASSES, STANDARD_TRAITS
 
+OUR_TABLES = {"claim_records"}
 OURS = (("inventories", "used"), ("inventories", "capacity"), ("resource_providers", "revision"))
 STANDARD = {"resource_classes": set(STANDARD_CLASSES), "traits": STANDARD_TRAITS}
 
@@ -36,7 +37,7 @@ def contents(conn: sa.Connection) -> Contents:
     """Table -> the columns and rows of openstack-placement's schema."""
     inspector = sa.inspect(conn)
     found = {}
-    for table in sorted({*inspector.get_table_names()} - {schema.VERSION_TABLE}):
+    for table in sorted({*inspector.get_table_names()} - {schema.VERSION_TABLE, *OUR_TABLES}):
         names = [
             column["name"]
             for column in inspector.get_columns(table)

@@ -6,6 +6,7 @@ the parameter and its value. The modules do not depend on HTTP.
 
 from placement.api.query.allocations import parse_allocation_query
 from placement.api.query.candidates import parse_candidates
+from placement.api.query.consumers import parse_consumer_parts, parse_consumer_query
 from placement.api.query.json_form import (
     json_of,
     read_alternatives,
@@ -31,6 +32,8 @@ __all__ = [
     "pairs",
     "parse_allocation_query",
     "parse_candidates",
+    "parse_consumer_parts",
+    "parse_consumer_query",
     "parse_include",
     "parse_page",
     "parse_provider_filter",

@@ -33,9 +33,10 @@ class _Consumer(Object[ConsumerAllocations]):
         return lambda consumer: render(consumer) if consumer.by_provider else {"allocations": {}}
 
 
+BY_PROVIDER = Table(UUID_KEY, _ALLOCATION)
 CONSUMER = _Consumer(
     "ConsumerAllocations",
-    Property("allocations", Table(UUID_KEY, _ALLOCATION), attrgetter("by_provider")),
+    Property("allocations", BY_PROVIDER, attrgetter("by_provider")),
     Property("project_id", _PROJECT, attrgetter("project"), since="1.12"),
     Property("user_id", _USER, attrgetter("user"), since="1.12"),
     Property("consumer_generation", _CONSUMER_GENERATION, attrgetter("generation"), since="1.28"),

@@ -1,0 +1,29 @@
+"""`/consumers`."""
+
+from functools import partial
+
+from placement.api import query
+from placement.api.handler import NOW, Call, Reply
+from placement.api.responses.consumers import ListedConsumers
+from placement.objects import consumer_list
+
+
+def list_consumers(call: Call) -> Reply:
+    """List the consumers that satisfy all filters.
+
+    Consumers without allocations are not listed.
+    """
+    pairs = query.pairs(call.query_string)
+    conditions, page, parts = query.parse_consumer_query(pairs, call.version)
+    with call.service.database.read() as conn:
+        listed = consumer_list.find(conn, conditions, page, parts)
+    more = query.after(pairs, listed.consumers[-1].uuid) if listed.are_more else None
+    return Reply(200, ListedConsumers(listed.consumers, more), changed_at=NOW)
+
+
+def show_consumer(call: Call) -> Reply:
+    """Show a consumer that has allocations."""
+    parts = query.parse_consumer_parts(query.pairs(call.query_string), call.version)
+    show = partial(consumer_list.get, uuid=call.path["consumer"], parts=parts)
+    with call.service.database.read() as conn:
+        return Reply(200, show(conn), changed_at=NOW)

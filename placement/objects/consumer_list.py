@@ -1,0 +1,159 @@
+"""The list of consumers, with their spread groups, holds and remembered requests."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from placement.db.statements import consumer_list as statements
+from placement.db.statements.consumer_list import ConsumerCondition
+from placement.errors import ConsumerNotFound
+from placement.objects import allocations, claim_records, identifiers
+from placement.objects.allocations import ProviderAllocations
+from placement.objects.claim_records import SpreadGroup
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
+
+
+class ConsumerPart(Enum):
+    """What a list of consumers can include."""
+
+    ALLOCATIONS = "allocations"
+    REQUEST = "request"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerFilter:
+    """The conditions on listed consumers; a consumer must satisfy all of them."""
+
+    # Exact names; None for any.
+    project: str | None = None
+    # Only with a project.
+    user: str | None = None
+    # UNKNOWN_CONSUMER_TYPE for consumers without a type.
+    consumer_type: str | None = None
+    # Uuid of a provider; the consumers use its tree. None for any.
+    in_tree: str | None = None
+    # Name of a spread group of the project; None for any.
+    spread_group: str | None = None
+    # Whether only holds are listed.
+    held: bool = False
+
+
+class ConsumerPage(NamedTuple):
+    """A part of the list in the order of uuids."""
+
+    # Maximum number of consumers.
+    size: int
+    # The consumers after this uuid, which may be of no consumer; None for the first page.
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedConsumer:
+    """A consumer that has allocations."""
+
+    uuid: str
+    project: str | None
+    user: str | None
+    # None if it has no type.
+    consumer_type: str | None
+    generation: int
+    # None if it is in no group.
+    spread_group: SpreadGroup | None
+    # End of the hold in seconds since 1970; None if it is no hold.
+    expires_at: int | None
+    # Provider uuid -> allocations; None if not requested.
+    allocations: Mapping[str, ProviderAllocations] | None = None
+    # The remembered request; None if not requested, or if the consumer has none.
+    request: Mapping[str, Any] | None = None
+
+
+class ConsumerList(NamedTuple):
+    """A list of consumers, and whether more of them follow."""
+
+    consumers: list[ListedConsumer]
+    are_more: bool = False
+
+
+def find(
+    conn: Connection,
+    conditions: ConsumerFilter,
+    page: ConsumerPage,
+    parts: Collection[ConsumerPart] = (),
+) -> ConsumerList:
+    """Return a page of the consumers with allocations that satisfy a filter.
+
+    The connection must give all statements the same view of the database.
+    """
+    if conditions.spread_group is not None and not conditions.spread_group.isascii():
+        return ConsumerList([])  # no group has such a name, and not every engine can compare it
+    untyped = conditions.consumer_type == UNKNOWN_CONSUMER_TYPE
+    condition = ConsumerCondition(
+        project=conditions.project,
+        user=conditions.user,
+        consumer_type=None if untyped else conditions.consumer_type,
+        untyped=untyped,
+        in_tree=_forms(conditions.in_tree),
+        spread_group=conditions.spread_group,
+        held=conditions.held,
+    )
+    after = "" if page.after is None else identifiers.key(page.after)
+    # One more than the page holds, to detect further consumers.
+    rows = statements.page(condition, after, page.size + 1).rows(conn)
+    consumers = _with_parts(conn, rows[: page.size], parts)
+    return ConsumerList(consumers, are_more=len(rows) > page.size)
+
+
+def get(conn: Connection, uuid: str, parts: Collection[ConsumerPart] = ()) -> ListedConsumer:
+    """Return one consumer.
+
+    Raises:
+        ConsumerNotFound: it does not exist, or has no allocations.
+    """
+    condition = ConsumerCondition(uuids=identifiers.stored_forms(uuid))
+    rows = {row.uuid: row for row in statements.page(condition, "", 2).rows(conn)}
+    row = identifiers.match([uuid], rows).get(uuid)
+    if row is None:
+        raise ConsumerNotFound(uuid)
+    (consumer,) = _with_parts(conn, [row], parts)
+    return consumer
+
+
+def _forms(uuid: str | None) -> Collection[str] | None:
+    return None if uuid is None else identifiers.stored_forms(uuid)
+
+
+def _with_parts(
+    conn: Connection, rows: Collection[Any], parts: Collection[ConsumerPart]
+) -> list[ListedConsumer]:
+    """Return the consumers of rows; the parts of all of them take one statement."""
+    by_uuid: Mapping[str, Mapping[str, ProviderAllocations]] = {}
+    if parts:
+        by_uuid = allocations.get_for_consumers(conn, [row.uuid for row in rows])
+    shows_allocations = ConsumerPart.ALLOCATIONS in parts
+    consumers: list[ListedConsumer] = []
+    for row in rows:
+        of_consumer = by_uuid.get(row.uuid, {})
+        request = None
+        if ConsumerPart.REQUEST in parts:
+            request = claim_records.remembered_request(row.request, _sums(of_consumer))
+        consumers.append(
+            ListedConsumer(
+                row.uuid,
+                row.project,
+                row.user,
+                row.type,
+                row.generation,
+                claim_records.spread_group(row.spread_group, row.max_per_host),
+                row.expires_at,
+                of_consumer if shows_allocations else None,
+                request,
+            )
+        )
+    return consumers
+
+
+def _sums(of_consumer: Mapping[str, ProviderAllocations]) -> dict[str, int]:
+    return claim_records.sum_by_class(each.resources for each in of_consumer.values())
