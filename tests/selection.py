@@ -71,6 +71,7 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
             "test_metrics_page.py",
             "test_openstack_commands.py",
             "test_policy.py",
+            "test_pytest_plugin.py",
             "test_request_log.py",
             "test_roles.py",
             "test_sweep.py",

@@ -17,11 +17,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-import fixtures
 from keystoneauth1.adapter import Adapter
 from keystoneauth1.session import Session
 
-from placement.direct import URL, PlacementDirect
+from falcon_placement_client.fixture import PlacementFixture
 from tests.kit.processes import serving
 
 if TYPE_CHECKING:
@@ -30,13 +29,6 @@ if TYPE_CHECKING:
 
 TESTS = "nova.tests.functional.test_report_client"
 PACKAGE = "placement.tests.functional.fixtures"
-
-
-class PlacementFixture(fixtures.Fixture):
-    """The base class of nova's fixture: where the service is, and as whom it is called."""
-
-    token = "admin"
-    endpoint = URL
 
 
 def _stand_in() -> None:
@@ -51,10 +43,8 @@ def _stand_in() -> None:
 
 @contextmanager
 def in_process() -> Iterator[Adapter]:
-    """The service in this process, on an empty database."""
-    with PlacementDirect.on_database("sqlite://") as adapter:
-        adapter.default_microversion = None  # nova states one with each request
-        yield adapter
+    """The service of the fixture, in this process: nova's own adapter reaches it."""
+    yield Adapter(Session(auth=None), raise_exc=False)
 
 
 @contextmanager

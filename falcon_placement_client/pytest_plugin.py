@@ -1,0 +1,73 @@
+"""Fixtures for tests of programs that use a placement service: a plugin of pytest.
+
+pytest loads it wherever the client is installed. The fixtures need the service, falcon-placement;
+a test that requests one without it fails, and says what to install.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
+
+# Loads a cloud file, whose path is relative to the file of the test; returns the UUIDs of the
+# providers by name.
+LoadCloud = Callable[[str | Path], dict[str, str]]
+
+
+@pytest.fixture
+def placement_service() -> Iterator["Adapter"]:
+    """Return a keystoneauth1 adapter of an empty service in this process, on SQLite.
+
+    `ReportClient(placement_service)` uses it; the caller has the roles admin and service.
+    """
+    with _testing("placement_service").direct() as adapter:
+        yield adapter
+
+
+@pytest.fixture
+def placement_url() -> Iterator[str]:
+    """Return the URL of an empty server process, on SQLite.
+
+    `ReportClient.at(placement_url, "admin")` uses it.
+    """
+    with _testing("placement_url").serving() as url:
+        yield url
+
+
+@pytest.fixture
+def placement_cloud(request: pytest.FixtureRequest) -> LoadCloud:
+    """Return a function that loads a cloud file: `placement_cloud("file.yaml")`.
+
+    The providers and consumers of the file are created in the server if the test uses
+    `placement_url`, else in `placement_service`.
+    """
+    testing = _testing("placement_cloud")
+
+    def load(path: str | Path) -> dict[str, str]:
+        loaded: dict[str, str] = testing.load(request.path.parent / path, _adapter(request))
+        return loaded
+
+    return load
+
+
+def _adapter(request: pytest.FixtureRequest) -> "Adapter":
+    if "placement_url" in request.fixturenames:
+        from falcon_placement_client.identity import connect  # noqa: PLC0415
+
+        return connect(request.getfixturevalue("placement_url"), "admin")
+    adapter: Adapter = request.getfixturevalue("placement_service")
+    return adapter
+
+
+def _testing(fixture: str) -> Any:
+    """Return the module of the service; fail the test if the service is not installed."""
+    from falcon_placement_client import service  # noqa: PLC0415
+
+    try:
+        return service.load("testing", f"the fixture {fixture}")
+    except service.ServiceNotInstalled as error:
+        pytest.fail(str(error), pytrace=False)

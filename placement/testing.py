@@ -1,0 +1,131 @@
+"""The service for tests of programs that use it: in the process of the test, or as a server.
+
+`falcon_placement_client` has the fixtures. It finds this module by its entry point.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import requests
+from oslo_config import cfg
+
+from falcon_placement_client.command_client import RestClient
+from placement import config
+from placement.direct import IDENTITY, PlacementDirect
+from placement.loader import apply, load_file
+from placement.progress import silent
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
+
+PRIVATE = "sqlite://"  # a new database, which is deleted afterwards
+START_SECONDS = 120  # for a server to answer, on a busy machine
+POLL_SECONDS = 0.05
+MAX_LOG = 2000  # characters of a server's log in an error
+
+__all__ = ["IDENTITY", "direct", "load", "serving"]
+
+
+def direct(conf: cfg.ConfigOpts | None = None, *, private: bool = True) -> PlacementDirect:
+    """Return the service in this process, which the context manager starts.
+
+    Args:
+        conf: the configuration; None: the default value of every option.
+        private: whether a new SQLite database replaces the configured one.
+    """
+    if conf is None:
+        return PlacementDirect.on_database(PRIVATE)
+    if private:
+        config.register(conf)
+        conf.set_override("connection", PRIVATE, "placement_database")
+        conf.set_override("sync_on_startup", True, "placement_database")
+    return PlacementDirect(conf)
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Run a server on a new SQLite database, as operators start it; yields its URL.
+
+    Raises:
+        RuntimeError: the server does not start; the text ends with its log.
+    """
+    with (
+        TemporaryDirectory(prefix="placement-") as home,
+        as_file(files("placement.samples") / "gunicorn.conf.py") as settings,
+        socket.create_server(("127.0.0.1", 0)) as listener,
+    ):
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        Path(home, "placement.conf").touch()  # and no file of this machine is read
+        log = Path(home, "log")
+        with log.open("wb") as output:
+            server = subprocess.Popen(  # noqa: S603 - the command is constant
+                [
+                    *(sys.executable, "-m", "gunicorn", "--config", str(settings)),
+                    *("--bind", f"fd://{listener.fileno()}"),
+                ],
+                cwd=home,
+                env=_environment(home),
+                stdout=output,
+                stderr=output,
+                pass_fds=[listener.fileno()],
+            )
+        try:
+            # Without this copy, connections are refused if the server ends.
+            listener.close()
+            _await_answer(url, server, log)
+            yield url
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def load(path: str | Path, adapter: "Adapter") -> dict[str, str]:
+    """Load a cloud file into a service; return the UUIDs of its providers by name.
+
+    Raises:
+        UnusableFile: the file is malformed; the text has a line for each problem.
+        LoadError: the service refuses an entry of the file.
+        RestError: a request fails.
+    """
+    cloud = load_file(str(path))
+    apply(cloud, RestClient(None, adapter), silent)
+    return {provider.name: provider.uuid for provider in cloud.providers}
+
+
+def _environment(home: str) -> dict[str, str]:
+    """Return the environment of a server: no option of the caller's, one worker, noauth2."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OS_")}
+    return inherited | {
+        "WEB_CONCURRENCY": "1",
+        "OS_PLACEMENT_CONFIG_DIR": home,
+        "OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{home}/placement.db",
+        "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true",
+        "OS_PLACEMENT_DATABASE__SQLITE_SYNCHRONOUS": "false",
+        "OS_API__AUTH_STRATEGY": "noauth2",
+    }
+
+
+def _await_answer(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Wait until a server answers.  Raises RuntimeError if it does not."""
+    deadline = time.monotonic() + START_SECONDS
+    with requests.Session() as session:
+        session.trust_env = False  # a proxy cannot reach this machine
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                session.get(url, timeout=max(left, POLL_SECONDS))
+                return
+            except requests.RequestException:
+                if server.poll() is not None or left <= 0:
+                    text = log.read_text(errors="replace")[-MAX_LOG:]
+                    raise RuntimeError(f"the server did not start: {text}") from None
+            time.sleep(POLL_SECONDS)
