@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from falcon_placement_client import pytest_plugin
 from placement import generators
 from placement.cli.commands import COMMANDS
 from placement.metrics import declarations
@@ -26,6 +27,7 @@ FOLDERS = (
 )
 MADE_BY_RUNS = {"bench/results", "docs/_build/man"}
 VARIABLES_OF_OTHERS = "docs/operations/coming-from.rst"
+FIXTURES = {name for name in vars(pytest_plugin) if name.startswith("placement_")}
 
 
 def words(document: str, pattern: str) -> Iterator[tuple[str, ...]]:
@@ -53,7 +55,7 @@ def test_metrics_are_declared_by_the_service(document: str) -> None:
         for (name,) in words(document, r"^((?:openstack_)?placement_\w+)$")
         if name not in GROUPS
     }
-    assert named - METRICS == set()
+    assert named - METRICS - FIXTURES == set()
 
 
 @pytest.mark.parametrize("document", NAMES)
