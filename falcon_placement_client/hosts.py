@@ -73,7 +73,7 @@ def _change_traits(
     api: RestApi, host: str, change: Callable[[frozenset[str]], frozenset[str]]
 ) -> HostRow:
     """Apply a function to the traits of a root; retry after a conflict."""
-    provider = _root(api, host)
+    provider = find_root(api, host)
     uuid = provider["uuid"]
     for attempts_left in reversed(range(ATTEMPTS)):
         traits, generation = _traits(api, uuid)
@@ -90,7 +90,7 @@ def _change_traits(
     return HostRow(uuid, provider["name"], wanted)
 
 
-def _root(api: RestApi, host: str) -> dict[str, Any]:
+def find_root(api: RestApi, host: str) -> dict[str, Any]:
     """Return the provider of a root by its UUID or name.  Raises RestError."""
     provider = find_provider(api, host, "host")
     if provider["uuid"] != provider["root_provider_uuid"]:

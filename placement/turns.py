@@ -14,10 +14,8 @@ PATIENCE = 5.0
 class Turns:
     """Lets one request at a time do large work; the others of the process wait."""
 
-    def __init__(self, patience: float = PATIENCE) -> None:
-        """patience: seconds that a request waits."""
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._patience = patience
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -27,7 +25,7 @@ class Turns:
             LargeWorkBusy: another request was still working after the wait.
         """
         with deadline.waiting():
-            has_turn = self._lock.acquire(timeout=self._patience)
+            has_turn = self._lock.acquire(timeout=PATIENCE)
         if not has_turn:
             raise LargeWorkBusy
         try:

@@ -47,6 +47,7 @@ COMMANDS = {
     "explain": Command(
         "show which hosts can serve a request, and why others cannot", "explain:set_up"
     ),
+    "drain-check": Command("show which hosts can be emptied", "drain_check:set_up"),
     "host": Command("hosts of a server, over REST", actions=_HOST),
     "samples": Command(
         "write configurations, deployment files and dashboards to a directory", "samples:set_up"

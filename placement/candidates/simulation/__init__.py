@@ -16,7 +16,7 @@ from placement.candidates.simulation.result import (
     Simulation,
     Unplaceable,
 )
-from placement.candidates.simulation.simulate import simulate
+from placement.candidates.simulation.simulating import simulate
 
 __all__ = [
     "MAX_ADDED",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from falcon_placement_client.inventory import fits
-from placement.candidates.budget import Budget
+from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.explanation.from_trace import explain_trace
 from placement.candidates.model import Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
@@ -76,6 +76,9 @@ class HostSearch:
         self._sharing_changes = -1
         # Roots of hosts without a candidate of which some provider does not share.
         self._refused: set[str] = set()
+        # Whether the latest search found nothing, and later ones will not find anything either.
+        self._found_nothing = False
+        self._can_split = any(group.can_split for group in request.groups)
         self._unreached = 0
         self._renew()
 
@@ -85,6 +88,7 @@ class HostSearch:
         if self._gains != hosts.gains:
             self._gains = hosts.gains
             self._refused.clear()
+            self._found_nothing = False
             self._trace, self._unreached = Trace(), 0
             self._sharing_changes = -1
         if self._sharing_changes != hosts.sharing_changes:
@@ -113,10 +117,16 @@ class HostSearch:
         if self._unsatisfiable:
             return None
         self._renew()
+        self._budget.spend(COST_PER_STEP)
+        if self._found_nothing:
+            return None
+        self._budget.spend(len(self._refused))
         for found in (self._anchored, self._all_sharing, self._reached_only, self._split):
             candidate = found()
             if candidate is not None:
                 return candidate
+        # Less capacity serves no more candidates, unless an amount is split.
+        self._found_nothing = not self._can_split
         return None
 
     def why(self) -> Why:
@@ -174,10 +184,10 @@ class HostSearch:
 
     def _all_sharing(self) -> Candidate | None:
         """Return the first candidate whose providers all share, one of them in its own tree."""
-        for tree in self._hosts:
-            pool = self._pools.pool(tree) if self._may_anchor(tree) else None
-            if pool is None:
+        for tree in self._hosts.that_share():
+            if not self._may_anchor(tree):
                 continue
+            pool = self._pools.pool(tree)
             shares = _sharing_positions(pool)
             local = [position for position in shares if position < pool.local]
             if local and self._plan.root_refusal(tree) is None:
@@ -202,6 +212,7 @@ class HostSearch:
             if term.root_role is RootRole.REQUIRED
         )
         for tree in self._hosts if self._sharing else ():
+            self._budget.spend(COST_PER_STEP)
             if not self._may_anchor(tree) or plan.root_refusal(tree) is not None:
                 continue
             pool = self._pools.pool(tree)
@@ -214,7 +225,7 @@ class HostSearch:
 
     def _split(self) -> Candidate | None:
         """Return the first candidate with a split."""
-        if not any(group.can_split for group in self._request.groups):
+        if not self._can_split:
             return None
         searches = SplitSearches(SearchPlan(self._request, splits=True), self._budget)
         shared: Candidate | None = None

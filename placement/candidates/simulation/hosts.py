@@ -55,6 +55,11 @@ class SimulatedHosts:
         for _rank, uuid in self._sorted:
             yield self._trees[uuid]
 
+    def that_share(self) -> list[Tree]:
+        """Return the trees with sharing providers that are not drained, in order."""
+        keys = sorted((self._keys[uuid], uuid) for uuid in self._sharing - self.drained)
+        return [self._trees[uuid] for _rank, uuid in keys]
+
     def uuids(self) -> Iterator[str]:
         """Yield the roots of the trees that are not drained, in order."""
         for _rank, uuid in self._sorted:

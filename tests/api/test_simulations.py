@@ -1,0 +1,150 @@
+"""Limits of simulations: the bound on work, and one at a time in a process."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from placement import turns
+from placement.api.resources import simulations
+from placement.candidates.budget import COST_PER_CHECK
+from placement.candidates.simulation import simulate, simulating
+from placement.candidates.simulation.simulating import YieldingBudget
+from tests.kit.cloud import building, provider_uuid
+from tests.kit.service import Service
+from tests.kit.statements import counted
+
+HOSTS = 40
+OWNER = {
+    "project_id": "p",
+    "user_id": "u",
+    "consumer_type": "INSTANCE",
+    "consumer_generation": None,
+}
+ONE_VCPU = {"groups": {"": {"resources": {"VCPU": 1}}}}
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    with Service(tmp_path) as service:
+        with building(service.database.writer) as cloud:
+            for number in range(1, HOSTS + 1):
+                cloud.add(f"host{number}", {"VCPU": 8})
+        yield service
+
+
+def populate(service: Service, *hosts: int, consumers: int = 4) -> list[str]:
+    """Give each of these hosts consumers of 1 VCPU; return the consumers."""
+    bodies: dict[str, Any] = {}
+    for host in hosts:
+        for number in range(consumers):
+            allocations = {provider_uuid(host): {"resources": {"VCPU": 1}}}
+            uuid = f"c0000000-0000-4000-8000-{host:06d}{number:06d}"
+            bodies[uuid] = {"allocations": allocations, **OWNER}
+    service.expect(204, "POST", "/allocations", bodies, "2.0")
+    return sorted(bodies)
+
+
+def drain(*hosts: int) -> dict[str, Any]:
+    return {"drain": [provider_uuid(host) for host in hosts]}
+
+
+def simulated(service: Service, *changes: Any, **members: Any) -> Any:
+    body = {"changes": list(changes), **members}
+    return service.expect(200, "POST", "/simulations", body, "2.0").json
+
+
+def test_the_bound_on_work_ends_a_simulation(tmp_path: Path) -> None:
+    # A placement costs at least two steps.
+    with Service(tmp_path, placement={"max_simulation_steps": 60}) as service:
+        with building(service.database.writer) as cloud:
+            for number in range(1, HOSTS + 1):
+                cloud.add(f"host{number}", {"VCPU": 8})
+        first, second = populate(service, 1, consumers=8), populate(service, 2)
+        answer = simulated(service, drain(1), drain(2), {"claim": {"request": ONE_VCPU}})
+        assert answer["fits"] is None
+        assert answer["complete"] is False
+        moved = [each["consumer"] for each in answer["moves"]]
+        assert answer["unplaceable"] == []
+        assert sorted(moved + answer["undecided"]) == sorted(first + second)
+        assert moved
+        assert answer["undecided"]
+        assert [each["code"] for each in answer["claims"]] == ["budget"]
+
+
+def test_copies_are_bounded_before_they_are_made(tmp_path: Path) -> None:
+    with Service(tmp_path, placement={"max_simulation_steps": 100_000}) as service:
+        with building(service.database.writer) as cloud:
+            root = cloud.add("host", {"VCPU": 8})
+            for number in range(100):
+                cloud.add(f"child{number}", {"VCPU": 1}, parent=root)
+        # A hundred providers each: the bound allows eight copies.
+        add = {"add": {"like": provider_uuid(root), "count": 10_000}}
+        answer = simulated(service, add, {"claim": {"request": ONE_VCPU}})
+        assert (answer["fits"], answer["complete"]) == (None, False)
+
+
+def test_the_interpreter_is_given_up_whenever_the_deadline_is_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    yields: list[float] = []
+    monkeypatch.setattr("placement.candidates.simulation.simulating.time.sleep", yields.append)
+    budget = YieldingBudget(10**6)
+    for _ in range(10 * COST_PER_CHECK):
+        budget.spend(1)
+    assert len(yields) in range(9, 11)
+    assert set(yields) == {0}
+
+
+def test_a_process_works_on_one_simulation_at_a_time(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = Event(), Event()
+
+    def slow(*arguments: Any) -> Any:
+        begun.set()
+        assert go_on.wait(60)
+        return simulate(*arguments)
+
+    monkeypatch.setattr(simulations, "simulate", slow)
+    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(simulated, service, drain(1))
+        assert begun.wait(60)
+        busy = service.expect(503, "POST", "/simulations", {"changes": []}, "2.0")
+        assert busy.headers["Retry-After"] == "5"
+        assert busy.json["errors"][0]["code"] == "placement.large_work_busy"
+        go_on.set()
+        assert first.result()["fits"] is True
+    assert simulated(service, drain(1))["fits"] is True
+
+
+def test_a_failed_simulation_ends_its_turn(service: Service) -> None:
+    unknown = {"changes": [drain(HOSTS + 1)]}
+    for _ in range(2):
+        service.expect(400, "POST", "/simulations", unknown, "2.0")
+    assert simulated(service)["fits"] is True
+
+
+@pytest.mark.parametrize("consumers", [1, 8])
+def test_statements_do_not_depend_on_the_number_of_consumers(
+    service: Service, consumers: int
+) -> None:
+    populate(service, 1, 2, consumers=consumers)
+    simulated(service, drain(1, 2))
+    with counted(service.database) as statements:
+        answer = simulated(service, drain(1, 2), order=[])
+    assert len(answer["moves"]) == 2 * consumers
+    assert len(statements) == 3  # roots, consumers of trees, their allocations
+
+
+def test_too_many_consumers_are_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    populate(service, 1, 2)
+    monkeypatch.setattr(simulating, "MAX_CONSUMERS", 7)
+    assert simulated(service, drain(1))["fits"] is True
+    body = {"changes": [drain(1), drain(2)]}
+    answer = service.expect(400, "POST", "/simulations", body, "2.0")
+    assert "changes: drains may move 7 consumers" in answer.text
