@@ -32,6 +32,7 @@ from placement.errors import BadBody, BadPath, Unstorable
 from placement.objects import identifiers
 
 CACHED = "no-cache"  # clients may cache the answer, but must revalidate it
+NOT_STORED = "no-store"
 MAX_CHUNK = 256 * 1024  # bytes of an answer that are written at once
 
 
@@ -244,6 +245,8 @@ def _write(resp: falcon.Response, call: Call, reply: Reply, response: Response) 
     if reply.changed_at is not None and Feature.CACHE_HEADERS.at(call.version):
         resp.set_header("Cache-Control", CACHED)
         resp.set_header("Last-Modified", http_date(reply.changed_at))
+    if not reply.storable:
+        resp.set_header("Cache-Control", NOT_STORED)
     if reply.tag is not None:
         resp.set_header("ETag", _weak(reply.tag))
 

@@ -93,6 +93,8 @@ class Reply:
     changed_at: datetime | str | None = None
     # Entity tag; None if the answer has none.
     tag: str | None = None
+    # Whether clients may store the answer.
+    storable: bool = True
 
 
 def newest(times: Iterable[datetime | None]) -> datetime | str:

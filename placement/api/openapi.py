@@ -37,6 +37,7 @@ REASONS = {
     406: "The client does not accept JSON, or the microversion is not supported.",
     409: "The request conflicts with the present state. `code` distinguishes lost races, which can "
     "be retried, from other conflicts.",
+    410: "The cursor has expired: list the resource providers again, and follow a new cursor.",
     413: "The body is too large.",
     414: "Path and query are too long.",
     415: "The body must be JSON.",
@@ -266,6 +267,7 @@ def _failures(route: Route) -> Iterable[int]:
         yield from (401, 403)
     if "{" in route.path:
         yield 404
+    yield from route.failures
     if route.body_schema is not None:
         yield from (413, 415)
     if route.method != "GET":

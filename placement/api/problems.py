@@ -23,6 +23,7 @@ LOG = logging.getLogger(__name__)
 
 STATUS: Mapping[type[Exception], int] = {
     errors.NotFound: 404,
+    errors.Expired: 410,
     errors.Invalid: 400,
     errors.Conflict: 409,
     errors.Unavailable: 503,

@@ -13,6 +13,7 @@ from placement.api.policy import EXPLAIN
 from placement.api.query import Parameter
 from placement.api.query import allocations as allocation_query
 from placement.api.query import candidates as candidate_query
+from placement.api.query import changes as change_query
 from placement.api.query import consumers as consumer_query
 from placement.api.query import providers as provider_query
 from placement.api.query import traits as trait_query
@@ -32,6 +33,7 @@ from placement.api.resources import (
     aggregates,
     allocations,
     candidates,
+    changes,
     claims,
     consumers,
     inventories,
@@ -48,6 +50,7 @@ from placement.api.resources import (
 from placement.api.responses.aggregates import AGGREGATES
 from placement.api.responses.allocations import CONSUMER, CONSUMERS, ON_PROVIDER
 from placement.api.responses.candidates import CANDIDATES
+from placement.api.responses.changes import CHANGES
 from placement.api.responses.claims import CLAIMED
 from placement.api.responses.consumers import CONSUMER as SHOWN_CONSUMER
 from placement.api.responses.consumers import CONSUMERS as LISTED_CONSUMERS
@@ -114,6 +117,8 @@ class Route:
     part_rules: Mapping[str, str] | None = None
     # Whether answers have entity tags, at versions with tags.
     tagged: bool = False
+    # Statuses of errors that few operations have.
+    failures: tuple[int, ...] = ()
     # Additional rules of some requests.
     asks: tuple[str, ...] = ()
 
@@ -282,6 +287,8 @@ ROUTES: tuple[Route, ...] = (
           order=Order(below=405), reads=True, asks=(EXPLAIN,)),
     Route("POST", "/claims", claims.create_claims, "2.0", "placement:claims:create",
           Response(CLAIMED, (201,)), claim_bodies.CREATE, asks=(EXPLAIN,)),
+    _get("/changes", changes.list_changes, "2.0", "placement:changes:list", CHANGES,
+         parameters=change_query.PARAMETERS, failures=(410,)),
     _get(TREE_PATH, provider_trees.show_provider_tree, "2.0", "placement:provider_trees:show",
          TREE, parameters={}),
     Route("PUT", TREE_PATH, provider_trees.replace_provider_tree, "2.0",

@@ -109,6 +109,8 @@ class Settings:
     slow_request: float
     # Seconds that the work for a request may take; 0: no limit.
     request_deadline: float
+    # Seconds for which changes are remembered.
+    changes_kept: int
     # Bytes of a request body.
     max_body_size: int
     # The parsed options, for the oslo libraries.
@@ -141,6 +143,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
             metrics=metrics_settings(conf),
             slow_request=conf.placement.slow_request,
             request_deadline=conf.placement.request_deadline,
+            changes_kept=conf.placement.changes_kept,
             max_body_size=conf.placement.max_request_body_size,
             conf=conf,
         )

@@ -136,6 +136,13 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "a reload (SIGHUP) applies a new one.",
         ),
         cfg.IntOpt(
+            "changes_kept",
+            default=7 * 24 * 3600,
+            min=1,
+            help="Seconds for which GET /changes remembers deleted trees and cursors. A client "
+            "that has not asked for longer gets 410 and must list the resource providers again.",
+        ),
+        cfg.IntOpt(
             "max_request_body_size",
             default=32 * 1024 * 1024,
             min=1,

@@ -42,6 +42,18 @@ def straight_join(rows: Rows) -> Rows:
     return rows
 
 
+class Clock(FunctionElement[int]):
+    """The current time of the database, in milliseconds since 1970."""
+
+    type = sa.BigInteger()
+    inherit_cache = True
+
+
+@compiles(Clock)
+def _clock(_element: Clock, compiler: Any, **_options: Any) -> str:
+    return dialect_named(compiler.dialect.name).clock
+
+
 class _WithoutIndex(FunctionElement[Any]):
     """A column whose index the planner must not use."""
 

@@ -78,6 +78,10 @@ class Database:
         self.rolls_back = False
         self.writer = self._pool(settings.connection, Role.WRITE)
         self.reader = self._pool(settings.slave_connection or settings.connection, Role.READ)
+        # The same for reads that must not use a replica.
+        self._primary_reader = self.reader
+        if settings.slave_connection:
+            self._primary_reader = self._pool(settings.connection, Role.READ)
 
     def _pool(self, url: str, role: Role) -> sa.Engine:
         try:
@@ -98,6 +102,12 @@ class Database:
         rehearsal.rolls_back = True
         return rehearsal
 
+    def primary(self) -> "Database":
+        """Return this database for reads of the server that is written to, never of a replica."""
+        primary = copy(self)
+        primary.reader = self._primary_reader
+        return primary
+
     @property
     def tears_views(self) -> bool:
         """Whether a view may be torn, so that each statement of `read_trees` has its own view."""
@@ -112,7 +122,7 @@ class Database:
         limit = self._settings.statement_timeout
         if limit:
             for pool, seconds in (
-                (self.reader, limit),
+                *((reader, limit) for reader in {self.reader, self._primary_reader}),
                 (self.writer, limit + self._settings.write_timeout),
             ):
                 dialect_of_url(pool.url).limit_statements(pool, seconds)
@@ -230,7 +240,7 @@ class Database:
         pauses = Pauses()
         while verify is not None and time.monotonic() < until:
             try:
-                committed = self._verify(verify)
+                committed = self._run_replicated(verify)
             except (exc.DBAPIError, exc.TimeoutError, Restart) as error:
                 # The database is restarting; the outcome is not known before it is back.
                 LOG.info("the outcome of a lost COMMIT is still unknown: %s", one_line(error))
@@ -244,15 +254,23 @@ class Database:
         events.emit(Event.LOST_COMMIT, happened=None)
         raise OutcomeUnknown
 
-    def _verify(self, verify: Verify) -> bool | None:
+    def read_replicated(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work`, which reads, after this node has applied the commits of other nodes.
+
+        Raises the same errors as `read`.
+        """
+        with translate_read_errors():
+            return self._run_replicated(work)
+
+    def _run_replicated(self, work: Callable[[Connection], Result]) -> Result:
         with transaction(self.writer) as conn:
             try:
                 dialect_of(conn).wait_for_replication(conn)
-                committed = verify(conn)
+                result = work(conn)
                 conn.commit()
             finally:
                 conn.invalidate()  # the wait for replication changed settings of the session
-        return committed
+        return result
 
     def refuse_if_writes_fail(self) -> None:
         """Raise DatabaseUnusable if the latest write of this process failed permanently."""
@@ -292,8 +310,8 @@ class Database:
 
     def dispose(self) -> None:
         """Close all pooled connections, before a fork and when the process ends."""
-        self.writer.dispose()
-        self.reader.dispose()
+        for pool in {self.writer, self.reader, self._primary_reader}:
+            pool.dispose()
 
 
 def _commit(conn: Connection) -> None:

@@ -6,7 +6,8 @@ The columns are `inventories.used` (sum of the allocations of that provider and 
 tree). Their server defaults let software that does not know them insert rows.
 
 `claim_records` is a table of this service only. Other software ignores it, so no foreign key refers
-to or from it, and each row identifies the consumer that it is about.
+to or from it, and each row identifies the consumer that it is about. The tables of changes
+(`objects/changes.py`) have no foreign keys, either.
 """
 
 from collections.abc import Mapping
@@ -219,6 +220,54 @@ claim_records = _table(
     ),
     sa.Index("claim_records_project_group_idx", "project_id", "spread_group"),
     sa.Index("claim_records_expires_at_idx", "expires_at"),
+)
+
+# The numbered state of each tree that exists, and of each that has been deleted.
+tree_changes = sa.Table(
+    "tree_changes",
+    metadata,
+    # The id of the root; 0 for a deleted tree.
+    sa.Column("provider_id", sa.Integer, primary_key=True, autoincrement=False),
+    # The UUID of the root.
+    sa.Column("uuid", _ascii(36), primary_key=True),
+    # The revision of the tree when it was numbered; 0 for a deleted tree.
+    sa.Column("revision", sa.BigInteger, nullable=False),
+    # The number of the latest change.
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Index("tree_changes_position_idx", "position"),
+    mysql_engine="InnoDB",
+    mysql_charset="utf8mb3",
+)
+
+# Each numbering, with a random token, by which cursors are recognized.
+change_batches = sa.Table(
+    "change_batches",
+    metadata,
+    # The largest number that it has given.
+    sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("token", sa.BigInteger, nullable=False),
+    # Milliseconds since 1970, on the clock of the database.
+    sa.Column("numbered_at", sa.BigInteger, nullable=False),
+    mysql_engine="InnoDB",
+    mysql_charset="utf8mb3",
+)
+
+# One row: the latest numbering. It is the lock of all numberings.
+change_feed = sa.Table(
+    "change_feed",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    # As in `change_batches`.
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("token", sa.BigInteger, nullable=False),
+    # As in `change_batches`; 0 if more changes were waiting for a number.
+    sa.Column("numbered_at", sa.BigInteger, nullable=False),
+    # The number of numbered trees that exist, and the sums of the two halves of their revisions.
+    sa.Column("trees", sa.BigInteger, nullable=False),
+    sa.Column("high_sum", sa.BigInteger, nullable=False),
+    sa.Column("low_sum", sa.BigInteger, nullable=False),
+    mysql_engine="InnoDB",
+    mysql_charset="utf8mb3",
 )
 
 # Kind -> the column that holds the name.

@@ -3,7 +3,7 @@
 from urllib.parse import quote
 from uuid import UUID
 
-from placement.errors.base import PlacementError
+from placement.errors.base import CURSOR_EXPIRED, PlacementError
 
 
 class NotFound(PlacementError):
@@ -76,3 +76,19 @@ class ConsumerNotFound(NotFound):
 
     def __init__(self, uuid: str) -> None:
         super().__init__(f"No consumer with uuid {uuid} has allocations")
+
+
+class Expired(PlacementError):
+    """The object that the request names does not exist any more."""
+
+
+class CursorExpired(Expired):
+    """A cursor of the changes that this database does not know, or not any more."""
+
+    code = CURSOR_EXPIRED
+
+    def __init__(self) -> None:
+        super().__init__(
+            "since: changes after this cursor are not remembered, or it was issued by another "
+            "database: take a new one with GET /changes, and list the resource providers"
+        )

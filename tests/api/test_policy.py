@@ -80,6 +80,7 @@ RULES = {
     ("GET", "/allocation_candidates"): "allocation_candidates:list",
     ("POST", "/allocation_candidates"): "allocation_candidates:list",
     ("POST", "/claims"): "claims:create",
+    ("GET", "/changes"): "changes:list",
     ("GET", "/provider_trees/{root}"): "provider_trees:show",
     ("PUT", "/provider_trees/{root}"): "provider_trees:update",
     ("POST", "/simulations"): "simulations:create",

@@ -59,6 +59,7 @@ FIRST = {
     ("GET", "/allocation_candidates"): ("1.10", 404),
     ("POST", "/allocation_candidates"): ("2.0", 405),
     ("POST", "/claims"): ("2.0", 404),
+    ("GET", "/changes"): ("2.0", 404),
     ("GET", "/provider_trees/{root}"): ("2.0", 404),
     ("PUT", "/provider_trees/{root}"): ("2.0", 404),
     ("POST", "/simulations"): ("2.0", 404),
@@ -202,6 +203,7 @@ VALUES = {
     "consumer_type": "unknown",
     "held": "true",
     "spread_group": "g",
+    "since": "",  # a cursor of the service
 }
 NEEDED = {
     "/usages": {"project_id": "p"},
@@ -223,6 +225,8 @@ def test_each_parameter_is_known_from_its_version_on(
         if version < v(route.since):
             continue
         params = {**NEEDED.get(route.path, {}), name: VALUES[name]}
+        if name == "since":
+            params[name] = client.simulate_get(path, headers=headers(version)).json["cursor"]
         if name in {"same_subtree", "isolate"}:
             params["resources1"] = "VCPU:1"
         answer = client.simulate_get(path, params=params, headers=headers(version))

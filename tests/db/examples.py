@@ -13,7 +13,7 @@ from placement.db.conditions import (
     TreeFilter,
 )
 from placement.db.statement import Query, Writes
-from placement.db.statements import derived, integrity, providers, sharing
+from placement.db.statements import changes, derived, integrity, providers, sharing
 from placement.db.statements.consumer_list import ConsumerCondition
 from placement.db.statements.provider_list import MAX_JOINED
 from placement.vocabulary import ConditionKind, IdCondition
@@ -28,6 +28,14 @@ AMOUNTS = {
     "step_size": 1,
     "allocation_ratio": 1.0,
     "capacity": 8,
+}
+FEED = {
+    "position": 3,
+    "token": 4,
+    "numbered_at": 5,
+    "trees": 1,
+    "high_sum": 2,
+    "low_sum": 3,
 }
 OWNER = {"project_id": 1, "user_id": 1, "consumer_type_id": None}
 
@@ -86,6 +94,27 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "audit.empty_projects": (),
     "audit.on_several_trees": ("MISC_SHARES_VIA_AGGREGATE",),
     "audit.over_capacity": (),
+    "changes.changed": (1000,),
+    "changes.clock": (),
+    "changes.delete_all": (3, 2),
+    "changes.delete_batches": ([1, 2],),
+    "changes.delete_known": ([1],),
+    "changes.delete_tombstones": ([UUID],),
+    "changes.gone": (1000,),
+    "changes.insert": ([{"provider_id": 1, "uuid": UUID, "revision": 2, "position": 3}],),
+    "changes.insert_batch": (3, 4, 5),
+    "changes.insert_feed": (FEED,),
+    "changes.insert_roots": (0,),
+    "changes.known_sums": (),
+    "changes.old_tombstones": (3,),
+    "changes.oldest_batches": (),
+    "changes.page": (3, 9, 1001),
+    "changes.roots": ([UUID],),
+    "changes.sizes": (),
+    "changes.state": (),
+    "changes.token": (3,),
+    "changes.tombstones": ([UUID],),
+    "changes.update_feed": (FEED,),
     "consumer_list.page": (
         ConsumerCondition(
             uuids=[UUID],
@@ -295,6 +324,7 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
 
 # function -> what is particular -> the statement, where arguments are made by other functions
 BUILT: Mapping[str, Mapping[str, Callable[[], Query | Writes]]] = {
+    "changes.feed": {"as it is": changes.feed, "with its lock": lambda: changes.feed(lock=True)},
     "integrity.count": {"of others": lambda: integrity.count(derived.roots_without_revision())},
     "integrity.examples": {
         "of others": lambda: integrity.examples(derived.roots_without_revision(), 3)

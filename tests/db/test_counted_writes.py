@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from placement.db import statements
 from placement.db.engine import Database
 from placement.db.statement import Write, Writes
-from placement.objects import catalog, derived, integrity
+from placement.objects import catalog, change_numbering, derived, integrity
 from tests.kit.rows import damage
 from tests.kit.service import Service
 from tests.kit.statements import text_of
@@ -425,6 +425,7 @@ class Repair:
 
 
 HOST, CONSUMER = f"{1:08d}-0000-4000-8000-000000000000", f"{2:08d}-0000-4000-8000-000000000000"
+_CHANGE = "provider_id, uuid, revision, position"
 _ALLOCATED = "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used)"
 REPAIRS = {
     "recount": Repair(
@@ -462,6 +463,46 @@ REPAIRS = {
             " VALUES (999, 1)",
             "INSERT INTO consumers (uuid, project_id, user_id, generation)"
             f" VALUES ('{HOST}', 1, 1, 1)",
+        ],
+    ),
+    "changes are numbered for the first time": Repair(
+        {
+            "changes.insert_feed",
+            "changes.delete_all",
+            "changes.insert_roots",
+            "changes.insert_batch",
+            "changes.update_feed",
+        },
+        change_numbering.begin,
+        [
+            "DELETE FROM change_feed",
+            "DELETE FROM change_batches",
+            "DELETE FROM tree_changes",
+            "INSERT INTO change_batches (position, token, numbered_at) VALUES (1, 1, 0)",
+            f"INSERT INTO tree_changes ({_CHANGE}) VALUES (77, '{CONSUMER}', 1, 1)",
+        ],
+    ),
+    "changes are numbered": Repair(
+        {
+            "changes.delete_batches",
+            "changes.delete_known",
+            "changes.delete_tombstones",
+            "changes.insert",
+            "changes.insert_batch",
+            "changes.update_feed",
+        },
+        partial(change_numbering.number, max_age=60),
+        [
+            "DELETE FROM change_feed",
+            "DELETE FROM change_batches",
+            "DELETE FROM tree_changes",
+            "INSERT INTO change_feed VALUES (1, 9, 3, 0, 1, 1, 1)",
+            "INSERT INTO change_batches (position, token, numbered_at) VALUES (3, 1, 0)",
+            "INSERT INTO change_batches (position, token, numbered_at) VALUES (9, 3, 0)",
+            # A deleted tree that exists again, a tree that is deleted, and one deleted long ago.
+            f"INSERT INTO tree_changes ({_CHANGE}) VALUES (0, '{HOST}', 0, 9)",
+            f"INSERT INTO tree_changes ({_CHANGE}) VALUES (77, '{CONSUMER}', 1, 9)",
+            f"INSERT INTO tree_changes ({_CHANGE}) VALUES (0, 'old', 0, 3)",
         ],
     ),
     "catalogues": Repair(

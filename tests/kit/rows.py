@@ -9,7 +9,7 @@ from placement.db import schema
 from placement.db.engine import Database
 from placement.objects.catalog import STANDARD_CLASSES, STANDARD_TRAITS
 
-OUR_TABLES = {"claim_records"}
+OUR_TABLES = {"claim_records", "tree_changes", "change_batches", "change_feed"}
 OURS = (("inventories", "used"), ("inventories", "capacity"), ("resource_providers", "revision"))
 STANDARD = {"resource_classes": set(STANDARD_CLASSES), "traits": STANDARD_TRAITS}
 

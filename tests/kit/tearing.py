@@ -29,6 +29,9 @@ _TABLES = (
     t.projects,
     t.users,
     t.consumer_types,
+    t.tree_changes,
+    t.change_batches,
+    t.change_feed,
 )
 LOCK_WAIT = 0  # seconds; rows that the transaction has locked cannot have been changed by others
 

@@ -40,6 +40,8 @@ WHAT_TO_DO: Mapping[str, str] = {
     errors.QUERY_DUPLICATE_KEY: "Give the parameter once.",
     errors.QUERY_BAD_VALUE: "Correct the parameter that the detail names.",
     errors.QUERY_MISSING_VALUE: "Complete the parameter that the detail names.",
+    errors.CURSOR_EXPIRED: "Take a new cursor with ``GET /changes``, list the resource providers, "
+    "and follow the new cursor. Never list before taking the cursor.",
     errors.DATABASE_UNAVAILABLE: "Send the request again after ``Retry-After`` seconds.",
     errors.DATABASE_UNUSABLE: "Inform the operator: the log of the server contains the refusal of "
     "the database. A retry does not help before that.",

@@ -6,6 +6,7 @@ the parameter and its value. The modules do not depend on HTTP.
 
 from placement.api.query.allocations import parse_allocation_query
 from placement.api.query.candidates import parse_candidates
+from placement.api.query.changes import parse_changes_query
 from placement.api.query.consumers import parse_consumer_parts, parse_consumer_query
 from placement.api.query.json_form import (
     json_of,
@@ -32,6 +33,7 @@ __all__ = [
     "pairs",
     "parse_allocation_query",
     "parse_candidates",
+    "parse_changes_query",
     "parse_consumer_parts",
     "parse_consumer_query",
     "parse_include",

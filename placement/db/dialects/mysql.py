@@ -90,6 +90,8 @@ class MySql(Dialect):
     without_index = ""
     # Converted to one character set, because column and connection may have different ones.
     bytes_of_text = "CAST(CONVERT({} USING utf8mb4) AS BINARY)"
+    # In UTC, because local times repeat when summer time ends.
+    clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"
     locks_before_update = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

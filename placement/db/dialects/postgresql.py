@@ -88,6 +88,7 @@ class PostgreSql(Dialect):
     straight_join = ""
     without_index = ""
     bytes_of_text = ""
+    clock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
     locks_before_update = True
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

@@ -54,6 +54,8 @@ class Dialect(Protocol):
     # SQL of the bytes of a text `{}`, on engines whose comparison of texts ignores differences, or
     # "".
     bytes_of_text: str
+    # SQL of the current time in milliseconds since 1970, as an integer.
+    clock: str
     # Whether an UPDATE of several rows must lock them in order first.
     locks_before_update: bool
 

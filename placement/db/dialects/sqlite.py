@@ -63,6 +63,7 @@ class Sqlite(Dialect):
     straight_join = ""
     without_index = "+"
     bytes_of_text = ""
+    clock = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
     locks_before_update = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

@@ -229,6 +229,15 @@ SELECT (SELECT count(*) AS count_1
       allocations.used AS used
     FROM allocations
     WHERE 0 = 1) AS allocations_columns) AS anon_1, (SELECT count(*) AS count_2
+  FROM (SELECT change_batches.position AS position, change_batches.token AS token,
+      change_batches.numbered_at AS numbered_at
+    FROM change_batches
+    WHERE 0 = 1) AS change_batches_columns) AS anon_2, (SELECT count(*) AS count_3
+  FROM (SELECT change_feed.id AS id, change_feed.position AS position, change_feed.token AS token,
+      change_feed.numbered_at AS numbered_at, change_feed.trees AS trees, change_feed.high_sum AS
+      high_sum, change_feed.low_sum AS low_sum
+    FROM change_feed
+    WHERE 0 = 1) AS change_feed_columns) AS anon_3, (SELECT count(*) AS count_4
   FROM (SELECT claim_records.created_at AS created_at, claim_records.updated_at AS updated_at,
       claim_records.id AS id, claim_records.consumer_id AS consumer_id, claim_records.consumer_uuid
       AS consumer_uuid, claim_records.consumer_created_at AS consumer_created_at,
@@ -237,11 +246,11 @@ SELECT (SELECT count(*) AS count_1
       claim_records.held_since AS held_since, claim_records.expires_at AS expires_at,
       claim_records.mappings AS mappings, claim_records.request AS request
     FROM claim_records
-    WHERE 0 = 1) AS claim_records_columns) AS anon_2, (SELECT count(*) AS count_3
+    WHERE 0 = 1) AS claim_records_columns) AS anon_4, (SELECT count(*) AS count_5
   FROM (SELECT consumer_types.created_at AS created_at, consumer_types.updated_at AS updated_at,
       consumer_types.id AS id, consumer_types.name AS name
     FROM consumer_types
-    WHERE 0 = 1) AS consumer_types_columns) AS anon_3, (SELECT count(*) AS count_4
+    WHERE 0 = 1) AS consumer_types_columns) AS anon_5, (SELECT count(*) AS count_6
   FROM (SELECT inventories.created_at AS created_at, inventories.updated_at AS updated_at,
       inventories.id AS id, inventories.resource_provider_id AS resource_provider_id,
       inventories.resource_class_id AS resource_class_id, inventories.total AS total,
@@ -249,50 +258,54 @@ SELECT (SELECT count(*) AS count_1
       max_unit, inventories.step_size AS step_size, inventories.allocation_ratio AS
       allocation_ratio, inventories.used AS used, inventories.capacity AS capacity
     FROM inventories
-    WHERE 0 = 1) AS inventories_columns) AS anon_4, (SELECT count(*) AS count_5
+    WHERE 0 = 1) AS inventories_columns) AS anon_6, (SELECT count(*) AS count_7
   FROM (SELECT placement_aggregates.created_at AS created_at, placement_aggregates.updated_at AS
       updated_at, placement_aggregates.id AS id, placement_aggregates.uuid AS uuid
     FROM placement_aggregates
-    WHERE 0 = 1) AS placement_aggregates_columns) AS anon_5, (SELECT count(*) AS count_6
+    WHERE 0 = 1) AS placement_aggregates_columns) AS anon_7, (SELECT count(*) AS count_8
   FROM (SELECT projects.created_at AS created_at, projects.updated_at AS updated_at, projects.id AS
       id, projects.external_id AS external_id
     FROM projects
-    WHERE 0 = 1) AS projects_columns) AS anon_6, (SELECT count(*) AS count_7
+    WHERE 0 = 1) AS projects_columns) AS anon_8, (SELECT count(*) AS count_9
   FROM (SELECT resource_classes.created_at AS created_at, resource_classes.updated_at AS updated_at,
       resource_classes.id AS id, resource_classes.name AS name
     FROM resource_classes
-    WHERE 0 = 1) AS resource_classes_columns) AS anon_7, (SELECT count(*) AS count_8
+    WHERE 0 = 1) AS resource_classes_columns) AS anon_9, (SELECT count(*) AS count_10
   FROM (SELECT resource_provider_aggregates.created_at AS created_at,
       resource_provider_aggregates.updated_at AS updated_at,
       resource_provider_aggregates.resource_provider_id AS resource_provider_id,
       resource_provider_aggregates.aggregate_id AS aggregate_id
     FROM resource_provider_aggregates
-    WHERE 0 = 1) AS resource_provider_aggregates_columns) AS anon_8, (SELECT count(*) AS count_9
+    WHERE 0 = 1) AS resource_provider_aggregates_columns) AS anon_10, (SELECT count(*) AS count_11
   FROM (SELECT resource_providers.created_at AS created_at, resource_providers.updated_at AS
       updated_at, resource_providers.id AS id, resource_providers.uuid AS uuid,
       resource_providers.name AS name, resource_providers.generation AS generation,
       resource_providers.root_provider_id AS root_provider_id, resource_providers.parent_provider_id
       AS parent_provider_id, resource_providers.revision AS revision
     FROM resource_providers
-    WHERE 0 = 1) AS resource_providers_columns) AS anon_9, (SELECT count(*) AS count_10
+    WHERE 0 = 1) AS resource_providers_columns) AS anon_11, (SELECT count(*) AS count_12
   FROM (SELECT traits.created_at AS created_at, traits.updated_at AS updated_at, traits.id AS id,
       traits.name AS name
     FROM traits
-    WHERE 0 = 1) AS traits_columns) AS anon_10, (SELECT count(*) AS count_11
+    WHERE 0 = 1) AS traits_columns) AS anon_12, (SELECT count(*) AS count_13
+  FROM (SELECT tree_changes.provider_id AS provider_id, tree_changes.uuid AS uuid,
+      tree_changes.revision AS revision, tree_changes.position AS position
+    FROM tree_changes
+    WHERE 0 = 1) AS tree_changes_columns) AS anon_13, (SELECT count(*) AS count_14
   FROM (SELECT users.created_at AS created_at, users.updated_at AS updated_at, users.id AS id,
       users.external_id AS external_id
     FROM users
-    WHERE 0 = 1) AS users_columns) AS anon_11, (SELECT count(*) AS count_12
+    WHERE 0 = 1) AS users_columns) AS anon_14, (SELECT count(*) AS count_15
   FROM (SELECT consumers.created_at AS created_at, consumers.updated_at AS updated_at, consumers.id
       AS id, consumers.uuid AS uuid, consumers.project_id AS project_id, consumers.user_id AS
       user_id, consumers.generation AS generation, consumers.consumer_type_id AS consumer_type_id
     FROM consumers
-    WHERE 0 = 1) AS consumers_columns) AS anon_12, (SELECT count(*) AS count_13
+    WHERE 0 = 1) AS consumers_columns) AS anon_15, (SELECT count(*) AS count_16
   FROM (SELECT resource_provider_traits.created_at AS created_at,
       resource_provider_traits.updated_at AS updated_at, resource_provider_traits.trait_id AS
       trait_id, resource_provider_traits.resource_provider_id AS resource_provider_id
     FROM resource_provider_traits
-    WHERE 0 = 1) AS resource_provider_traits_columns) AS anon_13;
+    WHERE 0 = 1) AS resource_provider_traits_columns) AS anon_16;
 -- on mysql
 SELECT (SELECT count(*) AS count_1
   FROM (SELECT allocations.created_at AS created_at, allocations.updated_at AS updated_at,
@@ -301,6 +314,15 @@ SELECT (SELECT count(*) AS count_1
       allocations.used AS used
     FROM allocations
     WHERE false = 1) AS allocations_columns) AS anon_1, (SELECT count(*) AS count_2
+  FROM (SELECT change_batches.position AS position, change_batches.token AS token,
+      change_batches.numbered_at AS numbered_at
+    FROM change_batches
+    WHERE false = 1) AS change_batches_columns) AS anon_2, (SELECT count(*) AS count_3
+  FROM (SELECT change_feed.id AS id, change_feed.position AS position, change_feed.token AS token,
+      change_feed.numbered_at AS numbered_at, change_feed.trees AS trees, change_feed.high_sum AS
+      high_sum, change_feed.low_sum AS low_sum
+    FROM change_feed
+    WHERE false = 1) AS change_feed_columns) AS anon_3, (SELECT count(*) AS count_4
   FROM (SELECT claim_records.created_at AS created_at, claim_records.updated_at AS updated_at,
       claim_records.id AS id, claim_records.consumer_id AS consumer_id, claim_records.consumer_uuid
       AS consumer_uuid, claim_records.consumer_created_at AS consumer_created_at,
@@ -309,11 +331,11 @@ SELECT (SELECT count(*) AS count_1
       claim_records.held_since AS held_since, claim_records.expires_at AS expires_at,
       claim_records.mappings AS mappings, claim_records.request AS request
     FROM claim_records
-    WHERE false = 1) AS claim_records_columns) AS anon_2, (SELECT count(*) AS count_3
+    WHERE false = 1) AS claim_records_columns) AS anon_4, (SELECT count(*) AS count_5
   FROM (SELECT consumer_types.created_at AS created_at, consumer_types.updated_at AS updated_at,
       consumer_types.id AS id, consumer_types.name AS name
     FROM consumer_types
-    WHERE false = 1) AS consumer_types_columns) AS anon_3, (SELECT count(*) AS count_4
+    WHERE false = 1) AS consumer_types_columns) AS anon_5, (SELECT count(*) AS count_6
   FROM (SELECT inventories.created_at AS created_at, inventories.updated_at AS updated_at,
       inventories.id AS id, inventories.resource_provider_id AS resource_provider_id,
       inventories.resource_class_id AS resource_class_id, inventories.total AS total,
@@ -321,50 +343,55 @@ SELECT (SELECT count(*) AS count_1
       max_unit, inventories.step_size AS step_size, inventories.allocation_ratio AS
       allocation_ratio, inventories.used AS used, inventories.capacity AS capacity
     FROM inventories
-    WHERE false = 1) AS inventories_columns) AS anon_4, (SELECT count(*) AS count_5
+    WHERE false = 1) AS inventories_columns) AS anon_6, (SELECT count(*) AS count_7
   FROM (SELECT placement_aggregates.created_at AS created_at, placement_aggregates.updated_at AS
       updated_at, placement_aggregates.id AS id, placement_aggregates.uuid AS uuid
     FROM placement_aggregates
-    WHERE false = 1) AS placement_aggregates_columns) AS anon_5, (SELECT count(*) AS count_6
+    WHERE false = 1) AS placement_aggregates_columns) AS anon_7, (SELECT count(*) AS count_8
   FROM (SELECT projects.created_at AS created_at, projects.updated_at AS updated_at, projects.id AS
       id, projects.external_id AS external_id
     FROM projects
-    WHERE false = 1) AS projects_columns) AS anon_6, (SELECT count(*) AS count_7
+    WHERE false = 1) AS projects_columns) AS anon_8, (SELECT count(*) AS count_9
   FROM (SELECT resource_classes.created_at AS created_at, resource_classes.updated_at AS updated_at,
       resource_classes.id AS id, resource_classes.name AS name
     FROM resource_classes
-    WHERE false = 1) AS resource_classes_columns) AS anon_7, (SELECT count(*) AS count_8
+    WHERE false = 1) AS resource_classes_columns) AS anon_9, (SELECT count(*) AS count_10
   FROM (SELECT resource_provider_aggregates.created_at AS created_at,
       resource_provider_aggregates.updated_at AS updated_at,
       resource_provider_aggregates.resource_provider_id AS resource_provider_id,
       resource_provider_aggregates.aggregate_id AS aggregate_id
     FROM resource_provider_aggregates
-    WHERE false = 1) AS resource_provider_aggregates_columns) AS anon_8, (SELECT count(*) AS count_9
+    WHERE false = 1) AS resource_provider_aggregates_columns) AS anon_10, (SELECT count(*) AS
+        count_11
   FROM (SELECT resource_providers.created_at AS created_at, resource_providers.updated_at AS
       updated_at, resource_providers.id AS id, resource_providers.uuid AS uuid,
       resource_providers.name AS name, resource_providers.generation AS generation,
       resource_providers.root_provider_id AS root_provider_id, resource_providers.parent_provider_id
       AS parent_provider_id, resource_providers.revision AS revision
     FROM resource_providers
-    WHERE false = 1) AS resource_providers_columns) AS anon_9, (SELECT count(*) AS count_10
+    WHERE false = 1) AS resource_providers_columns) AS anon_11, (SELECT count(*) AS count_12
   FROM (SELECT traits.created_at AS created_at, traits.updated_at AS updated_at, traits.id AS id,
       traits.name AS name
     FROM traits
-    WHERE false = 1) AS traits_columns) AS anon_10, (SELECT count(*) AS count_11
+    WHERE false = 1) AS traits_columns) AS anon_12, (SELECT count(*) AS count_13
+  FROM (SELECT tree_changes.provider_id AS provider_id, tree_changes.uuid AS uuid,
+      tree_changes.revision AS revision, tree_changes.position AS position
+    FROM tree_changes
+    WHERE false = 1) AS tree_changes_columns) AS anon_13, (SELECT count(*) AS count_14
   FROM (SELECT users.created_at AS created_at, users.updated_at AS updated_at, users.id AS id,
       users.external_id AS external_id
     FROM users
-    WHERE false = 1) AS users_columns) AS anon_11, (SELECT count(*) AS count_12
+    WHERE false = 1) AS users_columns) AS anon_14, (SELECT count(*) AS count_15
   FROM (SELECT consumers.created_at AS created_at, consumers.updated_at AS updated_at, consumers.id
       AS id, consumers.uuid AS uuid, consumers.project_id AS project_id, consumers.user_id AS
       user_id, consumers.generation AS generation, consumers.consumer_type_id AS consumer_type_id
     FROM consumers
-    WHERE false = 1) AS consumers_columns) AS anon_12, (SELECT count(*) AS count_13
+    WHERE false = 1) AS consumers_columns) AS anon_15, (SELECT count(*) AS count_16
   FROM (SELECT resource_provider_traits.created_at AS created_at,
       resource_provider_traits.updated_at AS updated_at, resource_provider_traits.trait_id AS
       trait_id, resource_provider_traits.resource_provider_id AS resource_provider_id
     FROM resource_provider_traits
-    WHERE false = 1) AS resource_provider_traits_columns) AS anon_13;
+    WHERE false = 1) AS resource_provider_traits_columns) AS anon_16;
 -- on postgresql
 SELECT (SELECT count(*) AS count_1
   FROM (SELECT allocations.created_at AS created_at, allocations.updated_at AS updated_at,
@@ -373,6 +400,15 @@ SELECT (SELECT count(*) AS count_1
       allocations.used AS used
     FROM allocations
     WHERE false) AS allocations_columns) AS anon_1, (SELECT count(*) AS count_2
+  FROM (SELECT change_batches.position AS position, change_batches.token AS token,
+      change_batches.numbered_at AS numbered_at
+    FROM change_batches
+    WHERE false) AS change_batches_columns) AS anon_2, (SELECT count(*) AS count_3
+  FROM (SELECT change_feed.id AS id, change_feed.position AS position, change_feed.token AS token,
+      change_feed.numbered_at AS numbered_at, change_feed.trees AS trees, change_feed.high_sum AS
+      high_sum, change_feed.low_sum AS low_sum
+    FROM change_feed
+    WHERE false) AS change_feed_columns) AS anon_3, (SELECT count(*) AS count_4
   FROM (SELECT claim_records.created_at AS created_at, claim_records.updated_at AS updated_at,
       claim_records.id AS id, claim_records.consumer_id AS consumer_id, claim_records.consumer_uuid
       AS consumer_uuid, claim_records.consumer_created_at AS consumer_created_at,
@@ -381,11 +417,11 @@ SELECT (SELECT count(*) AS count_1
       claim_records.held_since AS held_since, claim_records.expires_at AS expires_at,
       claim_records.mappings AS mappings, claim_records.request AS request
     FROM claim_records
-    WHERE false) AS claim_records_columns) AS anon_2, (SELECT count(*) AS count_3
+    WHERE false) AS claim_records_columns) AS anon_4, (SELECT count(*) AS count_5
   FROM (SELECT consumer_types.created_at AS created_at, consumer_types.updated_at AS updated_at,
       consumer_types.id AS id, consumer_types.name AS name
     FROM consumer_types
-    WHERE false) AS consumer_types_columns) AS anon_3, (SELECT count(*) AS count_4
+    WHERE false) AS consumer_types_columns) AS anon_5, (SELECT count(*) AS count_6
   FROM (SELECT inventories.created_at AS created_at, inventories.updated_at AS updated_at,
       inventories.id AS id, inventories.resource_provider_id AS resource_provider_id,
       inventories.resource_class_id AS resource_class_id, inventories.total AS total,
@@ -393,50 +429,54 @@ SELECT (SELECT count(*) AS count_1
       max_unit, inventories.step_size AS step_size, inventories.allocation_ratio AS
       allocation_ratio, inventories.used AS used, inventories.capacity AS capacity
     FROM inventories
-    WHERE false) AS inventories_columns) AS anon_4, (SELECT count(*) AS count_5
+    WHERE false) AS inventories_columns) AS anon_6, (SELECT count(*) AS count_7
   FROM (SELECT placement_aggregates.created_at AS created_at, placement_aggregates.updated_at AS
       updated_at, placement_aggregates.id AS id, placement_aggregates.uuid AS uuid
     FROM placement_aggregates
-    WHERE false) AS placement_aggregates_columns) AS anon_5, (SELECT count(*) AS count_6
+    WHERE false) AS placement_aggregates_columns) AS anon_7, (SELECT count(*) AS count_8
   FROM (SELECT projects.created_at AS created_at, projects.updated_at AS updated_at, projects.id AS
       id, projects.external_id AS external_id
     FROM projects
-    WHERE false) AS projects_columns) AS anon_6, (SELECT count(*) AS count_7
+    WHERE false) AS projects_columns) AS anon_8, (SELECT count(*) AS count_9
   FROM (SELECT resource_classes.created_at AS created_at, resource_classes.updated_at AS updated_at,
       resource_classes.id AS id, resource_classes.name AS name
     FROM resource_classes
-    WHERE false) AS resource_classes_columns) AS anon_7, (SELECT count(*) AS count_8
+    WHERE false) AS resource_classes_columns) AS anon_9, (SELECT count(*) AS count_10
   FROM (SELECT resource_provider_aggregates.created_at AS created_at,
       resource_provider_aggregates.updated_at AS updated_at,
       resource_provider_aggregates.resource_provider_id AS resource_provider_id,
       resource_provider_aggregates.aggregate_id AS aggregate_id
     FROM resource_provider_aggregates
-    WHERE false) AS resource_provider_aggregates_columns) AS anon_8, (SELECT count(*) AS count_9
+    WHERE false) AS resource_provider_aggregates_columns) AS anon_10, (SELECT count(*) AS count_11
   FROM (SELECT resource_providers.created_at AS created_at, resource_providers.updated_at AS
       updated_at, resource_providers.id AS id, resource_providers.uuid AS uuid,
       resource_providers.name AS name, resource_providers.generation AS generation,
       resource_providers.root_provider_id AS root_provider_id, resource_providers.parent_provider_id
       AS parent_provider_id, resource_providers.revision AS revision
     FROM resource_providers
-    WHERE false) AS resource_providers_columns) AS anon_9, (SELECT count(*) AS count_10
+    WHERE false) AS resource_providers_columns) AS anon_11, (SELECT count(*) AS count_12
   FROM (SELECT traits.created_at AS created_at, traits.updated_at AS updated_at, traits.id AS id,
       traits.name AS name
     FROM traits
-    WHERE false) AS traits_columns) AS anon_10, (SELECT count(*) AS count_11
+    WHERE false) AS traits_columns) AS anon_12, (SELECT count(*) AS count_13
+  FROM (SELECT tree_changes.provider_id AS provider_id, tree_changes.uuid AS uuid,
+      tree_changes.revision AS revision, tree_changes.position AS position
+    FROM tree_changes
+    WHERE false) AS tree_changes_columns) AS anon_13, (SELECT count(*) AS count_14
   FROM (SELECT users.created_at AS created_at, users.updated_at AS updated_at, users.id AS id,
       users.external_id AS external_id
     FROM users
-    WHERE false) AS users_columns) AS anon_11, (SELECT count(*) AS count_12
+    WHERE false) AS users_columns) AS anon_14, (SELECT count(*) AS count_15
   FROM (SELECT consumers.created_at AS created_at, consumers.updated_at AS updated_at, consumers.id
       AS id, consumers.uuid AS uuid, consumers.project_id AS project_id, consumers.user_id AS
       user_id, consumers.generation AS generation, consumers.consumer_type_id AS consumer_type_id
     FROM consumers
-    WHERE false) AS consumers_columns) AS anon_12, (SELECT count(*) AS count_13
+    WHERE false) AS consumers_columns) AS anon_15, (SELECT count(*) AS count_16
   FROM (SELECT resource_provider_traits.created_at AS created_at,
       resource_provider_traits.updated_at AS updated_at, resource_provider_traits.trait_id AS
       trait_id, resource_provider_traits.resource_provider_id AS resource_provider_id
     FROM resource_provider_traits
-    WHERE false) AS resource_provider_traits_columns) AS anon_13;
+    WHERE false) AS resource_provider_traits_columns) AS anon_16;
 
 
 -- integrity.unowned_consumers: Select consumers whose project or user has no record.

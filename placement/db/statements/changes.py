@@ -1,0 +1,270 @@
+"""Changes of trees: their numbers, and the comparison of revisions that finds them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db import bulk
+from placement.db import tables as t
+from placement.db.constructs import Clock
+from placement.db.fragments import sums_of_halves
+from placement.db.statement import Queries, Query, Write, Writes
+from placement.vocabulary import MAX_INTEGER
+
+# The id of the only row of `change_feed`.
+FEED_ID = 1
+# In place of a root's id, for deleted trees.
+NO_PROVIDER = 0
+# Maximum number of rows of `change_batches` that one numbering examines.
+MAX_EXAMINED = 100
+
+_provider, _change, _batch, _feed = (
+    t.resource_providers,
+    t.tree_changes,
+    t.change_batches,
+    t.change_feed,
+)
+_is_root = _provider.c.parent_provider_id.is_(None)
+_is_known = _change.c.provider_id != NO_PROVIDER
+
+# -- the feed ----------------------------------------------------------------------------------
+
+
+def _count_and_sums(table: sa.FromClause) -> list[Any]:
+    high, low = sums_of_halves(table.c.revision)
+    sums = (sa.func.coalesce(high, 0), sa.func.coalesce(low, 0))
+    names = ("trees", "high_sum", "low_sum")
+    return [
+        column.label(name) for name, column in zip(names, (sa.func.count(), *sums), strict=True)
+    ]
+
+
+_roots = sa.select(*_count_and_sums(_provider)).where(_is_root).subquery("roots")
+_moved = sa.or_(*(_roots.c[name] != _feed.c[name] for name in ("trees", "high_sum", "low_sum")))
+_FEED_COLUMNS = (_feed.c.position, _feed.c.token, _feed.c.numbered_at, Clock().label("clock"))
+_STATE = sa.select(*_FEED_COLUMNS, sa.case((_moved, 1), else_=0).label("moved")).select_from(
+    _roots.outerjoin(_feed, _feed.c.id == FEED_ID)
+)
+
+
+def state() -> Query:
+    """Select one row: (position, token, numbered_at, clock, moved) of the feed.
+
+    `moved` is whether the revisions of roots differ from the numbered ones. Before the first
+    numbering, everything but the clock is null or has no meaning.
+    """
+    return Query(_STATE)
+
+
+_FEED = sa.select(*_FEED_COLUMNS).where(_feed.c.id == FEED_ID)
+_LOCKED_FEED = _FEED.with_for_update()
+
+
+def feed(*, lock: bool = False) -> Query:
+    """Select (position, token, numbered_at, clock) of the feed, if there is one."""
+    return Query(_LOCKED_FEED if lock else _FEED, locks=lock)
+
+
+_CLOCK = sa.select(Clock())
+
+
+def clock() -> Query:
+    """Select the time of the database."""
+    return Query(_CLOCK)
+
+
+# -- reading changes ---------------------------------------------------------------------------
+
+_PAGE = (
+    sa.select(_change.c.position, _change.c.uuid)
+    .where(
+        _change.c.position > sa.bindparam("after", type_=_change.c.position.type),
+        _change.c.position <= sa.bindparam("until", type_=_change.c.position.type),
+    )
+    .order_by(_change.c.position)
+    .limit(sa.bindparam("size", type_=sa.Integer))
+)
+
+
+def page(after: int, until: int, size: int) -> Query:
+    """Select (position, uuid) of the first changes after a position."""
+    return Query(_PAGE, {"after": after, "until": until, "size": size})
+
+
+_ROOTS = sa.select(_provider.c.id, _provider.c.uuid).where(
+    bulk.in_list(_provider.c.uuid, "ids"), _is_root
+)
+
+
+def roots(uuids: Collection[str]) -> Queries:
+    """Select (id, uuid) of the roots that have these UUIDs now."""
+    return bulk.select_by(_ROOTS, uuids)
+
+
+_TOKEN = (
+    sa.select(_batch.c.token)
+    .where(_batch.c.position >= sa.bindparam("position", type_=_batch.c.position.type))
+    .order_by(_batch.c.position)
+    .limit(1)
+)
+
+
+def token(position: int) -> Query:
+    """Select the token of the numbering that has given a number, if it is still known."""
+    return Query(_TOKEN, {"position": position})
+
+
+# -- numbering ---------------------------------------------------------------------------------
+
+_CHANGED = (
+    sa.select(_provider.c.id, _provider.c.uuid, _provider.c.revision, _change.c.uuid.label("known"))
+    .select_from(_provider.outerjoin(_change, _change.c.provider_id == _provider.c.id))
+    .where(
+        _is_root,
+        sa.or_(_change.c.revision.is_(None), _change.c.revision != _provider.c.revision),
+    )
+    .limit(sa.bindparam("size", type_=sa.Integer))
+)
+
+
+def changed(size: int) -> Query:
+    """Select (id, uuid, revision, known) of roots whose revision has not been numbered.
+
+    `known` is the numbered UUID of the same id, or null.
+    """
+    return Query(_CHANGED, {"size": size})
+
+
+_root = sa.select(_provider.c.id).where(_is_root, _provider.c.id == _change.c.provider_id)
+_GONE = (
+    sa.select(_change.c.provider_id, _change.c.uuid)
+    .where(_is_known, ~_root.exists())
+    .limit(sa.bindparam("size", type_=sa.Integer))
+)
+
+
+def gone(size: int) -> Query:
+    """Select (provider_id, uuid) of numbered trees that have no root any more."""
+    return Query(_GONE, {"size": size})
+
+
+_DELETE_KNOWN = sa.delete(_change).where(bulk.in_list(_change.c.provider_id))
+
+
+def delete_known(provider_ids: Collection[int]) -> Writes:
+    """Delete the numbers of these roots."""
+    return bulk.write_by(_DELETE_KNOWN, provider_ids)
+
+
+_is_tombstone = sa.and_(_change.c.provider_id == NO_PROVIDER, bulk.in_list(_change.c.uuid))
+_TOMBSTONES = sa.select(_change.c.uuid).where(_is_tombstone)
+
+
+def tombstones(uuids: Collection[str]) -> Queries:
+    """Select the UUIDs that are those of numbered deletions."""
+    return bulk.select_by(_TOMBSTONES, uuids)
+
+
+_DELETE_TOMBSTONES = sa.delete(_change).where(_is_tombstone)
+
+
+def delete_tombstones(uuids: Collection[str]) -> Writes:
+    """Delete the numbers of the deletions of trees with these UUIDs."""
+    return bulk.write_by(_DELETE_TOMBSTONES, uuids)
+
+
+def insert(rows: Sequence[Mapping[str, Any]]) -> Writes:
+    """Insert numbers: provider_id, uuid, revision, position."""
+    return bulk.insert(_change, rows)
+
+
+_KNOWN_SUMS = sa.select(*_count_and_sums(_change)).where(_is_known)
+
+
+def known_sums() -> Query:
+    """Select one row: the number of numbered trees, and the sums of their revisions."""
+    return Query(_KNOWN_SUMS)
+
+
+_NEW_VALUES = {
+    column.name: sa.bindparam(column.name, type_=column.type)
+    for column in _feed.c
+    if column is not _feed.c.id
+}
+_UPDATE_FEED = sa.update(_feed).where(_feed.c.id == FEED_ID).values(_NEW_VALUES)
+
+
+def update_feed(values: Mapping[str, int]) -> Write:
+    """Set all columns of the feed."""
+    return Write(_UPDATE_FEED, values, matches=1)
+
+
+def insert_feed(values: Mapping[str, int]) -> Writes:
+    """Insert the feed."""
+    return bulk.insert(_feed, [{"id": FEED_ID, **values}])
+
+
+def insert_batch(position: int, token: int, numbered_at: int) -> Writes:
+    """Insert the record of a numbering."""
+    return bulk.insert(_batch, [{"position": position, "token": token, "numbered_at": numbered_at}])
+
+
+# -- the beginning and the end of a history --------------------------------------------------
+
+
+_SIZES = sa.select(
+    sa.select(sa.func.count()).select_from(_change).scalar_subquery().label("changes"),
+    sa.select(sa.func.count()).select_from(_batch).scalar_subquery().label("batches"),
+)
+
+
+def sizes() -> Query:
+    """Select one row: the number of numbers, and that of numberings."""
+    return Query(_SIZES)
+
+
+def delete_all(changes: int, batches: int) -> Writes:
+    """Delete all numbers and all records of numberings; the arguments are how many there are."""
+    sizes = {_change: changes, _batch: batches}
+    return Writes(Write(sa.delete(table), matches=size) for table, size in sizes.items() if size)
+
+
+def insert_roots(position: int) -> Write:
+    """Give all roots one number; the caller checks whether there are any afterwards."""
+    values = sa.select(_provider.c.id, _provider.c.uuid, _provider.c.revision, sa.literal(position))
+    insert = sa.insert(_change).from_select(
+        ["provider_id", "uuid", "revision", "position"], values.where(_is_root)
+    )
+    return Write(insert, matches=MAX_INTEGER, allow_fewer=True)
+
+
+_OLDEST = (
+    sa.select(_batch.c.position, _batch.c.numbered_at)
+    .order_by(_batch.c.position)
+    .limit(MAX_EXAMINED)
+)
+
+
+def oldest_batches() -> Query:
+    """Select (position, numbered_at) of the oldest records of numberings, in order."""
+    return Query(_OLDEST)
+
+
+_DELETE_BATCHES = sa.delete(_batch).where(bulk.in_list(_batch.c.position))
+
+
+def delete_batches(positions: Collection[int]) -> Writes:
+    """Delete the records of numberings."""
+    return bulk.write_by(_DELETE_BATCHES, positions)
+
+
+_OLD_TOMBSTONES = sa.select(_change.c.uuid).where(
+    _change.c.provider_id == NO_PROVIDER,
+    _change.c.position <= sa.bindparam("position", type_=_change.c.position.type),
+)
+
+
+def old_tombstones(position: int) -> Query:
+    """Select the UUIDs of deleted trees whose deletion has this number or a smaller one."""
+    return Query(_OLD_TOMBSTONES, {"position": position})

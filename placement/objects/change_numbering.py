@@ -1,0 +1,164 @@
+"""Numbers for the changes of trees, given after their commit by comparing revisions.
+
+Writes of trees take no part in it. A numbering compares the revision of each root with the one that
+it had at the previous numbering. It is a transaction of its own, under the lock of the only row of
+`change_feed`; a numbering that does not commit leaves the changes to the next one.
+
+One row has the id, UUID, parent and revision of a root, so no view shows a revision together with
+another UUID or parent. But on engines that tear views, a view may show the new root of a UUID
+together with the deleted one. So a UUID counts as deleted only if a later view has no root with it.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from placement.db.engine import on_lost_commit
+from placement.db.statement import Restart, Unchanged
+from placement.db.statements import changes as statements
+from placement.db.statements import derived as derived_statements
+from placement.db.statements.changes import NO_PROVIDER
+
+# Milliseconds between two numberings of a database.
+INTERVAL = 1000
+# Maximum number of changed trees, and of deleted trees, of one numbering.
+MAX_NUMBERED = 10_000
+# The time of a numbering that left changes to the next one, which need not wait.
+UNFINISHED = 0
+# The number of trees that exist when numbering begins.
+FIRST_POSITION = 0
+
+
+def is_due(feed: Any) -> bool:
+    """Whether the next numbering may begin; the feed has its own time and that of the database."""
+    return not 0 <= feed.clock - feed.numbered_at < INTERVAL
+
+
+def begin(conn: Connection) -> None:
+    """Begin to number changes: all existing trees are known and unchanged.
+
+    Raises Unchanged if another transaction has begun.
+    """
+    if statements.feed(lock=True).rows(conn):
+        raise Unchanged
+    now, token = statements.clock().value(conn), _new_token()
+    values = {"position": FIRST_POSITION, "token": token, "numbered_at": now}
+    # First, because concurrent transactions wait for this row.
+    statements.insert_feed({**values, "trees": 0, "high_sum": 0, "low_sum": 0}).execute(conn)
+    on_lost_commit(conn, lambda later: _has_token(later, token))
+    changes, batches = statements.sizes().row(conn)
+    statements.delete_all(changes, batches).execute(conn)
+    has_roots = derived_statements.number_of_roots().value(conn) > 0
+    statements.insert_roots(FIRST_POSITION).execute(conn)
+    statements.insert_batch(**values).execute(conn)
+    if not _update_feed(conn, values) and has_roots:
+        raise Restart  # the server has not executed the INSERT
+
+
+def number(conn: Connection, max_age: int, max_numbered: int = MAX_NUMBERED) -> None:
+    """Number the changes since the previous numbering.
+
+    Args:
+        conn: the connection.
+        max_age: seconds for which numberings and deleted trees are remembered.
+        max_numbered: maximum number of trees; the next numbering continues.
+
+    Raises:
+        Unchanged: another transaction has just numbered them, or there are none.
+    """
+    feed = statements.feed(lock=True).row(conn)
+    if not is_due(feed):
+        raise Unchanged
+    changed = statements.changed(max_numbered).rows(conn)
+    gone = statements.gone(max_numbered).rows(conn)
+    if not changed and not gone:
+        raise Unchanged
+    is_cut = max_numbered in {len(changed), len(gone)}
+    values = {
+        "position": feed.position,
+        "token": feed.token,
+        "numbered_at": UNFINISHED if is_cut else feed.clock,
+    }
+    numbered = _replace(conn, feed.position, changed, gone)
+    if numbered:
+        token = _new_token()
+        on_lost_commit(conn, lambda later: _has_token(later, token))
+        values |= {"position": feed.position + numbered, "token": token}
+        statements.insert_batch(values["position"], token, feed.clock).execute(conn)
+    _update_feed(conn, values)
+    _forget(conn, feed.clock - 1000 * max_age)
+
+
+def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequence[Any]) -> int:
+    """Replace the numbers of changed and deleted trees; return how many have a new number.
+
+    Args:
+        conn: the connection.
+        position: the largest number given so far.
+        changed: rows of `statements.changed`.
+        gone: rows of `statements.gone`.
+    """
+    gone_ids = {row.provider_id for row in gone}
+    # A root may disappear between the two statements.
+    changed = [row for row in changed if row.id not in gone_ids]
+    uuids = {row.uuid for row in changed}
+    # An engine may reuse the id of a deleted root.
+    renamed = {row.known for row in changed if row.known not in {None, row.uuid}}
+    missing = ({row.uuid for row in gone} | renamed) - uuids
+    # A root that exists under another id is numbered under that id.
+    deleted = sorted(missing - {row.uuid for row in statements.roots(missing).rows(conn)})
+    statements.delete_known(
+        gone_ids | {row.id for row in changed if row.known is not None}
+    ).execute(conn)
+    new = {row.uuid for row in changed if row.known != row.uuid}
+    _delete_tombstones(conn, statements.tombstones(new.union(deleted)).rows(conn))
+    trees = [(row.id, row.uuid, row.revision) for row in changed]
+    trees += [(NO_PROVIDER, uuid, 0) for uuid in deleted]
+    rows = [
+        {"provider_id": root_id, "uuid": uuid, "revision": revision, "position": position + index}
+        for index, (root_id, uuid, revision) in enumerate(trees, 1)
+    ]
+    statements.insert(rows).execute(conn)
+    return len(rows)
+
+
+def _delete_tombstones(conn: Connection, rows: Sequence[Any]) -> None:
+    statements.delete_tombstones([row.uuid for row in rows]).execute(conn)
+
+
+def _update_feed(conn: Connection, values: dict[str, int]) -> int:
+    """Record a numbering, with the sums of the revisions that are numbered now.
+
+    Returns the number of numbered trees.
+    """
+    trees, high_sum, low_sum = statements.known_sums().row(conn)
+    sums = {"trees": int(trees), "high_sum": int(high_sum), "low_sum": int(low_sum)}
+    statements.update_feed({**values, **sums}).execute(conn)
+    return int(trees)
+
+
+def _forget(conn: Connection, before: int) -> None:
+    """Forget numberings whose successor is older than a time, and trees deleted until then.
+
+    The cursor of the latest of these numberings was the newest one until its successor.
+    """
+    positions = []
+    for row in statements.oldest_batches().rows(conn):
+        if row.numbered_at >= before:
+            break
+        positions.append(row.position)
+    if len(positions) > 1:
+        *forgotten, _last = positions
+        statements.delete_batches(forgotten).execute(conn)
+        _delete_tombstones(conn, statements.old_tombstones(forgotten[-1]).rows(conn))
+
+
+def _new_token() -> int:
+    return random.SystemRandom().randrange(1, 2**63)
+
+
+def _has_token(conn: Connection, token: int) -> bool:
+    """Whether the latest numbering has this token, after the one that may be in progress."""
+    return any(row.token == token for row in statements.feed(lock=True).rows(conn))
