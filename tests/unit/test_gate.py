@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests import selection, soak
 from tests.__main__ import NAMED, Job, jobs
@@ -148,3 +149,33 @@ def test_the_long_runs_are_documented_with_their_variables() -> None:
     for run in soak.LONG_RUNS:
         assert f"``{run.name}``" in text
         assert [name for name in run.environment if f"``{name}=" not in text] == []
+
+
+WORKFLOW = ROOT / ".github" / "workflows" / "gate.yaml"
+
+
+def made_by(script: str) -> set[str]:
+    """The targets that a script of the shell calls make for."""
+    calls = re.findall(r"^ *make ([^#\n]*)", script, re.MULTILINE)
+    return {word for call in calls for word in call.split() if not re.search("^-|=", word)}
+
+
+def test_the_hosted_gate_calls_the_targets_of_the_gate_on_one_machine() -> None:
+    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+    hosted = set().union(
+        *(made_by(step["run"]) for job in jobs.values() for step in job["steps"] if "run" in step)
+    )
+    local = made_by((ROOT / ".ci" / "run").read_text())
+    assert {"test", "wheel", "lint", "audit"} <= local
+    assert local - hosted == set()
+    # These are tested on one machine as part of the tests, or of a release.
+    assert hosted - local == {"docs", "dist", "floors"}
+    assert {name for name in hosted if not name.startswith(".venv/")} <= TARGETS
+
+
+def test_the_hosted_gate_tests_each_engine_and_has_all_that_the_gate_switches_on() -> None:
+    matrix = yaml.safe_load(WORKFLOW.read_text())["jobs"]["tests"]
+    engines = [each["engine"] for each in matrix["strategy"]["matrix"]["include"]]
+    switches = re.findall(r"\b(PLACEMENT_\w+)=(\S+)", (ROOT / ".ci" / "run").read_text())
+    assert ",".join(engines) == dict(switches)["PLACEMENT_ENGINES"]
+    assert matrix["env"].keys() == dict(switches).keys()
