@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import yaml
 
 from falcon_placement_client import public
 from placement import errors
-from placement_docs import api_reference, codes, members, worked_examples
+from placement.api.routes import GUARDED
+from placement_docs import api_reference, codes, contract, members, worked_examples
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -121,3 +124,52 @@ def test_members_of_a_body_are_documented_with_their_values() -> None:
         ("``rules[].a``", "object; optional"),
         ("``rules[].a.{…}``", "integer, 1 or more"),
     ]
+
+
+# -- the contract -----------------------------------------------------------------------------
+
+
+def is_valid(schema: Any, value: Any) -> bool:
+    """Whether the document's schema allows a value."""
+    whole = {**schema, "components": contract.served()["components"]}
+    return jsonschema.Draft202012Validator(whole).is_valid(value)
+
+
+def test_each_example_is_a_request_and_an_answer_of_the_contract() -> None:
+    exchanges = api_reference.exchanges()
+    for methods in contract.served()["paths"].values():
+        for operation in methods.values():
+            exchange = exchanges[operation["operationId"]]
+            assert ("requestBody" in operation) == (exchange.body is not None), exchange.request
+            response = operation["responses"][str(exchange.status)]
+            assert ("content" in response) == (exchange.content is not None), exchange.request
+            for part, value in [
+                (operation.get("requestBody", {}), exchange.body),
+                (response, exchange.content),
+            ]:
+                for content in part.get("content", {}).values():
+                    assert is_valid(content["schema"], value), (exchange.request, value)
+                    assert is_valid(content["schema"], content["example"]), exchange.request
+
+
+def test_an_example_that_the_contract_does_not_allow_is_noticed() -> None:
+    path = contract.served()["paths"]["/resource_providers"]["post"]
+    (content,) = path["requestBody"]["content"].values()
+    assert is_valid(content["schema"], {"name": "a"})
+    assert not is_valid(content["schema"], {"name": "a", "colour": "red"})
+    assert not is_valid(content["schema"], {"name": 1})
+
+
+def test_the_contract_has_each_operation_schema_rule_and_code(built: Path) -> None:
+    page = (built / "reference" / "contract.html").read_text()
+    document = contract.served()
+    identifiers = set(re.findall(r'id="([^"]+)"', page))
+    operations = [each for methods in document["paths"].values() for each in methods.values()]
+    assert {
+        f"contract-{each['operationId'].replace('_', '-')}" for each in operations
+    } <= identifiers
+    schemas = document["components"]["schemas"].keys() - {contract.MICROVERSION}
+    assert {f"schema-{name.lower()}" for name in schemas} <= identifiers
+    shown = set(re.findall(r'<span class="pre">([^<]+)</span>', page))
+    assert {rule for rule, _method, path in GUARDED if path != "/metrics"} <= shown
+    assert set(codes.codes()) <= shown

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from placement import __version__
-from tests.kit.packages import ROOT, build, copy_checkout, copy_client
+from tests.kit.packages import ROOT, build, copy_checkout, copy_client, unpack
 from tests.supply import sbom
 
 EPOCH = "SOURCE_DATE_EPOCH"
@@ -68,9 +68,7 @@ def build_both(source: Path, directory: Path, epoch: int) -> None:
             (work / kind).mkdir()
         sdist = build("sdist", source, work / "sdist")
         repack(sdist, epoch)
-        with tarfile.open(sdist) as archive:
-            archive.extractall(work, filter="data")
-        wheel = build("wheel", work / sdist.name.removesuffix(".tar.gz"), work / "wheel")
+        wheel = build("wheel", unpack(sdist, work), work / "wheel")
         for path in (sdist, wheel):
             path.replace(directory / path.name)
 

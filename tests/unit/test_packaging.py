@@ -9,7 +9,6 @@ import ast
 import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -21,7 +20,7 @@ import falcon_placement_client
 import placement
 from placement import cli
 from placement.cli import samples
-from tests.kit.packages import build, copy_checkout, copy_client
+from tests.kit.packages import build, copy_checkout, copy_client, unpack
 from tests.supply import locked
 
 ROOT = Path(__file__).parents[2]
@@ -71,9 +70,7 @@ def source(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("sdist")
     (directory / "file").mkdir()
     sdist = build("sdist", checkout, directory / "file")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(directory, filter="data")
-    return directory / sdist.name.removesuffix(".tar.gz")
+    return unpack(sdist, directory)
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +120,7 @@ def test_sdist_of_the_client_and_the_wheel_of_it_have_its_modules(
     (tmp_path / "sdist").mkdir()
     (tmp_path / "wheel").mkdir()
     sdist = build("sdist", client_checkout, tmp_path / "sdist")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
-    source = tmp_path / sdist.name.removesuffix(".tar.gz")
+    source = unpack(sdist, tmp_path)
     with zipfile.ZipFile(build("wheel", source, tmp_path / "wheel")) as wheel:
         wheel.extractall(tmp_path / "site")
     site = tmp_path / "site" / CLIENT.name

@@ -36,6 +36,9 @@ class Exchange:
     body: Any
     # Status line, headers and body.
     answer: str
+    # Status, and the body: JSON, or None without one.
+    status: int
+    content: Any
 
 
 @cache
@@ -54,7 +57,11 @@ def exchanges() -> Mapping[str, Exchange]:
                 raise RuntimeError(f"{EXAMPLES.name}: {step['ask']}: {answer.text}")
             if "operation" in step:
                 made[step["operation"]] = Exchange(
-                    step["ask"], step.get("body"), _shown(answer).replace(asked.url, "")
+                    step["ask"],
+                    step.get("body"),
+                    _shown(answer).replace(asked.url, ""),
+                    answer.status_code,
+                    answer.json() if answer.text else None,
                 )
     return made
 
