@@ -16,7 +16,7 @@ from bench.tables import Cell, Table, figure
 # A row of the results: its name, and for each side that was measured its figures.
 Row = Mapping[str, Any]
 
-ROOT = "flat 10,000 hosts x 20 consumers, GET /"  # what an answer costs that says next to nothing
+ROOT = "flat 10,000 hosts x 20 consumers, GET /"  # the base cost of a request
 PRIMARY = "mariadb"
 
 

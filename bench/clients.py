@@ -20,7 +20,7 @@ Turn = Callable[[], None]
 
 
 class FaultError(Exception):
-    """A server has answered with a fault of its own."""
+    """A server has responded with a 5xx status."""
 
 
 class Client:
@@ -68,7 +68,7 @@ class Client:
             "allocations": allocations, "project_id": "project", "user_id": "user",
             "consumer_generation": None, "consumer_type": "INSTANCE",
         }  # fmt: skip
-        # On SQLite the peer answers 500 to clients that write at once.
+        # On SQLite the peer returns 500 to clients that write at once.
         answer = send(self._port, "PUT", f"/allocations/{consumer}", body)
         if answer.status == 204:
             self._consumers.append(consumer)

@@ -1,8 +1,8 @@
 """`python -m bench.hostile_requests`: legal requests made to cost as much as they can.
 
 Each is sent once to a new server of one worker, as it ships, on a cloud made for it; its client
-reads all of the answer. Seconds that it took, processor seconds of server and database, the most
-memory that the worker held, the answer's size.
+reads all of the response. Seconds that it took, processor seconds of server and database, the most
+memory that the worker held, the response's size.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Cost:
 
 
 def attack(port: int, path: str, body: Mapping[str, Any] | None = None) -> tuple[int | None, int]:
-    """The answer's status and size in bytes; no status when the client has lost patience."""
+    """The response's status and size in bytes; no status when the client has lost patience."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         headers = headers_at("2.0" if body or "explain=" in path else NEWEST)

@@ -135,7 +135,7 @@ class Meter:
 def measure(scenario: Scenario, servers: list[Server], seconds: float) -> dict[str, Figures]:
     """Measure on every server in turns; each gets `seconds`, and LEAST turns if one is longer.
 
-    Another server than ours is left out when it does not answer in time, or with a fault.
+    Other servers than ours are omitted if they do not respond in time, or with a 5xx status.
     """
     meters: dict[str, Meter] = {}
     for server in servers:

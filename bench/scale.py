@@ -1,7 +1,7 @@
 """`python -m bench.scale`: what operators wait for on a large cloud, and the memory that it takes.
 
-`db check` and `db sync` as commands; a service from its start to its first answers; and the memory
-of its worker when every tree of the cloud has been looked at, more of them than
+`db check` and `db sync` as commands; a service from its start to its first responses; and the
+memory of its worker when every tree of the cloud has been looked at, more of them than
 `[placement] tree_cache_size` allows to be kept. `python -m bench --only growth` has the requests
 of a warm service.
 """
@@ -83,7 +83,7 @@ def main() -> None:
                     assert status == 200
                     add(f"{name}, {time_of} request")
             started = time.monotonic()
-            # It may be more than the bound on work allows: any answer has looked at the trees.
+            # It may be more than the bound on work allows: any response has looked at the trees.
             exchange(server.port, "GET", NOBODY, version="2.0")
             add("a worker that has looked at every tree")
     table = Table.of_run(options.engine, "what", ["s", "MiB"], rows)

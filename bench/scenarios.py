@@ -52,7 +52,7 @@ class Scenario:
     """One row of the table.
 
     does: the kind of client in `clients.py`; what: its argument. at_once: clients at a time.
-    peer: whether the peer is measured at all, for some requests it never answers.
+    peer: whether the peer is measured; it does not complete some requests in reasonable time.
     """
 
     name: str

@@ -45,7 +45,7 @@ def trickle(sock: socket.socket) -> Iterator[None]:
 
 
 def never_read(sock: socket.socket) -> Iterator[None]:
-    """Ask for a large answer, and take nothing of it."""
+    """Ask for a large response, and take nothing of it."""
     sock.sendall(f"GET {limited(FLAT, 1000)} HTTP/1.1\r\n{HEAD}".encode())
     while established(sock):
         yield

@@ -75,7 +75,7 @@ class Scheduler:
             except exceptions.ConnectionError:
                 if not tries_left:
                     raise
-                # The answer is lost, but the claim may have succeeded.
+                # The response is lost, but the claim may have succeeded.
                 self._client.release(instance.uuid)
         raise AssertionError("unreachable")
 

@@ -1,4 +1,4 @@
-"""Answers of a server: JSON values, and refusals."""
+"""Responses of a server: JSON values, and refusals."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,12 @@ CONFLICT = "placement.concurrent_update"  # another client has written since the
 
 
 class RefusedError(RestError):
-    """The server answered a request with an error."""
+    """The response to a request is an error."""
 
     def __init__(self, request: str, status: int, code: str, detail: str, offer: str = "") -> None:
         #: Method and path, without the query.
         self.request = request
-        #: The status of the answer.
+        #: The status of the response.
         self.status = status
         #: The server's error code, empty when it gave none.
         self.code = code
@@ -31,7 +31,7 @@ class RefusedError(RestError):
 
 
 def refusal(request: str, answer: "requests.Response") -> RefusedError:
-    """Return the error for an answer with an error status; request: method and path."""
+    """Return the error for a response with an error status; request: method and path."""
     error = _error_object(answer)
     detail = str(error.get("detail") or answer.reason or "no reason given")
     code = str(error.get("code", ""))
@@ -42,7 +42,7 @@ def refusal(request: str, answer: "requests.Response") -> RefusedError:
 
 
 def _error_object(answer: "requests.Response") -> dict[str, Any]:
-    """Return the error object of an answer, empty if it has none."""
+    """Return the error object of a response, empty if it has none."""
     try:
         error = answer.json()["errors"][0]
     except (ValueError, LookupError, TypeError):

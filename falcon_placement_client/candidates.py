@@ -17,7 +17,7 @@ MAX_EXAMPLES = 5  # hosts named for a reason
 class CandidateRow(NamedTuple):
     """What a candidate takes from one provider."""
 
-    # Position of the candidate in the answer, from 1.
+    # Position of the candidate in the response, from 1.
     candidate: int
     # Name of the provider.
     provider: str

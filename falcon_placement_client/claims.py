@@ -20,11 +20,11 @@ from falcon_placement_client.rest import RestApi
 CANDIDATES = 50  # that a claim requests, unless its request has a limit
 SEARCHES = 3  # of a claim that loses its candidates to concurrent writers
 
-# One of the `allocation_requests` of an answer.
+# One of the `allocation_requests` of a response.
 Candidate = Mapping[str, Any]
 
-# Takes an answer with candidates, and returns the elements of its `allocation_requests` that are to
-# be tried, the best one first.
+# Takes a response with candidates, and returns the elements of its `allocation_requests` that are
+# to be tried, the best one first.
 Rank = Callable[[Mapping[str, Any]], Sequence[Candidate]]
 
 _PATH = "/allocation_candidates"
@@ -55,7 +55,7 @@ class ClaimResult:
 
 
 def find_candidates(api: RestApi, request: AnyRequest) -> dict[str, Any]:
-    """Return the service's answer with candidates; raises as `claim`, except NoCandidates."""
+    """Return the service's response with candidates; raises as `claim`, except NoCandidates."""
     answer: dict[str, Any]
     if api.supports_v2:
         answer = api.post(_PATH, request)
@@ -153,7 +153,7 @@ def _limited(request: AnyRequest) -> AnyRequest:
 
 
 def _shuffled(answer: Mapping[str, Any]) -> Sequence[Candidate]:
-    """Return the candidates in random order, because concurrent callers get the same answer."""
+    """Return the candidates in random order, because concurrent callers get the same response."""
     candidates = list(answer["allocation_requests"])
     random.shuffle(candidates)
     return candidates

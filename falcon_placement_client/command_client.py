@@ -11,12 +11,12 @@ from falcon_placement_client.identity import Identity
 from falcon_placement_client.rest import LEAST, V2, RestApi, Version
 
 MICROVERSION: Version = (1, 39)  # unless a command needs another
-TIMEOUT_SECONDS = (5.0, 60.0)  # to connect, and to wait for an answer
+TIMEOUT_SECONDS = (5.0, 60.0)  # to connect, and to wait for a response
 POLL_SECONDS = 0.1
 
 
 class LostError(RestError):
-    """The connection broke after earlier requests had been answered."""
+    """The connection broke after earlier responses had been received."""
 
 
 class RestClient(RestApi):
@@ -61,7 +61,7 @@ class RestClient(RestApi):
         self._adapter.session.session.close()
 
     def wait(self, seconds: float) -> None:
-        """Wait until the server answers `GET /`.  Raises RestError if it does not in time."""
+        """Wait until the server responds to `GET /`.  Raises RestError after a time limit."""
         from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
 
         deadline = time.monotonic() + seconds
@@ -106,12 +106,12 @@ class RestClient(RestApi):
     ) -> Any:
         """Send a request; retry if the connection breaks or the server is busy.
 
-        All requests of the commands can be repeated: if the answer to a change is lost, reading the
-        provider again shows the change.
+        All requests of the commands can be repeated: if the response to a change is lost, reading
+        the provider again shows the change.
 
         Raises:
-            RefusedError: the answer has an error status.
-            RestError: there is no connection or no permission, or the answer is not JSON.
+            RefusedError: the response has an error status.
+            RestError: there is no connection or no permission, or the response is not JSON.
         """
         from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
 
@@ -124,7 +124,7 @@ class RestClient(RestApi):
             request = f"{method} {path.partition('?')[0]}"
             raise RestError(f"{request}: {self.url} does not answer in JSON") from None
         except ClientException as error:
-            if not self._adapter.connect_retries:  # no request has been answered
+            if not self._adapter.connect_retries:  # no response has been received
                 raise RestError(f"cannot reach {self.url}: {reason(error)}") from None
             raise LostError(f"lost {self.url} at {method} {path}: {reason(error)}") from None
         self._has_answered()

@@ -34,8 +34,8 @@ UPDATE_PAUSES = tuple(min(0.05 * 2**attempt, 1.0) for attempt in range(9))
 # The same for a reshape of a tree in use: each concurrent claim makes the data outdated.
 RESHAPE_PAUSES = (0.05,) * 24
 TIMEOUT_SECONDS = 60.0
-# One for each thread that waits for an answer: with the default of ten, further connections would
-# be closed after each answer, with a warning.
+# One for each thread that waits for a response: with the default of ten, further connections would
+# be closed after each response, with a warning.
 MAX_CONNECTIONS = 1000
 NOAUTH2_ROLES = "admin,service"
 
@@ -48,7 +48,7 @@ class ReportClient:
     """A client of one service. Thread-safe.
 
     It uses placement 2.0 if the service supports it, otherwise 1.36 to 1.39. A refusal of the
-    service raises a ClientError; without an answer, keystoneauth1's ClientException is raised.
+    service raises a ClientError; without a response, keystoneauth1's ClientException is raised.
     """
 
     def __init__(self, adapter: "Adapter", max_version: Version = V2) -> None:
@@ -71,7 +71,7 @@ class ReportClient:
         Args:
             url: where the API is.
             token: sent as X-Auth-Token.
-            timeout: seconds to wait for a connection, and for each part of an answer; then methods
+            timeout: seconds to wait for a connection, and for each part of a response; then methods
                 raise keystoneauth1's ConnectTimeout. A change may have been made nevertheless.
         """
         # PERF: commands that need no adapter start without these.
@@ -185,7 +185,7 @@ class ReportClient:
         return retry(reshape, RESHAPE_PAUSES)
 
     def allocation_candidates(self, request: AnyRequest) -> dict[str, Any]:
-        """Return the candidates of a request, as the service's answer states them.
+        """Return the candidates of a request, as the service's response states them.
 
         Args:
             request: the body of `POST /allocation_candidates`, for any version of the service.

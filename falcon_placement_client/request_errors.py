@@ -25,7 +25,7 @@ def bad_value(key: str, value: str, text: str) -> RequestError:
 
 
 def path_of(*steps: str | int) -> str:
-    """Return the path of a member as in answers: `groups._NIC.required[0]`."""
+    """Return the path of a member as in responses: `groups._NIC.required[0]`."""
     path = ""
     for step in steps:
         if isinstance(step, int):

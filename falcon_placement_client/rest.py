@@ -105,11 +105,11 @@ class RestApi:
     def put(
         self, path: str, body: Mapping[str, Any] | None = None, version: Version | None = None
     ) -> Any:
-        """Send a body, if there is one; return the JSON of the answer, None if it has none."""
+        """Send a body, if there is one; return the JSON of the response, None if it has none."""
         return self.send("PUT", path, body, version)
 
     def post(self, path: str, body: Mapping[str, Any], version: Version | None = None) -> Any:
-        """Send a body; return the JSON of the answer, None if it has none."""
+        """Send a body; return the JSON of the response, None if it has none."""
         return self.send("POST", path, body, version)
 
     def delete(self, path: str) -> None:
@@ -137,9 +137,9 @@ class RestApi:
         """Send a request, at the given microversion or the one in use.
 
         Raises:
-            RefusedError: the answer has an error status.
-            NoPlacementService: the answer is not JSON.
-            keystoneauth1.exceptions.ClientException: there is no answer.
+            RefusedError: the response has an error status.
+            NoPlacementService: the response is not JSON.
+            keystoneauth1.exceptions.ClientException: there is no response.
         """
         major, minor = version or self.version
         # Set here, because the adapter does not know placement's microversions.

@@ -207,7 +207,7 @@ class Served:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request."""
+        """Process one request."""
         return self._application(environ, start_response)
 
 

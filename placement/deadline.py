@@ -1,7 +1,7 @@
 """The deadline of a request: the time that its work may take, in Python and in database reads.
 
 It complements the limits on work (`[placement] max_search_steps` and others), which are counted
-and not measured. Each thread has one deadline, for the request that it answers, so it is not passed
+and not measured. Each thread has one deadline, for its current request, so it is not passed
 as an argument. It is checked before each statement and each COMMIT, and in loops over many items.
 Waiting for locks or for a connection does not count: `[placement_database] write_timeout` and
 `pool_timeout` limit it.
@@ -40,7 +40,7 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def lift() -> None:
-    """Remove the deadline: the answer is complete and only has to be sent."""
+    """Remove the deadline: the response is complete and only has to be sent."""
     _current.ends = math.inf
 
 

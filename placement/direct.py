@@ -1,7 +1,7 @@
-"""`PlacementDirect`: the whole REST API within this process; only the database is remote.
+"""`PlacementDirect`: the complete REST API within this process.
 
-Requests pass through the same steps as in a server: versions, policy, schemas, errors. They are
-answered on the thread that sends them.
+Requests pass through the same steps as in a server: versions, policy, schemas, errors. The thread
+that sends a request also processes it. Only the database may be remote.
 """
 
 import io
@@ -43,7 +43,7 @@ class PlacementDirect:
             providers = client.get("/resource_providers").json()["resource_providers"]
 
     The adapter has `get`, `put`, `post`, `patch` and `delete`; each takes a path, and `json`,
-    `headers`, `microversion` and `raise_exc`. Errors are returned as answers, unless
+    `headers`, `microversion` and `raise_exc`. Errors are returned as responses, unless
     `raise_exc=True`. It is thread-safe, and a process may have several; a forked process opens
     connections of its own.
     """
@@ -150,7 +150,7 @@ class InProcessTransport(HTTPAdapter):
     def send(
         self, request: requests.PreparedRequest, *_options: Any, **_more_options: Any
     ) -> requests.Response:
-        """Return the answer of the application; connection options are ignored."""
+        """Return the response of the application; connection options are ignored."""
         started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start_response(

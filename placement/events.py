@@ -16,7 +16,7 @@ class Event(StrEnum):
 
     REQUEST: operation (its public id, "other" if none was reached), version (None if none was
     negotiated), method, path, status, seconds, length (bytes of the body), statements, slow.
-    SEARCH: candidates, bound (the option that cut the answer short, or None), and the fields of
+    SEARCH: candidates, bound (the option that cut the response short, or None), and the fields of
     `candidates.search.SearchStats`.
     TREES: cached: trees found in memory; loaded: trees read from the database; kept: providers in
     memory afterwards.

@@ -1,7 +1,7 @@
 """What the commands have in common: help with an example, errors in one line, exit codes.
 
-The exit code is 0 for success, 1 for an error, 2 for wrong arguments, and 3 if the answer is no: no
-host fits, or a tree differs.
+The exit code is 0 for success, 1 for an error, 2 for wrong arguments, and 3 if the response is no:
+no host fits, or a tree differs.
 """
 
 import argparse
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from falcon_placement_client.command_client import RestClient
 
-NEGATIVE = 3  # exit code: there is an answer, and it is no
+NEGATIVE = 3  # exit code: there is a response, and it is no
 
 
 class PlacementCommand(command.Command):

@@ -1,7 +1,7 @@
 """An index of inventories by class and max_unit.
 
-It answers requests for more than any host provides, regardless of the size of the cloud. Claims do
-not change its columns.
+It finds that no host has the requested amount, independent of the size of the cloud. Claims
+do not change its columns.
 """
 
 import sqlalchemy as sa

@@ -22,7 +22,7 @@ LOG = logging.getLogger(__name__)
 
 CALLER_KEY = "placement.caller"
 
-VALID = "204 No Content"  # the guard's answer for a valid token
+VALID = "204 No Content"  # response of the guard to a valid token
 RETRY_AFTER = [("Retry-After", "1")]  # seconds
 
 
@@ -36,7 +36,7 @@ class NoAuth:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request; without a token only public paths are served."""
+        """Process one request; without a token only public paths are served."""
         token = environ.get("HTTP_X_AUTH_TOKEN")
         if token is not None:
             environ[CALLER_KEY] = _caller(token, environ)
@@ -87,7 +87,7 @@ class Keystone:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request; 401 if the token is missing or invalid."""
+        """Process one request; 401 if the token is missing or invalid."""
         if environ.get("PATH_INFO", "") in self._public:
             return self._application(environ, start_response)
         answers: list[tuple[str, list[tuple[str, str]]]] = []

@@ -1,6 +1,6 @@
 """The pipeline of every operation.
 
-Version, content type or accept, policy, path, body, handler, answer, in this order. If several
+Version, content type or accept, policy, path, body, handler, response, in this order. If several
 things are wrong with a request, the error is about the first of them.
 """
 
@@ -31,9 +31,9 @@ from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath, Unstorable
 from placement.objects import identifiers
 
-CACHED = "no-cache"  # clients may cache the answer, but must revalidate it
+CACHED = "no-cache"  # clients may cache the response, but must revalidate it
 NOT_STORED = "no-store"
-MAX_CHUNK = 256 * 1024  # bytes of an answer that are written at once
+MAX_CHUNK = 256 * 1024  # bytes of a response that are written at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CallersRights:
     policy: Policy
     # None if the request needs no authentication.
     caller: RequestContext | None
-    # Object of the operation; None: the caller's own project.
+    # Object of the operation. None means the caller's own project.
     target: Mapping[str, Any] | None = None
 
     def allow(self, rule: str) -> bool:
@@ -78,7 +78,7 @@ class Endpoint:
         self._policy = policy
 
     def on_request(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
-        """Answer one request, of any method."""
+        """Process one request, of any method."""
         with deadline.limit(self._service.settings.request_deadline):
             self._respond(req, resp, path)
 
@@ -178,7 +178,7 @@ class Endpoint:
             raise
         return replace(call, body=value)
 
-    on_options = on_request  # otherwise Falcon answers OPTIONS itself
+    on_options = on_request  # otherwise Falcon responds to OPTIONS itself
 
 
 def _stated(req: falcon.Request) -> list[tuple[str, str]]:
@@ -252,7 +252,7 @@ def _write(resp: falcon.Response, call: Call, reply: Reply, response: Response) 
 
 
 def _write_unmodified(resp: falcon.Response, tag: str) -> None:
-    """Write an answer that confirms the client's cached copy."""
+    """Write a response that confirms the client's cached copy."""
     resp.status = 304
     resp.set_header("Cache-Control", CACHED)
     resp.set_header("ETag", _weak(tag))
@@ -271,7 +271,7 @@ def _write_body(resp: falcon.Response, content: Any) -> None:
     if ends[-1] <= MAX_CHUNK:
         resp.data = b"".join(content)
     else:
-        # Streamed, so that the whole answer is not in memory twice.
+        # Streamed, so that the whole response is not in memory twice.
         resp.content_length = ends[-1]
         resp.stream = _join_chunks(content, ends)
 
@@ -288,7 +288,7 @@ def _join_chunks(pieces: Sequence[bytes], ends: Sequence[int]) -> Iterator[bytes
 def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> None:
     """Add every path of the route table to the application."""
     app.router_options.default_to_on_request = True
-    # Answers without a body have no type; all others set it.
+    # Responses without a body have no type; all other responses set it.
     app.resp_options.default_media_type = None  # type: ignore[assignment]
     for path, methods in OPERATIONS.items():
         app.add_route(path, Endpoint(methods, service, policy))

@@ -1,4 +1,4 @@
-"""`dry_run=true` in the query of a write: all of it is done, answered and rolled back."""
+"""`dry_run=true` in the query of a write, which is executed completely and rolled back."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -61,7 +61,7 @@ def parse(query_string: str, version: Microversion) -> bool:
 
 
 def is_requested(environ: "WSGIEnvironment") -> bool:
-    """Return whether a request validly states that it is a dry run, so that its answer says so too.
+    """Return whether the query of a request contains a valid `dry_run=true`.
 
     The query is parsed leniently, because some requests are refused before it is parsed.
     """

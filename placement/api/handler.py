@@ -81,17 +81,17 @@ NOW = "now"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer of a handler."""
+    """The response of a handler."""
 
     # HTTP status.
     status: int
-    # Rendered by the shape of the route's response; None for an answer without a body.
+    # Rendered by the shape of the route's response; None for a response without a body.
     value: Any = None
     # Path of the created object; None if none was created.
     location: str | None = None
     # Last modification of the returned object, NOW if unknown; None for no cache headers.
     changed_at: datetime | str | None = None
-    # Entity tag; None if the answer has none.
+    # Entity tag; None if the response has none.
     tag: str | None = None
     # Whether clients may store the answer.
     storable: bool = True
@@ -109,7 +109,7 @@ def http_date(changed_at: datetime | str) -> str:
     return _http_date(changed_at.replace(microsecond=0, tzinfo=UTC))
 
 
-# PERF: many answers share the current second, and hosts are often written together.
+# PERF: many responses share the current second, and hosts are often written together.
 @lru_cache(maxsize=1024)
 def _http_date(second: datetime) -> str:
     return format_datetime(second, usegmt=True)

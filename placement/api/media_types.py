@@ -1,4 +1,4 @@
-"""The media types that a request states: of its body, and of acceptable answers."""
+"""The media types that a request states: of its body, and of acceptable responses."""
 
 import re
 
@@ -17,7 +17,7 @@ def is_json(req: falcon.Request) -> bool:
 
 
 def accepts_json(req: falcon.Request) -> bool:
-    """Return whether the client accepts an answer in JSON.
+    """Return whether the client accepts a response in JSON.
 
     A malformed `Accept` is ignored.
     """

@@ -45,7 +45,7 @@ class MetricsPage:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request."""
+        """Process one request."""
         page = self._page
         own = page.port is not None
         if own and environ["SERVER_PORT"] != self._port:

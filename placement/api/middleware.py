@@ -1,4 +1,4 @@
-"""Processing of every request before its operation, and of every answer after it."""
+"""Processing of every request before its operation, and of every response after it."""
 
 import re
 from typing import Any
@@ -33,7 +33,7 @@ class Intake:
 
 
 class Negotiation:
-    """Negotiates the version of a request, and states it in the answer."""
+    """Negotiates the version of a request, and states it in the response."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Set `req.context.version`.
@@ -63,7 +63,7 @@ class Negotiation:
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: Any, succeeded: bool
     ) -> None:
-        """State the version in the answer."""
+        """State the version in the response."""
         version = getattr(req.context, "version", None)
         if version is not None:
             resp.set_header(HEADER, f"placement {version}")

@@ -1,4 +1,4 @@
-"""Errors as HTTP answers: the table of error class -> status, and the format of the answer.
+"""Errors as HTTP responses: the table of error class -> status, and the format of the response.
 
 A domain error gets the status of its nearest ancestor in the table. Any other error is a bug of the
 service: 500, logged with its traceback; the client only gets the request id.
@@ -100,10 +100,10 @@ def envelope(
     """Return the body of an error, without `code` at versions that have no codes.
 
     Args:
-        status: of the answer.
+        status: of the response.
         detail: what is wrong; long ones are cut.
         request_id: of the request.
-        version: of the answer; None if none has been negotiated.
+        version: of the response; None if none has been negotiated.
         code: of the error.
         members: additional members of the error object.
     """
@@ -131,7 +131,7 @@ def _version(req: falcon.Request) -> Microversion | None:
 def domain_error(
     req: falcon.Request, resp: falcon.Response, error: errors.PlacementError, _params: Any
 ) -> None:
-    """Answer a domain error."""
+    """Respond to a domain error."""
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
     if isinstance(error, errors.Conflict):
         events.emit(Event.CONFLICT, code=error.code)
@@ -149,7 +149,7 @@ def domain_error(
 def refusal(
     req: falcon.Request, resp: falcon.Response, error: RequestRefused, _params: Any
 ) -> None:
-    """Answer a request that the pipeline refused."""
+    """Process a request that the pipeline refused."""
     resp.set_headers(dict(error.headers))
     _render(
         resp,
@@ -172,11 +172,11 @@ def http_error(
     *,
     paths: Iterable[str] = (),
 ) -> None:
-    """Answer an error that Falcon itself raises: unknown paths, malformed lines.
+    """Respond to an error that Falcon itself raises: unknown paths, malformed lines.
 
     Args:
         req: the request.
-        resp: the answer.
+        resp: the response.
         error: what Falcon raised.
         paths: existing paths, with variables in braces, for suggestions.
     """
@@ -205,7 +205,7 @@ def _filled(pattern: str, segment: str) -> str:
 
 
 def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _params: Any) -> None:
-    """Answer a bug of the service."""
+    """Respond to a bug of the service."""
     LOG.exception("unexpected error in %s %s", req.method, req.path, exc_info=error)
     _render(resp, 500, envelope(500, FAULT, req.context.request_id, _version(req)))
 

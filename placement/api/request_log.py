@@ -46,7 +46,7 @@ _IN_PATHS = "/:@!$&'()*+,;="  # characters that need no quoting in paths
 
 
 class RequestLog:
-    """Gives each request an id and a context, and logs a line when it is answered.
+    """Gives each request an id and a context, and writes the access log.
 
     An exception that no inner layer has handled becomes 500, with its traceback in the log.
     """
@@ -59,7 +59,7 @@ class RequestLog:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request."""
+        """Process one request."""
         caller = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
         environ[REQUEST_ID_KEY] = request_id = f"req-{uuid.uuid4()}"
         environ[GLOBAL_ID_KEY] = global_id = caller if _GLOBAL_ID.match(caller) else None
@@ -77,7 +77,7 @@ class RequestLog:
 
 
 class _Answer:
-    """The status of an answer, kept until the answer ends and is logged."""
+    """The status of a response, kept until the response ends and is logged."""
 
     __slots__ = ("_environ", "_slow", "_start_response", "_status", "_timer")
 
@@ -91,7 +91,7 @@ class _Answer:
         self._timer = stopwatch.begin()
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-        """Start the answer, as WSGI's `start_response`, with the request id in its headers."""
+        """Start the response, as WSGI's `start_response`, with the request id in its headers."""
         self._status = status[:3]
         headers.append((REQUEST_ID.lower(), self._environ[REQUEST_ID_KEY]))
         if dry_run.is_requested(self._environ):
@@ -99,11 +99,11 @@ class _Answer:
         return self._start_response(status, headers, exc_info)
 
     def finish(self) -> None:
-        """Stop the time when the answer is complete but not sent yet."""
+        """Stop the time when the response is complete but not sent yet."""
         self._timer.stop()
 
     def end(self, length: int) -> None:
-        """Log the request, whose answer had `length` bytes, and clear its context."""
+        """Log the request, whose response had `length` bytes, and clear its context."""
         environ, timer = self._environ, self._timer
         timer.stop()
         stopwatch.end()
@@ -164,12 +164,12 @@ class _Whole(list[bytes]):
         answer.finish()
 
     def close(self) -> None:
-        """End the answer."""
+        """End the response."""
         self._answer.end(sum(map(len, self)))
 
 
 class _Pieces:
-    """A body that is generated while it is sent; the answer ends with it."""
+    """A body that is generated while it is sent; the response ends with it."""
 
     def __init__(self, body: Iterable[bytes], answer: _Answer) -> None:
         self._body = body
@@ -186,7 +186,7 @@ class _Pieces:
         return piece
 
     def close(self) -> None:
-        """End the answer, complete or not; servers call this once."""
+        """End the response, complete or not; servers call this once."""
         try:
             close = getattr(self._body, "close", None)
             if close is not None:
@@ -203,7 +203,7 @@ def refuse(
     headers: Sequence[tuple[str, str]] = (),
     exc_info: Any = None,
 ) -> list[bytes]:
-    """Answer an error from outside the application, in the format of the API."""
+    """Respond to an error from outside the application, in the format of the API."""
     body = orjson.dumps(problems.envelope(status, detail, environ[REQUEST_ID_KEY], None))
     entity_headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
     start_response(f"{status} {problems.title(status)}", [*headers, *entity_headers], exc_info)

@@ -101,7 +101,7 @@ class Route:
     since: str
     # Policy rule; None: public, without a token.
     rule: str | None
-    # Statuses and the body of successful answers.
+    # Statuses and the body of successful responses.
     response: Response
     # Schema of the body, by version; None: the body is ignored.
     body_schema: Versioned[Schema] | None = None
@@ -115,7 +115,7 @@ class Route:
     target: str | None = None
     # Part that `include` may name -> additional rule.
     part_rules: Mapping[str, str] | None = None
-    # Whether answers have entity tags, at versions with tags.
+    # Whether responses have entity tags, at versions with tags.
     tagged: bool = False
     # Statuses of errors that few operations have.
     failures: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-"""Values for the examples in the OpenAPI document, shared by requests and answers."""
+"""Values for the examples in the OpenAPI document, shared by requests and responses."""
 
 PROVIDER = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
 PARENT = "542df8ed-9be2-49b9-b4db-6d3183ff8ec8"

@@ -1,4 +1,4 @@
-"""Shapes of answers: each is declared once, and both rendered and described from it.
+"""Shapes of responses: each is declared once, and both rendered and described from it.
 
 `schema` returns the JSON schema of a shape at a version, `renderer` a function that converts values
 to that form. A schema with a title is a component of the OpenAPI document. Examples of bodies are
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class View(NamedTuple):
-    """What the form of an answer depends on."""
+    """What the form of a response depends on."""
 
     version: Microversion
     # Prefix of all paths in links.
@@ -147,7 +147,7 @@ class Object(Generic[T]):
 
         Args:
             title: name of the schema.
-            properties: in the order of the answer.
+            properties: in the order of the response.
             optional: names of properties that may be missing.
 
         Raises:
@@ -203,7 +203,7 @@ def _by_version(properties: Sequence[Property]) -> Mapping[str, Mapping[str, Pro
 
 @dataclass(frozen=True)
 class Response:
-    """The successful answers of an operation: possible statuses, and the shape of the body."""
+    """The successful responses of an operation: possible statuses, and the shape of the body."""
 
     shape: Shape | None = None
     statuses: tuple[int, ...] = (200,)

@@ -1,7 +1,7 @@
 """Entity tags, with which a client revalidates its cached copy.
 
-A tag is computed from revisions, in the transaction that reads the answer. They are read first,
-because the client may have the answer already. An answer has no tag if the revisions may have
+A tag is computed from revisions, in the transaction that reads the response. They are read first,
+because the client may have the response already. A response has no tag if the revisions may have
 changed while it was read.
 """
 
@@ -25,7 +25,7 @@ TAGGED = Versioned({"1.0": False, "2.0": True})
 
 
 class Unmodified(Exception):
-    """Raised by a handler if the client has a valid copy of the answer."""
+    """Raised by a handler if the client has a valid copy of the response."""
 
     def __init__(self, tag: str) -> None:
         super().__init__(tag)
@@ -33,7 +33,7 @@ class Unmodified(Exception):
 
 
 def get_for_provider(call: Call, provider: Provider) -> str | None:
-    """Return the tag of an answer about a provider; None if it has none.
+    """Return the tag of a response about a provider; None if it has none.
 
     Raises:
         Unmodified: the client has stated the tag.
@@ -78,7 +78,7 @@ def _tag(call: Call, state_now: Callable[[], State | None]) -> str | None:
     state = state_now() if TAGGED.at(call.version) else None
     if state is None:
         return None
-    # Everything that the answer depends on; releases may render it differently.
+    # Everything that the response depends on; releases may render it differently.
     parts = (__version__, call.version, call.mount, call.url, *state)
     text = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
     tag = blake2b(text, digest_size=12).hexdigest()

@@ -57,7 +57,7 @@ class CheckedProxy:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request; 400 for schemes other than http and https, or malformed prefixes."""
+        """Process one request; 400 for schemes other than http and https, or malformed prefixes."""
         # Proxies may quote the scheme.
         scheme, prefix = environ["wsgi.url_scheme"].strip('"').lower(), environ["SCRIPT_NAME"]
         environ["wsgi.url_scheme"] = scheme

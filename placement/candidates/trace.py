@@ -1,6 +1,6 @@
 """Stable codes for the reasons why the search rejects trees and providers, and their counts.
 
-The search writes a trace and never reads it, so an explanation cannot change an answer.
+The search writes a trace and never reads it, so an explanation cannot change a result.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ NO_FORM = Form("")
 
 
 class Reason(NamedTuple):
-    """The texts for one code, which answers, commands and documents share."""
+    """The texts for one code, which responses, commands and documents share."""
 
     # A clause that is true of each host rejected at the code.
     meaning: str

@@ -1,6 +1,6 @@
 """An explanation of a candidate request as text for a terminal.
 
-The explanation has the form of servers' answers to `explain`: how many hosts each condition left,
+The explanation has the form of servers' responses to `explain`: how many hosts each condition left,
 why the others were rejected, and which conditions could be relaxed.
 """
 

@@ -55,9 +55,9 @@ class DatabaseSettings:
 class CandidateSettings:
     """How candidates are generated."""
 
-    # Whether each answer is a random sample in random order.
+    # Whether each response is a random sample in random order.
     randomize: bool
-    # Candidates of one answer; null: no limit.
+    # Candidates of one response; null: no limit.
     maximum: int | None
     # Whether the search takes one candidate of each tree in turn.
     breadth_first: bool
@@ -65,7 +65,7 @@ class CandidateSettings:
     max_search_steps: int
     # Steps of work that all searches of one simulation may take.
     max_simulation_steps: int
-    # Bytes of candidates in one answer.
+    # Bytes of candidates in one response.
     max_answer_size: int
     # Resource providers that a process keeps in memory.
     tree_cache_size: int

@@ -284,7 +284,7 @@ class Database:
             patient: retry `max_retries` times, at intervals of `retry_interval`.
 
         Raises:
-            ConfigurationError: the database does not answer.
+            ConfigurationError: the database is not available.
         """
         tries = self._settings.max_retries if patient else 0
         attempt = 0

@@ -1,4 +1,4 @@
-"""Domain errors, as facts. `placement.api.problems` turns them into HTTP answers.
+"""Domain errors, as facts. `placement.api.problems` turns them into HTTP responses.
 
 Each of the four families has a module and says who has to act: `NotFound` (the object that the
 request is about does not exist; `Expired`, if it existed before), `Invalid` (the request can never

@@ -15,7 +15,7 @@ QUERY_DUPLICATE_KEY = "placement.query.duplicate_key"
 QUERY_BAD_VALUE = "placement.query.bad_value"
 QUERY_MISSING_VALUE = "placement.query.missing_value"
 CURSOR_EXPIRED = "placement.cursor_expired"
-# Codes of answers with 503, since 2.0.
+# Codes of responses with 503, since 2.0.
 DATABASE_UNAVAILABLE = "placement.database.unavailable"
 DATABASE_UNUSABLE = "placement.database.unusable"
 OUTCOME_UNKNOWN = "placement.outcome_unknown"

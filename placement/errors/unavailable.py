@@ -1,4 +1,4 @@
-"""Errors of requests that the service cannot answer now."""
+"""Errors of requests that the service cannot process now."""
 
 from placement.errors.base import (
     CLAIM_CONTENTION,
@@ -15,7 +15,7 @@ from placement.errors.base import (
 
 
 class Unavailable(PlacementError):
-    """The service cannot answer now; the same request may succeed later."""
+    """The service cannot process the request now; the same request may succeed later."""
 
     # Seconds after which a client may retry; null: a retry would not help.
     retry_after: int | None = 1

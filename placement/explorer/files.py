@@ -55,7 +55,7 @@ HEADERS = [
 class File:
     """A file of the page, read once."""
 
-    # Body of the answer.
+    # Body of the response.
     content: bytes
     # Value of Content-Type.
     content_type: str
@@ -77,7 +77,7 @@ class Explorer:
 
         Args:
             application: serves the other paths.
-            refuse: answers clients that accept JSON.
+            refuse: responds to clients that accept JSON.
             guarded: whether the API validates tokens, so that the page has to ask for one.
         """
         self._application = application
@@ -90,7 +90,7 @@ class Explorer:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request; the files need no token."""
+        """Process one request; the files need no token."""
         path = environ.get("PATH_INFO", "")
         if path == PREFIX:
             # Relative, because a proxy may have removed a prefix of the path.
@@ -134,7 +134,7 @@ def _names(tags: str, tag: str) -> bool:
 
 
 def _answer(start_response: "StartResponse", status: str, **headers: str) -> list[bytes]:
-    """Return an answer without a body."""
+    """Return a response without a body."""
     length = [] if status.startswith("304") else [("Content-Length", "0")]
     start_response(status, [*HEADERS, *headers.items(), *length])
     return []

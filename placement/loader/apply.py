@@ -69,7 +69,7 @@ def apply(
 
     Raises:
         LoadError: an entry is refused; the text begins with the file and the line of the entry.
-        RestError: the server does not answer.
+        RestError: the server does not respond.
     """
     on_server = client.items("/resource_providers", "resource_providers")
     resource_classes = client.items("/resource_classes", "resource_classes")

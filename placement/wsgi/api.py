@@ -16,5 +16,5 @@ except ConfigurationError as error:
     sys.exit(1)
 
 memory.freeze()
-# PERF: collect less often: answers consist of many small objects, none of them in cycles.
+# PERF: collect less often, because responses consist of many small objects without cycles.
 gc.set_threshold(50_000, 20, 50)

@@ -20,7 +20,7 @@ _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 
 
 class Overloaded(waitress.Error):  # type: ignore[misc]  # waitress is not typed
-    """The answer to a request head for which the worker has no memory left."""
+    """The response to a request head for which the worker has no memory left."""
 
     code, reason = 503, "Service Unavailable"
 
@@ -35,11 +35,11 @@ class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
             # The application refuses longer bodies, in the format of the API. waitress would send
             # an error that clients cannot parse, so its own limit is never reached.
             max_request_body_size=UNBOUNDED,
-            # However large an answer is, no thread waits until the client has read it.
+            # However large a response is, no thread waits until the client has read it.
             outbuf_high_watermark=UNBOUNDED,
         )  # fmt: skip
         self.cfg, self.log, self.max_body = cfg, log, max_body
-        # Whether each answer is the last one on its connection.
+        # Whether each response is the last one on its connection.
         self.stopping = False
         # Number of requests.
         self.answered = 0
@@ -48,7 +48,7 @@ class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
         self._lock = Lock()
 
     def keep_seconds(self) -> int:
-        """Return how many seconds an idle connection stays open; 0: it closes after its answer."""
+        """Return the maximum idle time of a connection in seconds; 0: close after the response."""
         return 0 if self.stopping else int(self.cfg.keepalive)
 
     def gather(self, count: int) -> bool:
@@ -69,10 +69,10 @@ class _Unread:
 
 
 class Request(waitress.StrictParser):
-    """A request with limits. The application answers a bad body, in the format of the API."""
+    """A request with limits. The application responds to invalid bodies, in the format of the API."""
 
     path = ""  # for messages about a head that cannot be parsed
-    # Why the rest of the body is not read; the connection closes after the answer.
+    # Why the rest of the body is not read; the connection closes after the response.
     unread: Exception | None = None
 
     def __init__(self, adj: WorkerSettings) -> None:

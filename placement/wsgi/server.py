@@ -9,7 +9,7 @@ from typing import Any
 from placement.compat import waitress
 from placement.wsgi.request import Request
 
-# Seconds that a client has to send its request, and again to read the answer; plus one for each
+# Seconds that a client has to send its request, and again to read the response; plus one for each
 # MIN_RATE bytes in either direction, but never more than CLIENT_TIMEOUT ahead of the present.
 CLIENT_TIMEOUT = 10.0
 MIN_RATE = 256 * 1024
@@ -20,10 +20,10 @@ _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class RefusalAnswer(waitress.ErrorAnswer):
-    """The answer to a malformed request, logged as gunicorn does."""
+    """The response to a malformed request, logged as gunicorn does."""
 
     def execute(self) -> None:
-        """Log the error and send the answer."""
+        """Log the error and send the response."""
         client, error = self.channel.addr[0], self.request.error
         self.channel.adj.log.warning("Invalid request from ip=%s: %r", client, error.body)
         super().execute()
@@ -37,7 +37,7 @@ class Channel(waitress.Connection):
     close_when_flushed: bool
     # Whether the client may still be sending when the connection is closed.
     linger = True
-    # Whether all answers are sent, and input from the client is discarded.
+    # Whether all responses are sent, and input from the client is discarded.
     lingers = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -91,7 +91,7 @@ class Channel(waitress.Connection):
             self.read_event()  # closes the connection if there is no input to read
 
     def service(self) -> None:
-        """Answer a request, on a thread of the pool."""
+        """Process a request, on a thread of the pool."""
         request = self.requests[0]
         goes_on = len(self.requests) > 1 or self.request is not None or request.unread
         self.linger = bool(goes_on or request.error or not request.connection_close)
@@ -123,7 +123,7 @@ class Channel(waitress.Connection):
         return bool(self.adj.keep_seconds())
 
     def after_flush(self, size: int) -> None:
-        """Extend the deadline, for the rest of the answer or for the next request."""
+        """Extend the deadline, for the rest of the response or for the next request."""
         if not self.requests and (self.request is not None or self.total_outbufs_len):
             self._extend(size)
         elif self.total_outbufs_len:

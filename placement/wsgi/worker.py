@@ -19,7 +19,7 @@ TICK = 1.0  # seconds between heartbeats, and between checks of deadlines
 
 
 class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
-    """A worker with one loop for all connections, and `threads` that answer requests."""
+    """A worker with one loop for all connections, and `threads` that process requests."""
 
     alive: bool
 

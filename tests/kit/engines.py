@@ -102,7 +102,7 @@ class Server:
             raise RuntimeError(f"{' '.join(command)}: {done.stdout[-1000:]}{done.stderr[-1000:]}")
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
+        """Start the server and wait until it accepts connections."""
         with (self.directory / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*self.serve(), *self._options],

@@ -22,7 +22,7 @@ from tests.kit import service
 from tests.kit.ports import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-START = 180  # seconds for a process to answer
+START = 180  # seconds for a process to respond
 ANSWER = 180  # seconds for a response
 
 HEADERS = {**service.HEADERS, "Content-Type": "application/json"}
@@ -142,7 +142,7 @@ class Process:
             )
 
     def await_answer(self, seconds: float = START) -> None:
-        """Wait until the process answers.  Raises RuntimeError with its log if it does not."""
+        """Wait until the process responds.  Raises RuntimeError with its log if it does not."""
         deadline = time.monotonic() + seconds
         while True:
             try:

@@ -1,4 +1,4 @@
-"""`.. api-reference::`: every operation as declared, with a request and its answer."""
+"""`.. api-reference::`: every operation as declared, with a request and its response."""
 
 import inspect
 import json
@@ -23,12 +23,12 @@ from placement_docs.parameters import literal
 
 EXAMPLES = Path(__file__).parents[2] / "api-examples.yaml"
 NEWEST = max(HISTORY)
-LONGEST = 40  # lines of an answer to show
+LONGEST = 40  # lines of a response to show
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request and its answer."""
+    """A request and its response."""
 
     # Method and path.
     request: str
@@ -45,7 +45,7 @@ class Exchange:
 def exchanges() -> Mapping[str, Exchange]:
     """Send all requests of the file of examples, in order; return them by operation.
 
-    Raises RuntimeError if an answer is an error.
+    Raises RuntimeError if a response is an error.
     """
     script = yaml.safe_load(EXAMPLES.read_text())
     made: dict[str, Exchange] = {}

@@ -155,7 +155,7 @@ class ErrorCodes(SphinxDirective):
 
 
 class Statuses(SphinxDirective):
-    """The statuses of answers."""
+    """The statuses of responses."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""

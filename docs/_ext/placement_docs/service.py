@@ -1,4 +1,4 @@
-"""A service in this process, and what it answers."""
+"""A service in this process, and its responses."""
 
 import io
 import json
@@ -21,7 +21,7 @@ WIDTH = 88  # of JSON on a page
 
 @dataclass(frozen=True)
 class Asked:
-    """A service that answers over HTTP. url: where; answers do not show it."""
+    """A service that is reachable over HTTP. url: its address, which responses do not contain."""
 
     url: str
 

@@ -137,7 +137,7 @@ class WorkedExample(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {"test": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        """Return request and answer."""
+        """Return request and response."""
         path = GABBITS / f"{self.arguments[0]}.yaml"
         self.env.note_dependency(str(path))
         try:

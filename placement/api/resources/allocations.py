@@ -21,7 +21,7 @@ def show_allocations(call: Call) -> Reply:
 def list_allocations(call: Call) -> Reply:
     """List the allocations of all consumers that use a tree.
 
-    Each consumer has all its allocations, including those in other trees. Unlike the answers of
+    Each consumer has all its allocations, including those in other trees. Unlike the responses of
     several requests, the list is consistent.
     """
     uuid = query.parse_allocation_query(query.pairs(call.query_string), call.version)

@@ -31,7 +31,7 @@ def list_allocation_candidates(call: Call) -> Reply:
 
     Each candidate is an allocation request: with a project and a user added, it is the body that
     claims the resources. The summaries have the inventories and usages of all providers in the
-    trees that the candidates use. With `explain`, the answer also says why hosts cannot serve the
+    trees that the candidates use. With `explain`, the response also says why hosts cannot serve the
     request.
     """
     request = query.parse_candidates(query.pairs(call.query_string), call.version)
@@ -82,7 +82,7 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
 
 
 def _log_empty(call: Call, result: SearchResult, explained: Explained | None = None) -> None:
-    """Log why an answer has no candidate."""
+    """Log why a response has no candidate."""
     if not result.candidates and LOG.isEnabledFor(logging.INFO):
         asked = result.scan.resolved.request  # with the forbidden taints
         why = explained.explanation if explained else explain_trace(asked, result.trace)

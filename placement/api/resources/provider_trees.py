@@ -16,7 +16,7 @@ CREATION_RULES = {
 def show_provider_tree(call: Call) -> Reply:
     """Show a tree of resource providers with their inventories, traits and aggregates.
 
-    The answer has the form of the request that replaces the tree.
+    The response has the form of the request that replaces the tree.
     """
     query.refuse_parameters(call.query_string, call.version)
     with call.service.database.read_trees() as conn:

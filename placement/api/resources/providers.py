@@ -63,7 +63,7 @@ def _page(
 
 
 def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> Reply:
-    """Return the answer that lists all providers of a selection."""
+    """Return the response that lists all providers of a selection."""
     tag = tags.get_for_all(call, conn)
     texts = _texts(call, conn, selection) if selection.is_unbounded else None
     if texts is not None:

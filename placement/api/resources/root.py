@@ -11,7 +11,7 @@ def list_versions(_call: Call) -> Reply:
 
 
 def check_health(call: Call) -> Reply:
-    """Check whether the service can answer requests; 503 if its database cannot be used."""
+    """Check whether the service can process requests; 503 if its database cannot be used."""
     health.check(call.service.database)
     return Reply(200, "ok")
 

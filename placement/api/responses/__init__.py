@@ -1,1 +1,1 @@
-"""The answers of the API: their members, each with its first version."""
+"""The responses of the API: their members, each with its first version."""

@@ -1,4 +1,4 @@
-"""Answers about the aggregates of a provider."""
+"""Responses about the aggregates of a provider."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Answers about allocations: of a consumer, and on a provider."""
+"""Responses about allocations: of a consumer, and on a provider."""
 
 from collections.abc import Mapping
 from operator import attrgetter

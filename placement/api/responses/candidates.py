@@ -1,7 +1,7 @@
-"""Answers with allocation candidates.
+"""Responses with allocation candidates.
 
-An answer is generated in pieces of text, because it may have 100,000 candidates: the whole is never
-in memory.
+A response is generated in pieces of text, because it may have 100,000 candidates: the whole is
+never in memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -114,7 +114,7 @@ def _summaries(candidates: Candidates, view: View) -> list[bytes]:
 
 
 def _end(candidates: Candidates, view: View) -> list[bytes]:
-    """Return the members after the summaries, with all that closes the answer."""
+    """Return the members after the summaries, with all that closes the response."""
     members: dict[str, Any] = {}
     if candidates.explained is not None:
         members["explanation"] = rendered(candidates.explained, EXPLANATION.renderer(view))

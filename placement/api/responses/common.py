@@ -1,4 +1,4 @@
-"""Shapes that several answers have in common."""
+"""Shapes that several responses have in common."""
 
 from operator import attrgetter
 from typing import Generic, NamedTuple, TypeVar

@@ -1,4 +1,4 @@
-"""Answers that explain why hosts cannot serve a request."""
+"""Responses that explain why hosts cannot serve a request."""
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter

@@ -1,4 +1,4 @@
-"""Answers about inventories and usages of a provider."""
+"""Responses about inventories and usages of a provider."""
 
 from collections.abc import Mapping
 from operator import attrgetter

@@ -1,4 +1,4 @@
-"""Answers about resource providers: one, and lists, with included parts."""
+"""Responses about resource providers: one, and lists, with included parts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Answers about resource classes."""
+"""Responses about resource classes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Answers with the sums of a provider and its descendants."""
+"""Responses with the sums of a provider and its descendants."""
 
 from placement.api.responses.common import CLASS_KEY, UUID_KEY
 from placement.api.shapes import Json, Object, Property, Table, itself

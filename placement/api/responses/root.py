@@ -1,4 +1,4 @@
-"""Answers about the service itself: versions, health, OpenAPI document."""
+"""Responses about the service itself: versions, health, OpenAPI document."""
 
 from collections.abc import Sequence
 from operator import attrgetter

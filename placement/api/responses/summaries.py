@@ -1,6 +1,6 @@
-"""Provider summaries of an answer with candidates, as text in pieces.
+"""Provider summaries of a response with candidates, as text in pieces.
 
-The text of a tree is cached with the tree, because consecutive answers have most trees in common.
+The text of a tree is cached with the tree, because consecutive responses have most trees in common.
 Each piece of a provider begins with a comma.
 """
 
@@ -63,7 +63,7 @@ _WITHOUT_TRAITS: Object[_Source] = Object("", *_FACTS)
 
 @lru_cache(maxsize=10_000)
 def _traits_to_end(traits: frozenset[str]) -> bytes:
-    # PERF: hosts of a model share their traits, which are most of an answer's bytes.
+    # PERF: hosts of a model share their traits, which are most of a response's bytes.
     return b"%b}" % orjson.dumps(list(traits))
 
 
@@ -74,7 +74,7 @@ def whole_trees(trees: Iterable[Tree], view: View) -> list[bytes]:
     pieces: list[bytes] = []
     for tree in trees:
         rendered = tree.rendered
-        # PERF: consecutive answers have most trees in common. A tree keeps the text of the last
+        # PERF: consecutive responses have most trees in common. A tree keeps the text of the last
         # requested version, together with an object that identifies that version.
         if rendered is None or rendered[0] is not properties:
             providers = [_Source(tree, provider, None) for provider in tree.members]

@@ -1,4 +1,4 @@
-"""Answers about traits, which are their names."""
+"""Responses about traits, which are their names."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Answers about the usages of projects and users."""
+"""Responses about the usages of projects and users."""
 
 from collections.abc import Mapping
 

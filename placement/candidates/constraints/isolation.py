@@ -1,4 +1,4 @@
-"""Which slots may share a provider or a tree: isolated groups, and answers without trees."""
+"""Which slots may share a provider or a tree: isolated groups, and responses without trees."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -139,7 +139,7 @@ def _take_back(steps: list[Undo]) -> None:
 
 
 class OnePerTree(Constraint):
-    """No two providers of one tree serve, in answers without nested providers.
+    """No two providers of one tree serve, in responses without nested providers.
 
     Args:
         slots: all slots.

@@ -49,7 +49,7 @@ def explain(
     Returns:
         The explanation; it is incomplete if the bound on work or the deadline was reached.
     """
-    with deadline.waiting():  # the deadline does not apply: there is always an answer
+    with deadline.waiting():  # the deadline does not apply: there is always a response
         sharing = scan.sharing_providers()
     request = scan.resolved.request
     budget = Budget(settings.max_search_steps)

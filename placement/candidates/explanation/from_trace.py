@@ -1,4 +1,4 @@
-"""Explains an empty answer from the trace of its search alone, without reading further trees.
+"""Explains an empty response from the trace of its search alone, without reading further trees.
 
 The trace contains the number of hosts that the search rejected at each code, but not their
 inventories. The database may have excluded further hosts.
@@ -20,7 +20,7 @@ from placement.candidates.trace import Refusal, Trace
 
 
 def explain_trace(request: CandidateRequest, trace: Trace) -> Explanation:
-    """Return an incomplete explanation of an empty answer."""
+    """Return an incomplete explanation of an empty response."""
     hosts = Hosts(None, trace.trees.total(), 0, complete=False)
     groups = {group.suffix: group for group in request.groups}
     blocked = [

@@ -25,7 +25,7 @@ from placement.candidates.trace import Refusal
 
 # Cached plans of requests with a smaller amount.
 MAX_PLANS = 256
-# Cached answers for one class of hosts.
+# Cached results for one class of hosts.
 MAX_ANSWERS = 1000
 # Sums of the amounts that other groups may consume of a class.
 MAX_SUMS = 4096

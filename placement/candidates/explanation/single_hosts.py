@@ -13,7 +13,7 @@ from placement.candidates.terms import InTree, of_kind
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trees.inventories import read_inventories
 
-# Maximum number of hosts in an answer.
+# Maximum number of hosts in a response.
 MAX_HOSTS = 100
 
 

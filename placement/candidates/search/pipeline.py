@@ -219,7 +219,7 @@ class RequestSearch:
 
         Args:
             ended_by: the option that ended the search; None if it is complete.
-            is_cut: whether the size of the answer reached its maximum.
+            is_cut: whether the size of the response reached its maximum.
 
         Raises:
             SearchExhausted: the bound on work was reached before the first candidate.

@@ -70,7 +70,7 @@ def unique(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The maximum number of candidates of an answer."""
+    """The maximum number of candidates of a response."""
 
     count: int
     # The option that sets the limit; None for the limit of the request.
@@ -94,11 +94,11 @@ class Limit:
 
 
 class Text:
-    """Bounds the size of answers whose candidates differ in size."""
+    """Bounds the size of responses whose candidates differ in size."""
 
     def __init__(self, most: int) -> None:
-        """most: maximum size of the answer, in bytes."""
-        # Whether the answer was truncated.
+        """most: maximum size of the response, in bytes."""
+        # Whether the response was truncated.
         self.cut = False
         self._most = most
 
@@ -162,7 +162,7 @@ class SearchStats:
 class SearchResult:
     """The candidates that a search found, and data for a following explanation."""
 
-    # In the order of the answer.
+    # In the order of the response.
     candidates: Sequence[Candidate]
     # The distinct trees that the candidates allocate from.
     trees: Sequence[Tree]

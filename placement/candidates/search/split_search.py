@@ -1,7 +1,7 @@
 """Search for candidates in which several providers serve a class of the unsuffixed group.
 
-An answer contains all candidates without a split before any with one. So this search runs after the
-search without splits, visits all anchors again, and yields only candidates with a split.
+A response contains all candidates without a split before any with one. So this search runs after
+the search without splits, visits all anchors again, and yields only candidates with a split.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping

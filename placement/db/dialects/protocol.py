@@ -101,7 +101,7 @@ class Dialect(Protocol):
         ...
 
     def wait_for_replication(self, conn: Connection) -> None:
-        """Make the server apply the transactions committed on other nodes before it answers."""
+        """Make the server apply the transactions committed on other nodes before each statement."""
         ...
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
