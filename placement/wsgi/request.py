@@ -69,7 +69,7 @@ class _Unread:
 
 
 class Request(waitress.StrictParser):
-    """A request with limits. The application responds to invalid bodies, in the format of the API."""
+    """A request with limits. The application responds to invalid bodies in the API's format."""
 
     path = ""  # for messages about a head that cannot be parsed
     # Why the rest of the body is not read; the connection closes after the response.
