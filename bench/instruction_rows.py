@@ -56,7 +56,7 @@ class Instructions:
     """Counts the instructions of a thread, from its making on."""
 
     def __init__(self, thread: int = 0) -> None:
-        """Count a thread; 0: the current one.  Raises OSError if the kernel does not allow it."""
+        """Count a thread, or the current one for 0.  Raises OSError without permission."""
         attributes = struct.pack(
             "IIQQQQQ", TYPE_HARDWARE, ATTRIBUTES, INSTRUCTIONS, 0, 0, 0,
             EXCLUDE_KERNEL_AND_HYPERVISOR,

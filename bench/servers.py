@@ -150,7 +150,8 @@ def serving(
 ) -> Iterator[Server]:
     """Serve on a database until the block ends; `database` is none on SQLite.
 
-    checkout: of this service, with the virtualenv that `make` creates; None: openstack-placement.
+    checkout: of this service, with the virtualenv that `make` creates. None means
+    openstack-placement.
     command: another server of the service; `{address}` is replaced by host and port.
     """
     home.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ class Table:
     first: str
     # The heads of the others.
     columns: Sequence[str]
-    # Name -> cells; None where nothing was measured.
+    # Name -> cells, or None where nothing was measured.
     rows: Mapping[str, Sequence[Cell]]
 
     @classmethod

@@ -86,7 +86,7 @@ class Scheduler:
         gives them back if no host fits.
 
         Raises:
-            NoCandidates: as `boot`.
+            NoCandidates: see `boot`.
         """
         holder = NewConsumer(self.new_uuid(), instance.project_id, instance.user_id, "MIGRATION")
         self._client.move(instance.uuid, holder)

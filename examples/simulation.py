@@ -46,7 +46,7 @@ class Result:
     seconds: float = 0.0
     # Hash of the final cloud.
     digest: str = ""
-    # Explanation for the last instance that could not be placed; empty if all were placed.
+    # Explanation for the last instance that could not be placed, or empty if all were placed.
     refusal: str = ""
 
     def __str__(self) -> str:

@@ -38,7 +38,7 @@ AllocationRecords = dict[str, AllocationRecord]  # by the UUID of the consumer
 
 
 def read_record(api: RestApi, consumer: str) -> AllocationRecord | None:
-    """Return the allocations of a consumer, None if it has none."""
+    """Return the allocations of a consumer, or None if it has none."""
     record: AllocationRecord = api.get(f"/allocations/{consumer}")
     return record if record["allocations"] else None
 

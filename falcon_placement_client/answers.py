@@ -42,7 +42,7 @@ def refusal(request: str, answer: "requests.Response") -> RefusedError:
 
 
 def _error_object(answer: "requests.Response") -> dict[str, Any]:
-    """Return the error object of a response, empty if it has none."""
+    """Return the error object of a response; the result is empty if it has none."""
     try:
         error = answer.json()["errors"][0]
     except (ValueError, LookupError, TypeError):

@@ -35,7 +35,7 @@ class RejectionRow(NamedTuple):
     hosts: int
     # Stable code of the reason.
     code: str
-    # Suffix of the group; None if the reason concerns the root or several groups.
+    # Suffix of the group, or None if the reason concerns the root or several groups.
     group: str | None
     # The condition that fails, such as a trait.
     detail: str

@@ -55,7 +55,7 @@ class ClaimResult:
 
 
 def find_candidates(api: RestApi, request: AnyRequest) -> dict[str, Any]:
-    """Return the service's response with candidates; raises as `claim`, except NoCandidates."""
+    """Return the service's response with candidates.  Raises the errors of `claim`."""
     answer: dict[str, Any]
     if api.supports_v2:
         answer = api.post(_PATH, request)
@@ -65,7 +65,7 @@ def find_candidates(api: RestApi, request: AnyRequest) -> dict[str, Any]:
 
 
 def explain(api: RestApi, request: AnyRequest) -> str:
-    """Return a text why hosts can or cannot serve a request; empty if there is no explanation."""
+    """Return the explanation of a request in words, or an empty text if there is none."""
     if not api.supports_v2:
         return ""
     try:
@@ -243,7 +243,7 @@ def _body_of_all(
 def _take_first(
     api: RestApi, candidates: Iterable[Candidate], consumer: NewConsumer
 ) -> ClaimResult | None:
-    """Claim the first candidate that is left; None if others were faster to take each."""
+    """Claim the first candidate that is left, or None if others were faster to take each."""
     for candidate in candidates:
         if _take(api, candidate, consumer):
             return _result(candidate)

@@ -32,9 +32,11 @@ class RestClient(RestApi):
         """Make a client.
 
         Args:
-            url: where the API is, such as `http://127.0.0.1:8778`; None: as in `identity.connect`.
-            token: sent as X-Auth-Token, or a cloud, or an adapter; None: as in `identity.connect`.
-            version: of requests that state none; None: the newest one of the server.
+            url: where the API is, such as `http://127.0.0.1:8778`. None means the same as in
+            `identity.connect`.
+            token: sent as X-Auth-Token, or a cloud, or an adapter. None means the same as in
+            `identity.connect`.
+            version: of requests that state none. None means the newest one of the server.
             at_most: newest version to use if the server supports it.
 
         Raises:
@@ -43,7 +45,7 @@ class RestClient(RestApi):
         super().__init__(identity.connect(url, token), at_most, timeout=TIMEOUT_SECONDS)
         self.url = str(self._adapter.get_endpoint()).rstrip("/")
         self._version = version
-        # Newest version that the server supports; None: not asked yet.
+        # Newest version that the server supports. None means not asked yet.
         self._newest: Version | None = None
 
     @property

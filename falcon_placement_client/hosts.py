@@ -27,7 +27,7 @@ class HostRow(NamedTuple):
     name: str
     # All traits of the root, sorted.
     traits: Sequence[str]
-    # Whether searches leave out hosts with the trait of the command; None: not known.
+    # Whether searches leave out hosts with the trait of the command. None means not known.
     is_taint: bool | None = None
 
 
@@ -49,7 +49,7 @@ def taint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
 
 
 def untaint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
-    """Remove a trait from the root of a host.  Raises as `taint_host`."""
+    """Remove a trait from the root of a host.  Raises the same errors as `taint_host`."""
     return _change_traits(api, host, lambda traits: traits - {trait})
 
 
@@ -106,7 +106,7 @@ def _traits(api: RestApi, uuid: str) -> tuple[list[str], int]:
 
 
 def _is_taint(api: RestApi, row: HostRow, trait: str) -> bool | None:
-    """Return whether an explained search leaves the host out for its trait; None: not known."""
+    """Return whether an explained search excludes the host for its trait, or None if unknown."""
     body = {
         "groups": {"": {"resources": {"VCPU": 1}}},
         "tolerate": [name for name in row.traits if name != trait],

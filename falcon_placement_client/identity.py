@@ -41,9 +41,9 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
     """Return an adapter of the service.
 
     Args:
-        url: where the API is; None: from the catalogue of the identity service, or DEFAULT_URL
+        url: where the API is. None means from the catalogue of the identity service, or DEFAULT_URL
             without an identity service.
-        caller: an adapter is returned as it is. None: from the environment: OS_CLOUD, or
+        caller: an adapter is returned as it is. None means from the environment: OS_CLOUD, or
             OS_AUTH_TYPE and OS_AUTH_URL with the other variables of keystoneauth1, or OS_TOKEN.
 
     Raises:
@@ -87,7 +87,7 @@ def _check_identity_service(session: "Session") -> None:
 
 
 def _named_by_environment() -> Identity:
-    """Return a cloud or a token of the environment; None: keystoneauth1 reads all of it."""
+    """Return a cloud or a token of the environment, or None if keystoneauth1 reads all of it."""
     if os.environ.get("OS_CLOUD"):
         return NamedCloud(os.environ["OS_CLOUD"])
     if any(map(os.environ.get, _IDENTITY)):

@@ -103,6 +103,6 @@ def sizes(stock: Stock, most: int) -> range:
 
 
 def largest(stock: Stock) -> int:
-    """Return the largest amount that fits, 0 if there is none."""
+    """Return the largest amount that fits, or 0 if there is none."""
     amounts = sizes(stock, stock.room)
     return amounts[-1] if amounts else 0

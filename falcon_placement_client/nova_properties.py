@@ -110,7 +110,7 @@ def _check(key: str) -> None:
 
 
 def _choice(flavor: Flavor, key: str, values: Mapping[str, str | None] | tuple[str, ...]) -> str:
-    """Return the value of a key with fixed values, empty without it.  Raises RequestError."""
+    """Return the value of a key with fixed values, or an empty text.  Raises RequestError."""
     value = str(flavor.get(key, "")).strip().lower()
     if key in flavor and value not in values:
         raise bad_value(key, str(flavor[key]), f"expected {', '.join(values)}")

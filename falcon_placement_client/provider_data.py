@@ -36,7 +36,7 @@ class ProviderData:
     traits: frozenset[str] = frozenset()
     # UUIDs.
     aggregates: frozenset[str] = frozenset()
-    # Generation in the service; None if it was not read from there.
+    # Generation in the service, or None if it was not read from there.
     generation: int | None = field(default=None, compare=False)
 
 
@@ -58,7 +58,7 @@ def check_uuid(provider: str, text: object, noun: str = "UUID") -> str:
 
 
 def check_aggregates(provider: str, aggregates: Iterable[str]) -> frozenset[str]:
-    """Return the UUIDs of aggregates in canonical form; raises as `check_uuid`."""
+    """Return the UUIDs of aggregates in canonical form. Raises the same errors as `check_uuid`."""
     _refuse_text(provider, aggregates, "aggregates")
     return frozenset(check_uuid(provider, aggregate, "aggregate") for aggregate in aggregates)
 

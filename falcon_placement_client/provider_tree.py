@@ -48,7 +48,7 @@ class ReadOnlyTree:
         return f"{type(self).__name__}({', '.join(provider.name for provider in self)})"
 
     def find(self, name_or_uuid: str) -> ProviderData | None:
-        """Return a provider, None if it is not in the tree."""
+        """Return a provider, or None if it is not in the tree."""
         if name_or_uuid in self._providers:
             return self._providers[name_or_uuid]
         by_name = next((provider for provider in self if provider.name == name_or_uuid), None)

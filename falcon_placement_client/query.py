@@ -59,7 +59,7 @@ def request_of(pairs: Pairs) -> JsonRequest:
 
 
 def pairs_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> list[tuple[str, str]]:
-    """Return the parameters that say a request at a version; raise as `query_of` does."""
+    """Return the parameters of a request at a version.  Raises the same errors as `query_of`."""
     stated: _Request = request
     for member in BODY_MEMBERS:
         if stated.get(member):

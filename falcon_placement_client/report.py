@@ -138,7 +138,8 @@ class ReportClient:
             new_tree: an edited tree.
             allocations: all allocations of each consumer in it, as edited from the result of
                 `get_allocations_for_provider_tree`. They are written together with the inventories
-                in one transaction, which takes the service role. None: no inventory in use moves.
+                in one transaction, which takes the service role. None means that no inventory in
+                use moves.
 
         Raises:
             ReshapeNeeded: inventory in use would be removed, and allocations are None.
@@ -166,7 +167,8 @@ class ReportClient:
         """Let a driver edit the tree of a provider, and write it; reshape if necessary.
 
         The driver is called with the tree. If it, or the service, finds that inventory in use has
-        to move, it is called again with allocations. Raises as `update_from_provider_tree`.
+        to move, it is called again with allocations. Raises the same errors as
+        `update_from_provider_tree`.
         """
         tree = self.get_provider_tree(uuid)
         try:
@@ -200,7 +202,7 @@ class ReportClient:
         """Return a text about which hosts can serve a request, and why others cannot.
 
         Empty if the service does not support placement 2.0 or the caller may not use `explain`.
-        Raises as `allocation_candidates`.
+        Raises the same errors as `allocation_candidates`.
         """
         return self._api.run(lambda: claims.explain(self._api, request))
 
@@ -213,14 +215,14 @@ class ReportClient:
             request: as for `allocation_candidates`.
             consumer: gets the resources.
             rank: takes the result of `allocation_candidates`, and returns the elements of its
-                `allocation_requests` to try, the best first; None: any, chosen by the service if
-                it can.
+                `allocation_requests` to try, the best first. None means any, chosen by the service
+                if it can.
 
         Raises:
             NoCandidates: none fits; the text is the service's explanation, if there is one.
             AllocationConflict: the consumer has allocations already.
-            RequestError: as `allocation_candidates`.
-            RefusedError: as `allocation_candidates`.
+            RequestError: see `allocation_candidates`.
+            RefusedError: see `allocation_candidates`.
         """
         return self._api.run(lambda: claims.claim(self._api, request, consumer, rank))
 
@@ -249,10 +251,10 @@ class ReportClient:
 
         Raises:
             ConsumerError: two claims are for the same consumer.
-            NoCandidates: as `claim`.
-            AllocationConflict: as `claim`.
-            RequestError: as `claim`.
-            RefusedError: as `claim`.
+            NoCandidates: see `claim`.
+            AllocationConflict: see `claim`.
+            RequestError: see `claim`.
+            RefusedError: see `claim`.
         """
         return self._api.run(lambda: claims.claim_together(self._api, wanted))
 
@@ -261,7 +263,7 @@ class ReportClient:
         return self._api.run(lambda: simulations.simulate(self._api, simulation))
 
     def get_allocations_for_consumer(self, consumer: str) -> AllocationRecord | None:
-        """Return all allocations of a consumer, None if it has none."""
+        """Return all allocations of a consumer, or None if it has none."""
         uuid = check_consumer(consumer)
         return self._api.run(lambda: read_record(self._api, uuid))
 

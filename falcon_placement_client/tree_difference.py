@@ -29,7 +29,7 @@ class ProviderAdded:
     uuid: str
     name: str
     parent_uuid: str | None
-    # Name of the parent; None for a root.
+    # Name of the parent, or None for a root.
     parent: str | None
 
     def revise(self, providers: Providers) -> None:
@@ -100,9 +100,9 @@ class InventoryChanged:
     uuid: str
     name: str
     resource_class: str
-    # The previous record; None: it is new.
+    # The previous record. None means that it is new.
     old: InventoryRecord | None
-    # The new record; None: it is removed.
+    # The new record. None means that it is removed.
     record: InventoryRecord | None
 
     def revise(self, providers: Providers) -> None:

@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 
 
 def read_tree(api: RestApi, uuid: str, base: TreeSnapshot | None = None) -> list[ProviderData]:
-    """Return the providers of the tree of a provider, empty if it does not exist.
+    """Return the providers of the tree of a provider; the result is empty if it does not exist.
 
     Args:
         api: the service.

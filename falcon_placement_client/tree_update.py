@@ -19,7 +19,7 @@ def create(writer: TreeWriter, tree: ProviderTree) -> TreeSnapshot | None:
     """Write a tree without a base by creating all its providers.
 
     Returns:
-        The resulting tree; None if `update` has to write it.
+        The resulting tree, or None if `update` has to write it.
     """
     if tree.base or not tree:
         return None

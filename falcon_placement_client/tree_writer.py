@@ -43,8 +43,8 @@ class TreeWriter:
         """Create trees without a read of the service.
 
         Returns:
-            The trees with their generations; None if the service does not support whole trees, or
-            refuses one, for example because a provider exists: `write` needs its state then.
+            The trees with their generations, or None if the service does not support whole trees,
+            or refuses one, for example because a provider exists: `write` needs its state then.
         """
         requests = tree_requests(TreeSnapshot(), target) if self._api.writes_trees else None
         if requests is None:
@@ -71,7 +71,7 @@ class TreeWriter:
             current: state in the service.
             target: state to write.
             allocations: all allocations of each consumer in it, written together with the
-                inventories; None: unchanged.
+                inventories. None means unchanged.
 
         Raises:
             ClientError: with `is_conflict` if another client has written concurrently.

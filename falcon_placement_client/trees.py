@@ -197,7 +197,7 @@ def _root(entries: Sequence[Entry]) -> str:
 
 
 def _target(current: TreeSnapshot, entries: Sequence[Entry], *, prune: bool) -> TreeSnapshot:
-    """Return the tree after a document is applied; raises as `diff_tree`."""
+    """Return the tree after a document is applied. Raises the same errors as `diff_tree`."""
     listed = [_provider(current, entry) for entry in entries]
     uuids = {provider.uuid for provider in listed}
     others = [] if prune else [provider for provider in current if provider.uuid not in uuids]

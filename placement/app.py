@@ -52,7 +52,7 @@ def create_app(
         settings: of the service.
         database: is not used before the first request.
         tuning: sizes of the reads of a search.
-        metrics: are served as a page; None: there is no such page.
+        metrics: are served as a page. None means that there is no such page.
 
     Raises:
         ConfigurationError: the path of the metrics collides with the API's.
@@ -123,11 +123,11 @@ def _is_synced(database: Database) -> bool:
 class Migration:
     """What `migrate` did."""
 
-    # Version of the schema before; null if the database had no schema of this service.
+    # Version of the schema before, or null if the database had no schema of this service.
     before: str | None
     # Version of the schema afterwards; null as above.
     now: str | None
-    # Version of openstack-placement's schema that the tables have; null if they have none.
+    # Version of openstack-placement's schema that the tables have, or null if they have none.
     adopted: str | None
     # Corrections of derived columns.
     corrections: Corrections
@@ -249,7 +249,7 @@ def start(
     Args:
         settings: of the service.
         patient: whether to wait for a database that does not respond.
-        metrics: are served as a page; None: there is no such page.
+        metrics: are served as a page. None means that there is no such page.
 
     Raises:
         ConfigurationError: the configuration or the database cannot be used.

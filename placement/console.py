@@ -56,7 +56,7 @@ def configuration_first(arguments: Sequence[str]) -> list[str]:
 
 
 def unknown_command(arguments: Sequence[str], commands: Mapping[str, Any]) -> str | None:
-    """Return which command does not exist, and which may have been meant; None if all exist.
+    """Return which command does not exist, and which may have been meant, or None if all exist.
 
     commands: each name with the commands below it, a mapping of the same form.
     """

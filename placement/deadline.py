@@ -30,7 +30,7 @@ _current = _Current()
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Enter the work of a request, which may take `seconds`; 0: no limit."""
+    """Enter the work of a request, which may take `seconds`. 0 means no limit."""
     _current.seconds = seconds
     _current.ends = monotonic() + seconds if seconds else math.inf
     try:

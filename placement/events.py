@@ -23,7 +23,7 @@ class Event(StrEnum):
     RETRY: attempt: how many attempts of the write have failed; cause: a `db.retries.Cause`.
     CLAIM: consumers; tries: candidates that were tried, including the one that was claimed.
     CONFLICT: code of the error that the client gets.
-    LOST_COMMIT: happened: whether a COMMIT without a known outcome happened; None: unknown.
+    LOST_COMMIT: happened: whether a COMMIT without a known outcome happened. None means unknown.
     CONNECTION: pool (read or write); seconds for which a transaction held one of its connections.
     NO_CONNECTION: pool that had no connection in time.
     """

@@ -46,7 +46,7 @@ class RequestTimer:
         """Start the time.
 
         Args:
-            max_marks: marks that are kept; None: all.
+            max_marks: marks that are kept. None means all.
         """
         self.statements = 0
         # PERF: marks are only added up for slow requests.

@@ -61,7 +61,7 @@ class Call:
     path: Mapping[str, str]
     # As sent; handlers without parameters ignore it.
     query_string: str
-    # Validated by the operation's schema; None if it takes no body.
+    # Validated by the operation's schema, or None if it takes no body.
     body: Any
     # Prefix of all paths in links.
     mount: str
@@ -85,13 +85,13 @@ class Reply:
 
     # HTTP status.
     status: int
-    # Rendered by the shape of the route's response; None for a response without a body.
+    # Rendered by the shape of the route's response, or None for a response without a body.
     value: Any = None
-    # Path of the created object; None if none was created.
+    # Path of the created object, or None if none was created.
     location: str | None = None
-    # Last modification of the returned object, NOW if unknown; None for no cache headers.
+    # Last modification of the returned object, NOW if unknown, or None for no cache headers.
     changed_at: datetime | str | None = None
-    # Entity tag; None if the response has none.
+    # Entity tag, or None if the response has none.
     tag: str | None = None
     # Whether clients may store the answer.
     storable: bool = True

@@ -52,7 +52,7 @@ class Schema:
 
         Args:
             schema: to compile.
-            where: formats paths in errors; None: keys separated by dots.
+            where: formats paths in errors. None means keys separated by dots.
         """
         self.schema = schema
         self._where = where or _dotted
@@ -70,7 +70,7 @@ class Schema:
 class EitherSchema(Schema):
     """Two alternative forms of a body, distinguished by a member that only the second one has.
 
-    within: the member of the body that has it; None: the body itself.
+    within: the member of the body that has it. None means the body itself.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ class _Compiled(NamedTuple):
     validator: Any
     # All checks in order.
     checks: Sequence[Check]
-    # The usual type of values -> the checks without `type`; empty for numbers.
+    # The usual type of values -> the checks without `type`, or empty for numbers.
     checks_by_type: Mapping[type, Sequence[Check]]
     # Minimum of a schema for amounts; infinite for other schemas.
     least: float

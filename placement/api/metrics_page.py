@@ -24,7 +24,7 @@ class Page:
 
     # URL path.
     path: str
-    # Separate port; None: the ports of the API.
+    # Separate port. None means the ports of the API.
     port: int | None
     # Whether only callers that pass the policy rule may read the metrics.
     token_required: bool

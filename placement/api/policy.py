@@ -80,7 +80,7 @@ class Policy:
         self._enforcer.register_defaults(defaults(operations))
         # (rule, target, caller's attributes that rules can read) -> whether it is allowed.
         self._answers: dict[tuple[object, ...], bool] = {}
-        # The rules of the cached results; None: the results expire with the next refresh.
+        # The rules of the cached results. None means that the results expire with the next refresh.
         self._answered_by: Mapping[str, Any] | None = None
         # Warnings that have been logged.
         self._warned_of: set[str] = set()
@@ -122,7 +122,7 @@ class Policy:
     def remedy(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
     ) -> str:
-        """Return what a denied caller needs; empty if no single role would suffice."""
+        """Return the role that a denied caller needs; empty if no single role suffices."""
         if caller.system_scope or caller.domain_id:
             return "it needs a token whose scope is a project"
         roles = [

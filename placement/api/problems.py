@@ -103,7 +103,7 @@ def envelope(
         status: of the response.
         detail: what is wrong; long ones are cut.
         request_id: of the request.
-        version: of the response; None if none has been negotiated.
+        version: of the response, or None if none has been negotiated.
         code: of the error.
         members: additional members of the error object.
     """

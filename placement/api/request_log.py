@@ -52,7 +52,7 @@ class RequestLog:
     """
 
     def __init__(self, application: "WSGIApplication", slow: float) -> None:
-        """Wrap an application; `slow`: seconds after which a request is slow, 0: none is."""
+        """Wrap an application. slow: seconds after which requests are slow; 0 for never."""
         self._application = application
         self._slow = slow
 

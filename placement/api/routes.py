@@ -99,19 +99,19 @@ class Route:
     handler: Handler
     # First version; the route is valid until the next one of the same method and path.
     since: str
-    # Policy rule; None: public, without a token.
+    # Policy rule. None means public, without a token.
     rule: str | None
     # Statuses and the body of successful responses.
     response: Response
-    # Schema of the body, by version; None: the body is ignored.
+    # Schema of the body, by version. None means that the body is ignored.
     body_schema: Versioned[Schema] | None = None
-    # Parameters of the query; None: the query is ignored.
+    # Parameters of the query. None means that the query is ignored.
     parameters: Mapping[str, Parameter] | None = None
     # Order of the checks of a request.
     order: Order = USUAL
     # Whether the operation changes nothing, although its method is not GET.
     reads: bool = False
-    # Parameter that the rule is checked against; None: the caller's own project.
+    # Parameter that the rule is checked against. None means the caller's own project.
     target: str | None = None
     # Part that `include` may name -> additional rule.
     part_rules: Mapping[str, str] | None = None

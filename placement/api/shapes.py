@@ -122,7 +122,7 @@ class Property:
 
     name: str
     shape: Shape
-    # Gets the property from the object's value; None: the attribute of the same name.
+    # Gets the property from the object's value. None means the attribute of the same name.
     value: Renderer | None = None
     # First version.
     since: str = "1.0"

@@ -33,7 +33,7 @@ class Unmodified(Exception):
 
 
 def get_for_provider(call: Call, provider: Provider) -> str | None:
-    """Return the tag of a response about a provider; None if it has none.
+    """Return the tag of a response about a provider, or None if it has none.
 
     Raises:
         Unmodified: the client has stated the tag.

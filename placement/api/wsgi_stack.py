@@ -91,7 +91,7 @@ def wrap(
         conf: options of all layers.
         public: paths that need no token.
         keystone: whether the identity service authenticates callers.
-        metrics: wraps an application in the metrics page; None: there is no such page.
+        metrics: wraps an application in the metrics page. None means that there is no such page.
 
     Raises:
         ConfigurationError: the authentication cannot be used.

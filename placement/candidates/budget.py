@@ -40,7 +40,7 @@ class Budget:
         self.steps = 0
         # All work so far, in units.
         self.cost = 0
-        # The option that ended the search; None if no bound was reached.
+        # The option that ended the search, or None if no bound was reached.
         self.ended_by: str | None = None
         self._max_cost = max_steps * COST_PER_STEP
         # PERF: one comparison for both bounds.

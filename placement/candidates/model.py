@@ -60,7 +60,7 @@ class Member(NamedTuple):
     traits: frozenset[str]
     # Normalized aggregate UUIDs (`identifiers.key`).
     aggregates: frozenset[str]
-    # Id of the provider's row; 0 if unknown.
+    # Id of the provider's row, or 0 if unknown.
     id: int = 0
 
     def after(self, amounts: Mapping[str, int]) -> "Member":
@@ -163,5 +163,5 @@ class Pool(NamedTuple):
         return self.sharing[position - self.local].tree
 
     def stocks(self, name: str) -> list[Stock | None]:
-        """Return the stock of a class for each member; None without an inventory of the class."""
+        """Return each member's stock of a class, or None without an inventory of the class."""
         return [member.stocks.get(name) for member in self.members]

@@ -79,17 +79,17 @@ class CandidateRequest:
     same_subtree: tuple[SubtreeRule, ...] = ()
     # Conditions on the root of the anchor's tree, whether or not the root serves anything.
     root: tuple[Term, ...] = ()
-    # Maximum number of candidates; None: no limit.
+    # Maximum number of candidates. None means no limit.
     limit: int | None = None
     # Whether a candidate may use several providers of one tree.
     nested: bool = True
     # Traits that the root may have although they are taints.
     tolerate: frozenset[str] = frozenset()
-    # Sort keys of the hosts; empty: no order.
+    # Sort keys of the hosts. empty means no order.
     order: Order = ()
     # Whether `group_policy` isolates all suffixed groups.
     isolate_all: bool = field(default=False, compare=False)
-    # "summary" explains the request as a whole, "providers" also single hosts; None: neither.
+    # "summary" explains the request as a whole, "providers" also single hosts. None means neither.
     explain: str | None = field(default=None, compare=False)
     # Returns the path of a name in the client's request, for error messages.
     error_path: ErrorPath = field(default=parameter_of, compare=False, repr=False)

@@ -19,7 +19,7 @@ class Outcome:
     served: bool = False
     # Whether the root fails the conditions on roots.
     wrong_root: bool = False
-    # Position of the slot that no provider can serve; None if every slot has a provider.
+    # Position of the slot that no provider can serve, or None if every slot has a provider.
     unmet_slot: int | None = None
     # Whether some provider has the capacity for the unmet slot.
     with_capacity: bool = False

@@ -31,9 +31,9 @@ class SearchTuning:
     first_batch: int = 64
     # Maximum size of a batch, in trees.
     largest_batch: int = 1000
-    # Number of cached trees with a candidate after which no other trees are read; None: all are
-    # read. For searches that accept any candidates: they avoid reading trees that concurrent
-    # writers change all the time.
+    # Number of cached trees with a candidate after which no other trees are read. None means that
+    # all are read. For searches that accept any candidates: they avoid reading trees that
+    # concurrent writers change all the time.
     stop_after_cached: int | None = None
     # Maximum number of conditions of one statement: planners take seconds beyond about twenty.
     max_conditions: int = 8

@@ -87,7 +87,7 @@ def _print_outcome(remaining: Findings | None, last: Findings) -> None:
     """Print what remains after a repair, and whether the database is in order.
 
     Args:
-        remaining: findings after the repair; None if there was none.
+        remaining: findings after the repair, or None if there was none.
         last: the latest findings.
     """
     if remaining is not None:

@@ -13,9 +13,9 @@ class Command:
 
     # Summary for lists of commands.
     help: str
-    # Function of this package that sets up the parser, as MODULE:NAME; empty for a group.
+    # Function of this package that sets up the parser, as MODULE:NAME, or empty for a group.
     setup: str = ""
-    # Commands of the group by name; empty for a command.
+    # Commands of the group by name, or empty for a command.
     actions: Mapping[str, "Command"] = field(default_factory=dict)
 
 

@@ -48,5 +48,5 @@ def expand(dialect: Dialect, statement: sa.ClauseElement, params: Mapping[str, A
 
 
 def count_parameters(compiled: sa.Compiled) -> int:
-    """Return the number of parameters of a compiled statement; 0 for DDL."""
+    """Return the number of parameters of a compiled statement, or 0 for DDL."""
     return len(getattr(compiled, "bind_names", ()))

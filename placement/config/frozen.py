@@ -17,7 +17,7 @@ class DatabaseSettings:
 
     # SQLAlchemy URL of the database, with the connection parameters appended.
     connection: str
-    # The same for a replica that serves reads; null: `connection` serves them.
+    # The same for a replica that serves reads. null means that `connection` serves them.
     slave_connection: str | None
     # Whether SQLite waits for the disk at each commit.
     sqlite_synchronous: bool
@@ -29,11 +29,11 @@ class DatabaseSettings:
     prepared_statements: bool
     # Seconds after which a connection is replaced.
     recycle: int
-    # Connections that a pool keeps; null: the default of SQLAlchemy.
+    # Connections that a pool keeps. null means the default of SQLAlchemy.
     pool_size: int | None
-    # Connections that a pool may open in addition; null: the default of SQLAlchemy.
+    # Connections that a pool may open in addition. null means the default of SQLAlchemy.
     max_overflow: int | None
-    # Seconds to wait for a connection of the pool; null: the default of SQLAlchemy.
+    # Seconds to wait for a connection of the pool. null means the default of SQLAlchemy.
     pool_timeout: int | None
     # Retries of the first connection; -1 retries without limit.
     max_retries: int
@@ -41,7 +41,7 @@ class DatabaseSettings:
     retry_interval: int
     # Seconds that a write may spend on retries.
     write_timeout: float
-    # Seconds that one statement of a request may take; 0: no limit.
+    # Seconds that one statement of a request may take. 0 means no limit.
     statement_timeout: float
     # Retries of a write that keeps losing to concurrent writers.
     conflict_retries: int
@@ -57,7 +57,7 @@ class CandidateSettings:
 
     # Whether each response is a random sample in random order.
     randomize: bool
-    # Candidates of one response; null: no limit.
+    # Candidates of one response. null means no limit.
     maximum: int | None
     # Whether the search takes one candidate of each tree in turn.
     breadth_first: bool
@@ -81,13 +81,13 @@ class MetricsSettings:
     enabled: bool
     # URL path of the metrics.
     path: str
-    # Host and port of a separate listener; null: the path is served on the API's ports.
+    # Host and port of a separate listener. null means that the path is served on the API's ports.
     address: tuple[str, int] | None
     # Whether a scrape needs a token.
     token_required: bool
-    # Directory of the files in which processes count; null: a temporary one.
+    # Directory of the files in which processes count. null means a temporary one.
     directory: str | None
-    # Seconds for which the inventories are cached; 0: they are not exported.
+    # Seconds for which the inventories are cached. 0 means that they are not exported.
     inventory_seconds: float
 
 
@@ -105,9 +105,9 @@ class Settings:
     candidates: CandidateSettings
     # The options of `[metrics]`.
     metrics: MetricsSettings
-    # Seconds after which a request is logged as slow; 0: no request is.
+    # Seconds after which a request is logged as slow. 0 means that no request is.
     slow_request: float
-    # Seconds that the work for a request may take; 0: no limit.
+    # Seconds that the work for a request may take. 0 means no limit.
     request_deadline: float
     # Seconds for which changes are remembered.
     changes_kept: int
@@ -231,7 +231,7 @@ def _taints(names: list[str]) -> frozenset[str]:
 
 
 def _limit(value: int) -> int | None:
-    """Return the limit that an option states; None if it is negative, which means no limit."""
+    """Return the limit that an option states, or None if it is negative, which means no limit."""
     return None if value < 0 else max(value, 1)
 
 

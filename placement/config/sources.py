@@ -36,9 +36,9 @@ class UnknownOption(NamedTuple):
     file: str
     # Name of the group.
     group: str
-    # Name of the option; empty if the whole group is unknown.
+    # Name of the option, or empty if the whole group is unknown.
     name: str
-    # The existing name that was probably meant; empty if none is similar.
+    # The existing name that was probably meant, or empty if none is similar.
     nearest: list[str]
 
     def __str__(self) -> str:
@@ -74,13 +74,13 @@ def load_for_service(conf: cfg.ConfigOpts) -> None:
     """Read the options of the web process, which has no command line.
 
     Raises:
-        ConfigurationError: as `parse`.
+        ConfigurationError: see `parse`.
     """
     parse(conf, [])
 
 
 def named_files() -> list[str] | None:
-    """Return the file in the directory that the environment names, None if it names none.
+    """Return the file in the directory that the environment names, or None if it names none.
 
     Raises:
         ConfigurationError: the file does not exist.
@@ -100,8 +100,8 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
     Args:
         conf: receives the values.
         argv: command line, without the program.
-        files: configuration files to read if the command line names none. None: the file in the
-            directory that the environment names, else the files in the usual places.
+        files: configuration files to read if the command line names none. None means the file in
+        the     directory that the environment names, else the files in the usual places.
 
     Raises:
         ConfigurationError: a file cannot be read, or a value is not allowed.

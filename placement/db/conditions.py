@@ -41,9 +41,9 @@ class _Conditions:
 class ProviderCondition(_Conditions):
     """The conditions on a provider in a list."""
 
-    # Exact name; None for any.
+    # Exact name, or None for any.
     name: str | None = None
-    # Accepted UUIDs; None for any.
+    # Accepted UUIDs, or None for any.
     uuids: frozenset[str] | None = None
     # (class id, amount) pairs; the provider's own inventories must have room for each amount.
     resources: tuple[tuple[int, int], ...] = ()
@@ -191,7 +191,7 @@ def merge_conditions(
 
     Args:
         conditions: the conditions.
-        limit: how many conditions of each other kind to return; None for all.
+        limit: how many conditions of each other kind to return, or None for all.
     """
     by_kind: dict[ConditionKind, list[frozenset[Any]]] = {}
     for kind, ids in conditions:

@@ -41,7 +41,7 @@ LOG = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-# Determines in a new transaction whether an earlier one was committed; None if undecidable.
+# Determines in a new transaction whether an earlier one was committed, or None if undecidable.
 Verify = Callable[[Connection], bool | None]
 _VERIFY = "verify"
 

@@ -47,7 +47,7 @@ class Query:
 
     sql: sa.Select[*tuple[Any, ...]] | sa.CompoundSelect[*tuple[Any, ...]]
     params: Mapping[str, Any] = field(default_factory=dict)
-    # Converts the rows of the driver; None if they need no conversion.
+    # Converts the rows of the driver, or None if they need no conversion.
     parse: Callable[[Sequence[Any]], Sequence[Any]] | None = None
     # Whether it locks the rows, and so may have to wait for other transactions.
     locks: bool = field(default=False, kw_only=True)

@@ -48,7 +48,7 @@ class StatementText(NamedTuple):
     lists: Mapping[str, Sequence[str]]
     # Name -> the function that converts its value for the driver.
     converters: Mapping[str, Callable[[Any], Any]]
-    # All names in order if the driver takes a sequence; None if it takes a mapping.
+    # All names in order if the driver takes a sequence, or None if it takes a mapping.
     order: Sequence[str] | None
     # Whether connections prepare the statement.
     prepared: bool
@@ -66,7 +66,7 @@ class StatementText(NamedTuple):
 class _Variants(NamedTuple):
     """The texts of a statement."""
 
-    # The parameters that are lists; None if SQLAlchemy has to execute the statement.
+    # The parameters that are lists, or None if SQLAlchemy has to execute the statement.
     lists: tuple[str, ...] | None
     # Lengths of the lists -> the text.
     texts: dict[tuple[int, ...], StatementText]
@@ -82,7 +82,7 @@ class Texts:
         self._by_statement: WeakKeyDictionary[Sql, _Variants] = WeakKeyDictionary()
 
     def find(self, dialect: Dialect, sql: Sql, params: Params) -> StatementText | None:
-        """Return the text of a statement; None if SQLAlchemy has to execute it."""
+        """Return the text of a statement, or None if SQLAlchemy has to execute it."""
         variants = self._by_statement.get(sql)
         if variants is None:
             # The first execution; the statement may have been built for this call only.
@@ -115,7 +115,7 @@ def execute(conn: Connection, sql: Sql, params: Params, **options: Any) -> Curso
 
 
 def _lists(sql: Sql, params: Params) -> tuple[str, ...] | None:
-    """Return the parameters that are lists; None for a statement that needs SQLAlchemy."""
+    """Return the parameters that are lists, or None for a statement that needs SQLAlchemy."""
     if isinstance(sql, sa.Insert):
         return None
     if isinstance(sql, sa.Select | sa.CompoundSelect):

@@ -106,7 +106,7 @@ def _collapsed(siblings: Sequence[Card]) -> list[Card]:
 
 
 def _used(cloud: Cloud) -> Mapping[tuple[str, str], int] | None:
-    """Return (provider uuid, class) -> usage; None if the cloud has no consumers."""
+    """Return (provider uuid, class) -> usage, or None if the cloud has no consumers."""
     if not cloud.consumers:
         return None
     used: dict[tuple[str, str], int] = defaultdict(int)

@@ -41,7 +41,7 @@ class Chip:
     x: float
     y: float
     width: float
-    # Number of the aggregate; None for a trait.
+    # Number of the aggregate, or None for a trait.
     number: int | None
 
 

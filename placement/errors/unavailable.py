@@ -17,7 +17,7 @@ from placement.errors.base import (
 class Unavailable(PlacementError):
     """The service cannot process the request now; the same request may succeed later."""
 
-    # Seconds after which a client may retry; null: a retry would not help.
+    # Seconds after which a client may retry. null means that a retry would not help.
     retry_after: int | None = 1
 
 

@@ -148,7 +148,7 @@ def _clash(
     same_uuid: Mapping[str, Any] | None,
     same_name: Mapping[str, Any] | None,
 ) -> str | None:
-    """Return how it contradicts the server's provider of its UUID or name; None if it does not."""
+    """Return the contradiction to the server's provider of this UUID or name, or None."""
     if same_uuid and same_uuid["name"] != provider.name:
         return f"on the server its UUID {provider.uuid} belongs to {same_uuid['name']!r}"
     if same_name and same_name["uuid"] != provider.uuid:
@@ -189,7 +189,7 @@ def _make_names(client: RestClient, path: str, places: Mapping[str, str]) -> Non
 
 
 def _create(cloud: Cloud, client: RestClient, provider: CloudProvider) -> int | None:
-    """Create the provider and return its generation; None if it was created concurrently."""
+    """Create the provider and return its generation, or None if it was created concurrently."""
     body = {
         "name": provider.name,
         "uuid": provider.uuid,

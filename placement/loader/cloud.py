@@ -20,7 +20,7 @@ class CloudProvider:
     traits: frozenset[str]
     # Uuids.
     aggregates: frozenset[str]
-    # Line of its entry, from 1; 0 if it was read from a server.
+    # Line of its entry, from 1, or 0 if it was read from a server.
     line: int
 
 
@@ -35,7 +35,7 @@ class CloudConsumer:
     consumer_type: str | None
     # Provider uuid -> resource class -> amount.
     allocations: Mapping[str, Mapping[str, int]]
-    # Line of its entry, from 1; 0 if it was read from a server.
+    # Line of its entry, from 1, or 0 if it was read from a server.
     line: int
 
 

@@ -33,8 +33,8 @@ def load_cloud(
 
     Args:
         path: the file.
-        url: base URL of the API; None for the environment (see `identity.connect`).
-        token: a token for X-Auth-Token, or a cloud of clouds.yaml; None for the environment.
+        url: base URL of the API, or None for the environment (see `identity.connect`).
+        token: a token for X-Auth-Token, or a cloud of clouds.yaml, or None for the environment.
         objection: returns a reason not to load the file, which is printed and is no error, or "".
             It raises LoadError in case of an error.
         wait: seconds to wait for the server.

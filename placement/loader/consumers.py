@@ -54,7 +54,7 @@ def _same(on_server: Mapping[str, Any], consumer: CloudConsumer) -> bool:
 def _body(consumer: CloudConsumer, generation: int | None) -> tuple[dict[str, Any], Version | None]:
     """Return the body that writes a consumer, and the version to use instead of the usual one.
 
-    `generation` is that of the server; None if the consumer does not exist.
+    `generation` is that of the server, or None if the consumer does not exist.
     """
     allocations = {
         uuid: {"resources": dict(amounts)} for uuid, amounts in consumer.allocations.items()

@@ -88,7 +88,7 @@ class _Single:
         return _present(consumer_uuids, consumers)
 
     def _provider(self, uuid: str, names: Sequence[str]) -> Json | None:
-        """Return part -> value of a provider; None if it does not exist any more."""
+        """Return part -> value of a provider, or None if it does not exist any more."""
         parts: dict[str, Any] = {}
         for name in names:
             answer = _get(self._client, f"/resource_providers/{uuid}/{name}")
@@ -98,13 +98,13 @@ class _Single:
         return parts
 
     def _consumer(self, uuid: str) -> Json | None:
-        """Return a consumer; None if it does not exist any more."""
+        """Return a consumer, or None if it does not exist any more."""
         consumer: Json = self._client.get(f"/allocations/{uuid}")
         return consumer if consumer["allocations"] else None
 
 
 def _get(client: RestClient, path: str, version: Version | None = None) -> Json | None:
-    """Return the response of the server; None for 404."""
+    """Return the response of the server, or None for 404."""
     try:
         answer: Json = client.get(path, version)
     except RefusedError as refusal:

@@ -14,7 +14,7 @@ from placement.metrics.declarations import BUILD, TAINT
 from placement.metrics.inventories import Inventories
 from placement.metrics.text import family, labels
 
-# The function that stops the listener of this process; empty if there is none.
+# The function that stops the listener of this process, or empty if there is none.
 _listening: list[Callable[[], None]] = []
 
 

@@ -29,7 +29,7 @@ class Counts:
         Raises:
             OSError: a file cannot be written.
         """
-        # Id of the process that had no room for its files; 0: none.
+        # Id of the process that had no room for its files. 0 means none.
         self._stopped_in = 0
         self._collectors = {metric.name: _collector(metric) for metric in d.SERVICE}
         # PERF: the library's own lookup of a labelled child takes a lock and several times as long.

@@ -28,7 +28,7 @@ class Metric:
     help: str
     # Label -> description of its values.
     labels: dict[str, str]
-    # Upper bounds of the buckets of a histogram; empty for other kinds.
+    # Upper bounds of the buckets of a histogram, or empty for other kinds.
     buckets: tuple[float, ...] = ()
 
 

@@ -167,7 +167,7 @@ class Holding(NamedTuple):
 class ConsumerAllocations:
     """A consumer as the API shows it."""
 
-    # Provider uuid -> allocations; empty if the consumer does not exist.
+    # Provider uuid -> allocations, or empty if the consumer does not exist.
     by_provider: Mapping[str, ProviderAllocations]
     generation: int = 0
     project: str | None = None

@@ -29,7 +29,7 @@ class Owners:
     uuids: Collection[str]
     # Younger consumers are skipped: their owners may be missing in the list.
     created_before: datetime
-    # Types of the consumers to compare; empty for all.
+    # Types of the consumers to compare, or empty for all.
     types: Collection[str] = field(default=())
 
 

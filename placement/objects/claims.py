@@ -16,7 +16,8 @@ class Claim:
     allocations: Mapping[str, Mapping[str, int]]
     project: str
     user: str
-    # The generation that the client read; None if the consumer must not exist; UNSET for no check.
+    # The generation that the client read, or None if the consumer must not exist; UNSET for no
+    # check.
     generation: int | Unset | None = UNSET
     # UNSET keeps the type of an existing consumer; a new one gets none.
     consumer_type: str | Unset = UNSET

@@ -27,7 +27,7 @@ class AllocationRow(NamedTuple):
     # Provider id and class id.
     key: InventoryKey
     used: int
-    # Root of the provider's tree; None if an adopted database lacks the provider.
+    # Root of the provider's tree, or None if an adopted database lacks the provider.
     root_id: int | None
     # None if an adopted database lacks the inventory.
     inventory_id: int | None

@@ -41,7 +41,7 @@ class Inspection:
     conn: Connection
     # Project and user for consumers without a record.
     consumer_owner: tuple[str, str]
-    # Maximum number of rows to show of each fault; None for all.
+    # Maximum number of rows to show of each fault, or None for all.
     limit: int | None = EXAMPLES
     # Provider id -> uuid.
     _uuids: dict[int, str] = field(default_factory=dict)

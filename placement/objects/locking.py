@@ -122,14 +122,14 @@ def leave_commit_marker(
 
     Args:
         conn: the connection.
-        old_revisions: root id -> revision before this write; None for a root that it creates.
+        old_revisions: root id -> revision before this write, or None for a root that it creates.
         revision: the new revision.
         keys_are_free: waits for transactions that use the unique keys of a new root, and returns
             whether the keys are free. (A missing row cannot be locked.)
     """
 
     def is_committed(later: Connection) -> bool | None:
-        """Whether the write was committed; None if this cannot be determined."""
+        """Whether the write was committed, or None if this cannot be determined."""
         # Reading locks the roots, so the lost transaction has ended afterwards.
         free = keys_are_free(later)
         revisions: dict[int, int | None] = dict.fromkeys(old_revisions)

@@ -52,7 +52,7 @@ def record_consumers(conn: Connection, limit: int | None, consumer_owner: tuple[
 
     Args:
         conn: the connection.
-        limit: maximum number of consumers; None for all.
+        limit: maximum number of consumers, or None for all.
         consumer_owner: project and user of the records.
     """
     uuids = [row.consumer for row in statements.unrecorded_consumers(limit).rows(conn)]

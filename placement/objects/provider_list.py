@@ -37,7 +37,7 @@ class FilterTerm(Protocol):
 class ProviderFilter:
     """The conditions on listed providers; a provider must satisfy all of them."""
 
-    # Exact name; None for any.
+    # Exact name, or None for any.
     name: str | None = None
     # None for any.
     uuid: str | None = None
@@ -60,7 +60,7 @@ class ProviderPage(NamedTuple):
 
     # Maximum number of providers.
     size: int
-    # The providers after this uuid, which may be of no provider; None for the first page.
+    # The providers after this uuid, which may be of no provider, or None for the first page.
     after: str | None = None
 
 

@@ -36,7 +36,7 @@ class CachedText(NamedTuple):
     revision: int
     # Bytes, with the objects that hold the text.
     size: int
-    # Time of the provider's latest change; None if it has none, or for the text of a part.
+    # Time of the provider's latest change, or None if it has none, or for the text of a part.
     changed_at: datetime | None = None
 
 

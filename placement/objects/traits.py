@@ -29,11 +29,11 @@ class Trait:
 class TraitFilter:
     """The traits to list."""
 
-    # Accepted names; None for any.
+    # Accepted names, or None for any.
     names: frozenset[str] | None = None
-    # Prefix of the names; None for any.
+    # Prefix of the names, or None for any.
     prefix: str | None = None
-    # Whether a provider has the trait; None for both.
+    # Whether a provider has the trait, or None for both.
     associated: bool | None = None
 
     def allows(self, name: str) -> bool:

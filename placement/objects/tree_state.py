@@ -31,11 +31,12 @@ class ListedProvider:
     # Canonical UUID.
     uuid: str
     name: str
-    # Canonical UUID of the parent; None for the root.
+    # Canonical UUID of the parent, or None for the root.
     parent_uuid: str | None
-    # The generation that the client read; None: there must be no such provider; UNSET: any.
+    # The generation that the client read. None means that there must be no such provider. UNSET
+    # means any.
     generation: int | Unset | None
-    # Class -> record of all inventories; None: they stay as they are.
+    # Class -> record of all inventories. None means that they stay as they are.
     inventories: Mapping[str, InventoryRecord] | None
     traits: Edit
     aggregates: Edit
@@ -72,7 +73,7 @@ class TreeMember(NamedTuple):
     uuid: str
     name: str
     generation: int
-    # As the row of the parent has it; None for a root.
+    # As the row of the parent has it, or None for a root.
     parent_uuid: str | None
     root_id: int
     root_uuid: str
@@ -96,7 +97,7 @@ class TreeMember(NamedTuple):
 class TreeState:
     """What exists of the tree and of the names in the request."""
 
-    # By UUID; empty where the root does not exist.
+    # By UUID, or empty where the root does not exist.
     members: Mapping[str, TreeMember]
     # Providers outside of the tree that have one of the listed UUIDs or names.
     others: Sequence[TreeMember]

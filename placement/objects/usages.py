@@ -34,8 +34,8 @@ def get_for_project(
     Args:
         conn: the connection.
         project: the project.
-        user: the user; None for all.
-        consumer_type: only this type; None for all types, ALL for one total under that name,
+        user: the user, or None for all.
+        consumer_type: only this type, or None for all types, ALL for one total under that name,
             UNKNOWN_CONSUMER_TYPE for consumers without a type.
     """
     # Both statements read one snapshot, and its consumers have allocations. So the second one

@@ -18,7 +18,7 @@ class Misfit(Exception):
     """A tree cannot be transformed; the text has the provider and the reason."""
 
     def __init__(self, provider: str, text: str, line: int | None = None) -> None:
-        # Line of the step in the file; None if the result as a whole does not fit.
+        # Line of the step in the file, or None if the result as a whole does not fit.
         self.line = line
         super().__init__(f"{provider}: {text}")
 

@@ -41,7 +41,7 @@ class Bin:
         return True
 
     def part(self, name: str, amount: int) -> int:
-        """Return the largest part of an amount that fits; 0 if none."""
+        """Return the largest part of an amount that fits, or 0 if none."""
         record = self._records.get(name)
         if record is None:
             return 0

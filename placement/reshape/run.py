@@ -94,7 +94,7 @@ class Reshape:
         return retry(write, PAUSES)
 
     def _draft(self, root: str) -> Draft | None:
-        """Return a transformed tree; None if it does not change.  Raises Misfit."""
+        """Return a transformed tree, or None if it does not change.  Raises Misfit."""
         tree = self._client.get_provider_tree(root)
         # Most trees are not affected, or have been written: their consumers are not read.
         providers = map(tree.data, tree.get_provider_uuids(root)) if len(tree) else ()

@@ -48,7 +48,7 @@ class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
         self._lock = Lock()
 
     def keep_seconds(self) -> int:
-        """Return the maximum idle time of a connection in seconds; 0: close after the response."""
+        """Return the maximum idle time of a connection in seconds; 0 for no further request."""
         return 0 if self.stopping else int(self.cfg.keepalive)
 
     def gather(self, count: int) -> bool:

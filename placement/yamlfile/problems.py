@@ -16,7 +16,7 @@ _PLAIN_KEY = re.compile(r"[\w-]+\Z")
 class Problem:
     """One problem of a file."""
 
-    # From 1; 0 for none.
+    # From 1, or 0 for none.
     line: int
     # Path of the value or key.
     path: str

@@ -32,7 +32,7 @@ class Exchange:
 
     # Method and path.
     request: str
-    # The JSON body; None without one.
+    # The JSON body, or None without one.
     body: Any
     # Status line, headers and body.
     answer: str

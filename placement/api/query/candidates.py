@@ -178,7 +178,7 @@ def _root(query: Pairs, version: Microversion) -> tuple[Term, ...]:
 
 
 def _isolate(query: Pairs) -> frozenset[str] | None:
-    """Return the suffixes of `isolate`, None if it is absent."""
+    """Return the suffixes of `isolate`, or None if it is absent."""
     values = _values(query, "isolate")
     if values and _values(query, "group_policy"):
         raise bad("isolate", values[0], "group_policy says the same of all groups", QUERY_BAD_VALUE)

@@ -95,7 +95,7 @@ def read_groups(query: Pairs, version: Microversion) -> dict[str, Group]:
 
 
 def keyword_of(key: str, version: Microversion) -> str | None:
-    """Return the name of a group's parameter without its suffix; None for other parameters."""
+    """Return the name of a group's parameter without its suffix, or None for other parameters."""
     match = _GROUP_KEY.at(version).match(key)
     return match["key"] if match else None
 

@@ -114,7 +114,7 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
 
 
 def parse_page(query: Pairs, parts: Collection[Part]) -> ProviderPage | None:
-    """Return the requested page of the list, None for the whole list.  Raises BadQuery."""
+    """Return the requested page of the list, or None for the whole list.  Raises BadQuery."""
     values = dict(query)
     marker = values.get("marker")
     if marker is not None and identifiers.canonical(marker) is None:

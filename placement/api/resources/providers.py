@@ -76,7 +76,7 @@ def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> R
 
 
 def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[CachedText] | None:
-    """Return the text of each provider in the list; None if they are too many for the cache."""
+    """Return the text of each provider in the list, or None if they are too many for the cache."""
     view = text_view(View(call.version, call.mount))
     seen = provider_list.revisions(conn, selection)
     if len(seen) > MAX_CACHED:

@@ -42,8 +42,8 @@ class Candidates(NamedTuple):
     request: CandidateRequest
     # None: no explanation was requested.
     explained: Explained | None = None
-    # The place of the request among those of `first_available`; None: no request has a candidate.
-    # UNSET: there was one request.
+    # The place of the request among those of `first_available`. None means that no request has a
+    # candidate. UNSET: there was one request.
     alternative: int | Unset | None = UNSET
 
 

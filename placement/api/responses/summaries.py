@@ -28,7 +28,7 @@ class _Source(NamedTuple):
     tree: Tree
     # A member of the tree.
     provider: Member
-    # Classes to show; None: all.
+    # Classes to show. None means all.
     class_names: Collection[str] | None
 
 

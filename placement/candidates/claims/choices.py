@@ -48,7 +48,7 @@ class ClaimRequest:
     claim: Claim
     # Path of the request in the request body, for error messages.
     error_path: str
-    # Requests in order of preference, the first that has candidates is claimed; empty if the
+    # Requests in order of preference, the first that has candidates is claimed, or empty if the
     # request has no alternatives.
     alternatives: Sequence[CandidateRequest] = ()
 
@@ -81,7 +81,7 @@ class ClaimSearches:
         # Owners are looked up with the search only for a small number of claims.
         self._names_owners = len(claim_requests) <= MAX_KEYS
         self._searches: dict[CandidateRequest, RequestSearch] = {}
-        # Index of the alternative that has candidates; None without alternatives.
+        # Index of the alternative that has candidates, or None without alternatives.
         self.alternative: int | None = None
 
     def choices(self, budget: Budget, *, explained: bool) -> list[CandidateSet]:

@@ -72,7 +72,7 @@ class Claimed(NamedTuple):
     mappings: Mapping[str, Sequence[str]]
     # Generation of the consumer after the claim.
     generation: int
-    # Index of the claimed alternative; None without alternatives.
+    # Index of the claimed alternative, or None without alternatives.
     alternative: int | None = None
 
 
@@ -239,7 +239,7 @@ def _write(
     """Write the allocations of claims.
 
     Args:
-        snapshot: the state that the trees must still have; None: any state.
+        snapshot: the state that the trees must still have. None means any state.
 
     Returns:
         The new revision of the trees if the claims are the only change since the snapshot.

@@ -19,12 +19,12 @@ ORDER = {code: index for index, code in enumerate(Refusal)}
 class RejectionCause(NamedTuple):
     """Why a group has no provider left, or all groups no assignment; equal for many hosts."""
 
-    # The terms of one code that the last providers fail; empty for codes that join groups.
+    # The terms of one code that the last providers fail, or empty for codes that join groups.
     terms: tuple[StatedTerm, ...] = ()
     # The amounts that unsuitable providers lack or that suitable ones have, or the sums that do not
     # fit. Units are 0 if providers have no inventory of the class at all.
     amounts: tuple[Amount, ...] = ()
-    # The special case of the code; None: the general case, which the code itself describes.
+    # The special case of the code. None means the general case, which the code itself describes.
     manner: Manner | None = None
     # Suffixes of isolated groups that have too few providers.
     groups: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Rejection(NamedTuple):
 
     # The code of the last condition that a provider or assignment fails.
     code: Refusal
-    # Suffix of the group; None for the root and for codes that join groups.
+    # Suffix of the group, or None for the root and for codes that join groups.
     group: str | None
     # What the providers fail.
     cause: RejectionCause = RejectionCause()
@@ -71,7 +71,7 @@ class Extreme(NamedTuple):
 
     # The value of the field, in units of the class.
     value: int
-    # The next larger amount that some inventory allows; None: no inventory does.
+    # The next larger amount that some inventory allows. None means that no inventory does.
     next: int | None = None
 
 
@@ -79,7 +79,7 @@ class Extreme(NamedTuple):
 class Evaluation:
     """The result for all hosts of one class."""
 
-    # All rejections of one group at one code; empty if the hosts are served.
+    # All rejections of one group at one code, or empty if the hosts are served.
     rejections: Sequence[Rejection] = ()
     # Suffix -> the rejections of the group; only groups that no provider can serve.
     by_group: dict[str, Sequence[Rejection]] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Evaluation:
     has_variants: bool = False
     # Key of `SumCauses` -> the evaluation with the cause.
     variants: dict[Hashable, "Evaluation"] = field(default_factory=dict)
-    # Cache of `Reductions`: the amounts that alone may be the cause; None: not yet determined.
+    # Cache of `Reductions`: the amounts that alone may be the cause. None means not yet determined.
     shortages: list[Shortage] | None = None
     # Cache of `Reductions`: whether a smaller amount would serve the hosts.
     answers: dict[Hashable, bool] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class HostClass(NamedTuple):
 
     # The bits of the root terms that the root fails.
     root: int
-    # The masks of the distinct slots; empty if the root alone decides.
+    # The masks of the distinct slots, or empty if the root alone decides.
     masks: tuple[Masks, ...] = ()
     # The signatures of the constraints that join slots.
     joined: tuple[Hashable, ...] = ()

@@ -60,10 +60,10 @@ class Relaxation:
     term: StatedTerm
     # Makes the request without the term; it is not stored, to save memory.
     without: Callable[[], CandidateRequest]
-    # Slot -> the bit of the term, which its providers need not meet; empty if the relaxation
+    # Slot -> the bit of the term, which its providers need not meet, or empty if the relaxation
     # changes the constraints that join slots.
     slots: Mapping[int, int] = field(default_factory=dict)
-    # The bit of the term among the root terms; 0 if it is not one of them.
+    # The bit of the term among the root terms, or 0 if it is not one of them.
     root: int = 0
 
 

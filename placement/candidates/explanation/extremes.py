@@ -16,7 +16,7 @@ class Figure(NamedTuple):
 
     # Returns the value of one inventory, for the requested units.
     from_stock: Callable[[Stock, int], int]
-    # Whether to report the largest value; False: the smallest.
+    # Whether to report the largest value. False means the smallest.
     is_largest: bool = True
     # Whether to add up the values of a host's providers.
     is_sum: bool = False
@@ -68,7 +68,7 @@ class Measure:
         self.cause: RejectionCause = rejection.cause
         # The class, and the requested units.
         self.name, self._units = amount
-        # The extreme so far; None if no inventory was measured.
+        # The extreme so far, or None if no inventory was measured.
         self.extreme: Extreme | None = None
         self._positions = rejection.at_code
         self._figure = figure

@@ -105,7 +105,7 @@ class HostEvaluation:
         return self._group_rejections.missing <= {term}
 
     def _rejections_together(self, possible: bool | None) -> Sequence[Rejection]:
-        """Return the rejection of the groups together; empty if the host is served."""
+        """Return the rejections of the groups together; empty for a served host."""
         if possible:
             return ()
         return (Rejection(Refusal.BUDGET, None) if possible is None else self._reject_together(),)
@@ -133,7 +133,7 @@ class HostEvaluation:
     def _gains(
         self, by_group: Mapping[str, Sequence[Rejection]], possible: bool | None
     ) -> list[tuple[int, bool | None]]:
-        """Return (index, whether it would serve the host) of relaxations; None: undecided."""
+        """Return (index, whether it would serve the host) of relaxations. None means undecided."""
         gains: list[tuple[int, bool | None]] = []
         self._evaluator.budget.spend(COST_PER_RELAXATION * len(self._explain_request.relaxations))
         for index, relaxation in enumerate(self._explain_request.relaxations):
@@ -181,7 +181,7 @@ class HostEvaluation:
 
 
 def _note_gains(evaluation: Evaluation, gains: Sequence[tuple[int, bool | None]]) -> None:
-    """Record the relaxations that would serve the host; None: undecided."""
+    """Record the relaxations that would serve the host. None means undecided."""
     evaluation.undecided |= any(gain is None for _index, gain in gains)
     evaluation.gains = tuple(index for index, gain in gains if gain)
 

@@ -146,7 +146,7 @@ class HostEvaluator:
         """Call a function with the budget of one host.
 
         Returns:
-            The result; None if the host takes more than its share of the work.
+            The result, or None if the host takes more than its share of the work.
 
         Raises:
             BudgetSpentError: The bound on all work was reached.

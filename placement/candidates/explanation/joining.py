@@ -10,7 +10,7 @@ from placement.candidates.explanation.manners import Manner
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
-# Whether the constraints of one code alone allow the host to be served; None: undecided.
+# Whether the constraints of one code alone allow the host to be served. None means undecided.
 ServesUnder = Callable[[Refusal], bool | None]
 
 

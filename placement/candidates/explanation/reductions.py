@@ -47,7 +47,7 @@ class Amounts(NamedTuple):
 class Best:
     """The largest amount with which some host would be served."""
 
-    # Units; 0 if there is no such host.
+    # Units, or 0 if there is no such host.
     amount: int = 0
     # Number of hosts that would be served.
     hosts: int = 0
@@ -172,7 +172,7 @@ class Reductions:
         return sorted(sums)
 
     def _serves(self, pool: Pool, evaluation: Evaluation, shortage: Shortage, amount: int) -> bool:
-        """Whether the host would be served with this amount; False if that is undecided."""
+        """Whether the host would be served with this amount, or False if that is undecided."""
         if not self._explain_request.joins.kinds:
             return True
         slot, name = shortage.slot, shortage.resource_class
@@ -217,7 +217,7 @@ class Reductions:
 
 
 def _largest(stock: Stock, limit: int, usage: int = 0) -> int:
-    """Return the largest amount below the limit that fits next to `usage`; 0 if none does."""
+    """Return the largest amount below the limit that fits next to `usage`, or 0 if none does."""
     room = min(stock.room - usage, limit - 1)
     amount = room - room % stock.step_size
     return amount if amount >= max(stock.min_unit, 1) else 0

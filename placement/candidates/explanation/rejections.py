@@ -29,7 +29,7 @@ class GroupRejections:
         self._masks = masks
 
     def find_for_group(self, suffix: str) -> Sequence[Rejection]:
-        """Return the rejections of a group at its first code; empty if the group is served."""
+        """Return the rejections of a group at its first code; empty for a served group."""
         slots = self._explain_request.groups[suffix]
         rejections = [rejection for slot in slots for rejection in self._find_for_slot(slot)]
         rejections += self._find_missing_traits(slots)
@@ -37,7 +37,7 @@ class GroupRejections:
         return [rejection for rejection in rejections if first and rejection.code is first.code]
 
     def _find_for_slot(self, slot: int) -> Sequence[Rejection]:
-        """Return why the last provider of a slot is rejected; empty if a provider serves it."""
+        """Return the rejections of a slot's last provider; empty if a provider serves the slot."""
         slot_terms = self._explain_request.slot_terms[slot]
         masks = each_mask(self._masks[self._explain_request.distinct_index[slot]])
         first = [lowest(mask & slot_terms.hard) for _position, mask in masks]

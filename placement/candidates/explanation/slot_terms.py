@@ -34,7 +34,7 @@ class SlotTerms:
             slot: The slot.
             alone: Whether a single provider serves the whole group.
             in_parts: Whether providers of the host's own tree may serve a part of the amount.
-            checks: The checks of another slot of the group; None: they are created.
+            checks: The checks of another slot of the group. None means that they are created.
             spend: Charges the work of new checks.
         """
         group = slot.group

@@ -16,7 +16,7 @@ class StatedTerm(NamedTuple):
     code: Refusal
     # The member of the JSON form that contains the condition.
     keyword: str
-    # Suffix of the group; None for conditions on the root and conditions that join groups.
+    # Suffix of the group, or None for conditions on the root and conditions that join groups.
     suffix: str | None
     # The value in the request.
     value: StatedValue | Amount | SubtreeRule
@@ -30,7 +30,7 @@ class StatedTerm(NamedTuple):
 
     @property
     def amount(self) -> int | None:
-        """The units of an amount; None for other terms."""
+        """The units of an amount, or None for other terms."""
         return self.value.units if isinstance(self.value, Amount) else None
 
 

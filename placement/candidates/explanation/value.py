@@ -23,7 +23,7 @@ CODES = tuple(code for code in Refusal if code not in _OTHERS)
 class Hosts(NamedTuple):
     """Numbers of hosts."""
 
-    # All hosts; None if they were not counted.
+    # All hosts, or None if they were not counted.
     all: int | None
     # Hosts that the explanation evaluated.
     looked: int
@@ -60,7 +60,7 @@ class Blocked(NamedTuple):
 
     # The code of the condition.
     code: Refusal
-    # Suffix of the group; None if no single group is the cause.
+    # Suffix of the group, or None if no single group is the cause.
     group: str | None
     # What the request requires, and what the hosts have instead.
     detail: str
@@ -94,7 +94,7 @@ class Relaxed(NamedTuple):
     term: StatedTerm
     # Number of hosts.
     hosts: int
-    # The smaller amount; None: the term is omitted.
+    # The smaller amount. None means that the term is omitted.
     to: int | None = None
 
 
@@ -105,17 +105,17 @@ class UnservedHost(NamedTuple):
     host: str
     # The code at which it is rejected.
     code: Refusal
-    # Suffix of the group; None if no single group is the cause.
+    # Suffix of the group, or None if no single group is the cause.
     group: str | None = None
-    # UUID of the provider; None if no single provider is the cause.
+    # UUID of the provider, or None if no single provider is the cause.
     provider: str | None = None
-    # Name of the class; None if the code does not concern amounts.
+    # Name of the class, or None if the code does not concern amounts.
     resource_class: str | None = None
     # The requested units of the class, or None.
     asked: int | None = None
     # The free units of the class at the provider, or None.
     room: int | None = None
-    # Field of the inventory -> value; None if there is no inventory to report.
+    # Field of the inventory -> value, or None if there is no inventory to report.
     stock: Mapping[str, int | float] | None = None
 
 
@@ -135,5 +135,5 @@ class Explanation:
     relaxations: Sequence[Relaxed]
     # A summary for operators.
     text: str
-    # Single hosts; None unless the request asks for them.
+    # Single hosts, or None unless the request asks for them.
     providers: Sequence[UnservedHost] | None = None

@@ -51,7 +51,7 @@ class Search:
         assignments: Assignments | None = None,
         make_candidate: MakeCandidate = Candidate,
     ) -> None:
-        """assignments: shared with equal pools, not empty; None if there are no candidates."""
+        """assignments: shared with equal pools, not empty, or None if there are no candidates."""
         # The outcome for the statistics.
         self.outcome = outcome
         # Whether it is known that there are no further candidates.
@@ -83,9 +83,10 @@ class FirstResult(NamedTuple):
 
     # The outcome for the statistics.
     outcome: Outcome
-    # The assignments; None if there are none.
+    # The assignments, or None if there are none.
     assignments: Assignments | None = None
-    # The failed condition, and the suffix of the group without a provider; empty if not one group.
+    # The failed condition, and the suffix of the group without a provider, or empty if not one
+    # group.
     refusal: tuple[Refusal, str] = (Refusal.ELSEWHERE, "")
 
 
@@ -211,7 +212,7 @@ class AnchorSearches:
         return Search(outcome, self._plan, pool, assignments, make_candidate)
 
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
-        """Return a key that is equal for pools with the same assignments; None for large pools.
+        """Return a key that is equal for pools with the same assignments, or None for large pools.
 
         The key covers everything that the constraints read of a pool: their signatures of its own
         members, and the identity of its sharing providers.

@@ -29,7 +29,7 @@ class _Host:
     __slots__ = ("_first", "_may_share", "_search", "shared")
 
     def __init__(self, first: Candidate, search: Search | None) -> None:
-        """search: yields the candidates after the first one; None if there are no others."""
+        """search: yields the candidates after the first one, or None if there are no others."""
         # Candidates whose providers all share, and of which at least one belongs to this host.
         # Candidates with only providers of other trees are found at these trees.
         self.shared: list[Candidate] = []
@@ -86,7 +86,7 @@ class OrderedHosts:
         self._breadth_first = breadth_first
         self._randomize = randomize
         self._spend = spend
-        # The error that ended the search early; None if none did.
+        # The error that ended the search early, or None if none did.
         self._error: Exception | None = None
         self._ranks: dict[str, Rank] = {}
 

@@ -218,7 +218,7 @@ class RequestSearch:
         """Report the end of a search and return its result.
 
         Args:
-            ended_by: the option that ended the search; None if it is complete.
+            ended_by: the option that ended the search, or None if it is complete.
             is_cut: whether the size of the response reached its maximum.
 
         Raises:

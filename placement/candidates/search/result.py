@@ -73,7 +73,7 @@ class Limit:
     """The maximum number of candidates of a response."""
 
     count: int
-    # The option that sets the limit; None for the limit of the request.
+    # The option that sets the limit, or None for the limit of the request.
     option: str | None
 
     @classmethod
@@ -171,7 +171,7 @@ class SearchResult:
     # The names, roots and sharing providers that the search has read.
     scan: Scan
     stats: SearchStats = SearchStats()
-    # Indexes of the first candidates of the best hosts with equal keys; empty without an order.
+    # Indexes of the first candidates of the best hosts with equal keys, or empty without an order.
     heads: Sequence[int] = ()
 
 

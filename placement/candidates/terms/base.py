@@ -63,7 +63,8 @@ class Term:
     is_listed: ClassVar[bool] = True
     # Kind of its names: "trait", "aggregate", or "tree" for a provider in it.
     name_kind: ClassVar[str]
-    # Rejection code of a request whose names do not exist; null: unknown names are errors.
+    # Rejection code of a request whose names do not exist. null means that unknown names are
+    # errors.
     unknown_code: ClassVar[Refusal | None] = None
     # Whether it rejects providers that have something.
     excludes: ClassVar[bool] = False

@@ -26,7 +26,7 @@ COST_PER_TERM = 4
 
 
 def lowest(mask: int) -> int:
-    """Return the lowest bit of a mask, 0 if there is none."""
+    """Return the lowest bit of a mask, or 0 if there is none."""
     return mask & -mask
 
 
@@ -168,7 +168,7 @@ class TermChecks:
 
     @staticmethod
     def _exempt(pool: Pool, reads: Reader, role: RootRole, failed: _Answers) -> int | None:
-        """Return how many members are exempt because the root satisfies all; None: all fail."""
+        """Return the number of members that the root exempts, or None if all members fail."""
         if pool.anchor is None:
             return 0
         fails = failed[reads(pool.anchor.root)]
@@ -177,7 +177,7 @@ class TermChecks:
         return 0 if fails else pool.local
 
     def masks(self, pool: Pool) -> Masks:
-        """Return the terms that reject each member of a pool; empty without terms."""
+        """Return the terms that reject each member of a pool; the result is empty without terms."""
         if not self.terms:
             return NO_MASKS
         itself: list[list[int]] = []  # for each reader

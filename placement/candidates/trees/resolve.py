@@ -37,7 +37,7 @@ class ResolvedRequest:
     other_ids: Ids
     # Rows of the first sharing providers; there may be more of them.
     sharing: Sequence[Any]
-    # (id, revision) rows of the first `root_windows.FIRST` roots; None for a request that names
+    # (id, revision) rows of the first `root_windows.FIRST` roots, or None for a request that names
     # trees.
     roots: Sequence[Any] | None
 

@@ -31,9 +31,9 @@ MAX_KEPT_ROOTS = 10_000  # reused by an explanation; further roots are read agai
 class Window:
     """A run of roots to read."""
 
-    # Id of the root before the first one; 0 for the start.
+    # Id of the root before the first one, or 0 for the start.
     after: int
-    # Number of roots; None: all remaining roots that match.
+    # Number of roots. None means all remaining roots that match.
     size: int | None
 
 
@@ -67,7 +67,7 @@ def next_window(
     """Return the next window, or None if all roots have been read.
 
     Args:
-        missing: number of further matches wanted; None: all.
+        missing: number of further matches wanted. None means all.
     """
     if window.size is None or result.rows < window.size:
         return None
@@ -214,7 +214,7 @@ class RootReader:
     def _few(
         self, after: int, condition: TreeCondition, driving: DrivingCondition
     ) -> list[Root] | None:
-        """Return the roots that meet the driving condition; None if there are too many."""
+        """Return the roots that meet the driving condition, or None if there are too many."""
         most = self._tuning.few_roots
         query = statements.driven_roots(after, condition.member, driving.driver, most + 1)
         rows = query.rows(self._conn)
@@ -251,7 +251,7 @@ class PlainRoots:
     """
 
     def __init__(self, conn: Connection, first: Sequence[Any] | None) -> None:
-        """first: rows that were read together with the names; None if none were."""
+        """first: rows that were read together with the names, or None if none were."""
         self.conn = conn
         self._first = first
         self._kept: list[Root] = []

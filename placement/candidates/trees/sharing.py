@@ -32,7 +32,7 @@ class SharingProvider:
     root: Root
     # Ids of its aggregates.
     aggregates: set[int]
-    # Its normalized aggregate UUIDs; empty if the request names no aggregates.
+    # Its normalized aggregate UUIDs, or empty if the request names no aggregates.
     aggregate_keys: frozenset[str]
     # Class id -> inventory and usage.
     stocks: dict[int, Stock]
@@ -98,7 +98,7 @@ class Sharing:
         """Return the aggregates of the sharing providers that may meet the terms.
 
         Args:
-            slot: the slot that the providers have the capacity for; None: any slot.
+            slot: the slot that the providers have the capacity for. None means any slot.
         """
         providers: Iterable[SharingProvider] = self.providers
         if slot is not None:

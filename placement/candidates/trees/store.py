@@ -145,7 +145,7 @@ class _Row(NamedTuple):
 
     # Id of the provider's row.
     id: int
-    # Id of the parent's row; None for a root.
+    # Id of the parent's row, or None for a root.
     parent_id: int | None
     uuid: str
     stocks: Stocks

@@ -28,7 +28,7 @@ class Dialect(Protocol):
 
     # SQLAlchemy's names of it.
     names: Sequence[str]
-    # Supported drivers; empty for any.
+    # Supported drivers, or empty for any.
     drivers: frozenset[str]
     # Module of a driver -> the extra of the distribution that installs it.
     extras: Mapping[str, str]

@@ -20,7 +20,7 @@ _FOR_PROVIDERS = (
 
 
 def for_providers(uuids: Collection[str]) -> Queries:
-    """Select (uuid, revision of the tree) of providers; null for a provider without a tree."""
+    """Select (uuid, revision of the tree) of providers, or null for a provider without a tree."""
     return bulk.select_by(_FOR_PROVIDERS, uuids)
 
 

@@ -45,7 +45,7 @@ def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingConditio
     Args:
         after: the id.
         tree_filter: the conditions.
-        driving: the condition to begin with; None for the conditions on the root.
+        driving: the condition to begin with, or None for the conditions on the root.
     """
     return Query(_matching_roots(tree_filter, driving), {"after": after}, parse=parse_rows)
 
@@ -182,7 +182,7 @@ def _members_of(aggregates: Collection[int]) -> Selection:
 def _driving_roots(
     tree_filter: TreeFilter, driving: DrivingCondition | None
 ) -> Selection | Union | None:
-    """Select the roots to check one by one; None for all roots.
+    """Select the roots to check one by one, or None for all roots.
 
     Engines do not know how rare a class, trait or aggregate is. If they begin with a rare one and
     check the other conditions for each root, they read no more than the rows of the rare one.

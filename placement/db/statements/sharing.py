@@ -113,7 +113,7 @@ class SharingRow(NamedTuple):
     aggregates: list[tuple[int, str]]
     # For each class its id and the fields of `Stock`.
     stocks: list[list[int]]
-    # Lists of one trait id; empty if traits were not selected.
+    # Lists of one trait id, or empty if traits were not selected.
     traits: Sequence[tuple[int]] = ()
 
 
