@@ -150,7 +150,7 @@ def serving(
 ) -> Iterator[Server]:
     """Serve on a database until the block ends; `database` is none on SQLite.
 
-    checkout: of this service, with the virtualenv that `make` creates. None means
+    checkout: checkout of this service, with the virtualenv that `make` creates. None means
     openstack-placement.
     command: another server of the service; `{address}` is replaced by host and port.
     """

@@ -12,7 +12,7 @@ from falcon_placement_client.rest import RestApi
 class AllocatedResources(TypedDict):
     """The allocation of a consumer on one provider."""
 
-    # Class -> units.
+    # Units by resource class.
     resources: dict[str, int]
     # Generation of the provider.
     generation: NotRequired[int]
@@ -21,7 +21,7 @@ class AllocatedResources(TypedDict):
 class AllocationRecord(TypedDict):
     """All allocations of a consumer, as returned by `GET /allocations/{consumer}`."""
 
-    # By the UUID of the provider.
+    # Allocations by the UUID of the provider.
     allocations: dict[str, AllocatedResources]
     project_id: str
     user_id: str

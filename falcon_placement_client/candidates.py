@@ -22,7 +22,7 @@ class CandidateRow(NamedTuple):
     # Name of the provider.
     provider: str
     uuid: str
-    # Class -> amount.
+    # Amounts by resource class.
     resources: Mapping[str, int]
     # Suffixes of the groups that the provider serves.
     groups: Sequence[str]
@@ -61,7 +61,7 @@ def list_candidates(api: RestApi, request: AnyRequest) -> list[CandidateRow]:
 
     Args:
         api: the service, of any version.
-        request: as `ReportClient.allocation_candidates` takes it.
+        request: see `ReportClient.allocation_candidates`.
 
     Raises:
         RequestError: the version of the service cannot express the request.

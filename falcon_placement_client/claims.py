@@ -50,7 +50,7 @@ class ClaimResult:
     allocations: Mapping[str, Mapping[str, Mapping[str, int]]]
     #: Suffix of a request group -> UUIDs of the providers that serve it.
     mappings: Mapping[str, list[str]]
-    #: To be stated when the allocations are written again.
+    #: Generation to state when the allocations are written again.
     consumer_generation: int
 
 

@@ -32,11 +32,11 @@ class RestClient(RestApi):
         """Make a client.
 
         Args:
-            url: where the API is, such as `http://127.0.0.1:8778`. None means the same as in
+            url: address of the API, such as `http://127.0.0.1:8778`. None means the same as in
             `identity.connect`.
-            token: sent as X-Auth-Token, or a cloud, or an adapter. None means the same as in
+            token: the value of X-Auth-Token, or a cloud, or an adapter. None means the same as in
             `identity.connect`.
-            version: of requests that state none. None means the newest one of the server.
+            version: version of requests that state none. None means the newest one of the server.
             at_most: newest version to use if the server supports it.
 
         Raises:
@@ -86,7 +86,7 @@ class RestClient(RestApi):
         """Return the list `member` of the JSON value at `path`.
 
         Raises:
-            RestError: as `send`, and if the URL is not that of a placement server.
+            RestError: see `send`; also if the URL is not a placement server.
         """
         try:
             answer = self.get(path)

@@ -19,7 +19,7 @@ def body_of_flavor(flavor: Flavor) -> AnyRequest:
     are added to each alternative that does not state the class.
 
     Raises:
-        RequestError: as `request_of_flavor`, or other keys are combined with alternatives.
+        RequestError: see `request_of_flavor`; also if other keys are combined with alternatives.
     """
     key = preferences.FIRST_AVAILABLE
     if key not in flavor:

@@ -41,9 +41,9 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
     """Return an adapter of the service.
 
     Args:
-        url: where the API is. None means from the catalogue of the identity service, or DEFAULT_URL
-            without an identity service.
-        caller: an adapter is returned as it is. None means from the environment: OS_CLOUD, or
+        url: address of the API. None means the address in the catalogue of the identity service, or
+            DEFAULT_URL without an identity service.
+        caller: an adapter is returned unchanged. None means the environment: OS_CLOUD, or
             OS_AUTH_TYPE and OS_AUTH_URL with the other variables of keystoneauth1, or OS_TOKEN.
 
     Raises:

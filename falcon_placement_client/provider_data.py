@@ -31,10 +31,10 @@ class ProviderData:
     name: str
     # None for a root.
     parent_uuid: str | None = None
-    # By class; immutable.
+    # Immutable records by resource class.
     inventory: Inventories = field(default_factory=lambda: NOTHING)
     traits: frozenset[str] = frozenset()
-    # UUIDs.
+    # UUIDs of the aggregates.
     aggregates: frozenset[str] = frozenset()
     # Generation in the service, or None if it was not read from there.
     generation: int | None = field(default=None, compare=False)

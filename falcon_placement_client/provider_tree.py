@@ -222,7 +222,7 @@ class ProviderTree(ReadOnlyTree):
             name_or_uuid: the provider.
             inventory: class -> record, or mapping with `total` and any other fields; missing ones
                 have the service's defaults.
-            generation: of the provider in the service, if it is known to have changed.
+            generation: generation of the provider in the service, if it is known to have changed.
 
         Raises:
             ProviderTreeError: a value is invalid; the text names provider, class and member.

@@ -55,7 +55,7 @@ class ReportClient:
         """Make a client.
 
         Args:
-            adapter: of the service, such as one of `PlacementDirect`.
+            adapter: adapter of the service, such as one of `PlacementDirect`.
             max_version: newest microversion to use.
         """
         self._api = RestApi(adapter, max_version)
@@ -69,8 +69,8 @@ class ReportClient:
         roles admin and service.
 
         Args:
-            url: where the API is.
-            token: sent as X-Auth-Token.
+            url: address of the API.
+            token: the value of X-Auth-Token.
             timeout: seconds to wait for a connection, and for each part of a response; then methods
                 raise keystoneauth1's ConnectTimeout. A change may have been made nevertheless.
         """
@@ -212,11 +212,11 @@ class ReportClient:
         """Find candidates of a request, and claim one for a consumer without allocations.
 
         Args:
-            request: as for `allocation_candidates`.
-            consumer: gets the resources.
-            rank: takes the result of `allocation_candidates`, and returns the elements of its
-                `allocation_requests` to try, the best first. None means any, chosen by the service
-                if it can.
+            request: see `allocation_candidates`.
+            consumer: the consumer that receives the resources.
+            rank: function that takes the result of `allocation_candidates`, and returns the
+                elements of its `allocation_requests` to try, the best first. None leaves the choice
+                to the service, or to chance if the service cannot choose.
 
         Raises:
             NoCandidates: none fits; the text is the service's explanation, if there is one.
@@ -234,7 +234,7 @@ class ReportClient:
         Args:
             candidates: elements of `allocation_requests` in a result of `allocation_candidates`;
                 each is tried if the ones before it were taken by concurrent writers.
-            consumer: gets the resources.
+            consumer: the consumer that receives the resources.
 
         Raises:
             NoCandidates: concurrent writers took all of them.

@@ -10,7 +10,7 @@ class RequestError(ClientError, ValueError):
 
     Args:
         key: the parameter, the key of a flavor, or the path of a member; the text begins with it.
-        text: what is wrong.
+        text: description of the error.
     """
 
     def __init__(self, key: str, text: str) -> None:

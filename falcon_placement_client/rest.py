@@ -37,7 +37,7 @@ class RestApi:
         Args:
             adapter: sends the requests.
             at_most: newest microversion to use.
-            options: of each request of the adapter, such as `timeout`.
+            options: options of each request of the adapter, such as `timeout`.
         """
         self._adapter = adapter
         self._options = options
@@ -199,7 +199,7 @@ def retry(
         is_retriable: returns whether a repetition may succeed after an error.
 
     Raises:
-        ClientError: of the last attempt.
+        ClientError: the error of the last attempt.
     """
     for pause in pauses:
         try:

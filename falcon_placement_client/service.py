@@ -20,8 +20,8 @@ def load(name: str, feature: str) -> Any:
     """Return a module of the service.
 
     Args:
-        name: of the entry point.
-        feature: what needs it, for the error.
+        name: name of the entry point.
+        feature: name of the feature that needs the module, for the error.
 
     Raises:
         ServiceNotInstalled: the text says what to install.

@@ -29,7 +29,7 @@ def read_tree(api: RestApi, uuid: str, base: TreeSnapshot | None = None) -> list
 
     Args:
         api: the service.
-        uuid: of any provider in the tree.
+        uuid: UUID of any provider in the tree.
         base: an earlier state. On services that take three requests for a provider, providers with
             an unchanged generation are not read again.
     """

@@ -74,7 +74,7 @@ class TreeWriter:
                 inventories. None means unchanged.
 
         Raises:
-            ClientError: with `is_conflict` if another client has written concurrently.
+            ClientError: another client has written concurrently (`is_conflict`).
             UpdateFailed: the service refuses a change.
             ReshapeNeeded: inventory in use is removed, and allocations are None.
             ReshapeFailed: the service refuses the reshape.

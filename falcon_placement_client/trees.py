@@ -40,13 +40,13 @@ class ProviderRow(NamedTuple):
     # None for the root.
     parent_provider_uuid: str | None
     generation: int | None
-    # Class -> record.
+    # Records by resource class.
     inventories: Mapping[str, Mapping[str, int | float]]
-    # Class -> units that are allocated; classes of the inventory alone.
+    # Allocated units by class, for the classes of the inventory.
     used: Mapping[str, int]
-    # Sorted.
+    # Sorted names of the traits.
     traits: Sequence[str]
-    # UUIDs, sorted.
+    # Sorted UUIDs of the aggregates.
     aggregates: Sequence[str]
 
 
@@ -63,7 +63,7 @@ class ChangeRow(NamedTuple):
 class AppliedRow(NamedTuple):
     """What has become of a provider when a document was applied."""
 
-    # Empty if the provider is deleted.
+    # Name of the provider, or empty if the provider is deleted.
     name: str
     uuid: str
     # `created`, `updated`, `unchanged` or `deleted`.
@@ -121,8 +121,8 @@ def apply_tree(
 
     Args:
         api: a service with placement 2.0.
-        document: as for `diff_tree`.
-        prune: as for `diff_tree`.
+        document: see `diff_tree`.
+        prune: see `diff_tree`.
         create_names: whether missing custom classes and traits are created; also if the document
             says so.
         check_generations: whether the generations in the document must be those of the service.

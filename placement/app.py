@@ -49,10 +49,10 @@ def create_app(
     """Return the WSGI application for a database that is migrated and has its catalogues.
 
     Args:
-        settings: of the service.
-        database: is not used before the first request.
+        settings: settings of the service.
+        database: the database; it is not used before the first request.
         tuning: sizes of the reads of a search.
-        metrics: are served as a page. None means that there is no such page.
+        metrics: the metrics to serve as a page. None means that there is no such page.
 
     Raises:
         ConfigurationError: the path of the metrics collides with the API's.
@@ -90,7 +90,7 @@ def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
     Several processes may do this concurrently.
 
     Args:
-        database: to prepare.
+        database: the database to prepare.
         sync: whether to migrate the schema.
         patient: whether to wait for a database that does not respond yet.
 
@@ -144,7 +144,7 @@ def migrate(database: Database, progress: Progress = silent) -> Migration:
     the database.
 
     Args:
-        database: to migrate.
+        database: the database to migrate.
         progress: shows the progress of filling the columns.
 
     Raises:
@@ -247,9 +247,9 @@ def start(
     No connection is open afterwards.
 
     Args:
-        settings: of the service.
+        settings: settings of the service.
         patient: whether to wait for a database that does not respond.
-        metrics: are served as a page. None means that there is no such page.
+        metrics: the metrics to serve as a page. None means that there is no such page.
 
     Raises:
         ConfigurationError: the configuration or the database cannot be used.

@@ -48,7 +48,7 @@ def read_request(options: argparse.Namespace, api: RestApi, manager: Any) -> Any
 
     Args:
         options: the parsed arguments.
-        api: finds providers by name.
+        api: service that finds providers by name.
         manager: the clients of `openstack`; compute has the flavors.
 
     Raises:

@@ -59,7 +59,7 @@ class Call:
     version: Microversion
     # Variables of the route's path.
     path: Mapping[str, str]
-    # As sent; handlers without parameters ignore it.
+    # The query as sent; handlers without parameters ignore it.
     query_string: str
     # Validated by the operation's schema, or None if it takes no body.
     body: Any

@@ -69,7 +69,7 @@ HISTORY: Mapping[Microversion, str] = {
 class Line(NamedTuple):
     """The versions of one major number."""
 
-    # First version.
+    # First version with the feature.
     oldest: Microversion
     # Last version.
     newest: Microversion

@@ -51,7 +51,7 @@ class Schema:
         """Compile a schema.
 
         Args:
-            schema: to compile.
+            schema: the schema to compile.
             where: formats paths in errors. None means keys separated by dots.
         """
         self.schema = schema

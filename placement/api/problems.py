@@ -100,11 +100,11 @@ def envelope(
     """Return the body of an error, without `code` at versions that have no codes.
 
     Args:
-        status: of the response.
-        detail: what is wrong; long ones are cut.
-        request_id: of the request.
-        version: of the response, or None if none has been negotiated.
-        code: of the error.
+        status: status of the response.
+        detail: description of the error; long descriptions are cut.
+        request_id: id of the request.
+        version: version of the response, or None if none has been negotiated.
+        code: code of the error.
         members: additional members of the error object.
     """
     error: dict[str, Any] = {
@@ -177,7 +177,7 @@ def http_error(
     Args:
         req: the request.
         resp: the response.
-        error: what Falcon raised.
+        error: the exception of Falcon.
         paths: existing paths, with variables in braces, for suggestions.
     """
     status = falcon.http_status_to_code(error.status)

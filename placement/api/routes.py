@@ -95,9 +95,9 @@ class Route:
     method: str
     # Template of the path, with its variables in braces.
     path: str
-    # Its name is the public id of the operation, its docstring the public description.
+    # Function whose name is the public id of the operation, and whose docstring describes it.
     handler: Handler
-    # First version; the route is valid until the next one of the same method and path.
+    # First version. The route is valid until the next route of the same method and path.
     since: str
     # Policy rule. None means public, without a token.
     rule: str | None

@@ -124,7 +124,7 @@ class Property:
     shape: Shape
     # Gets the property from the object's value. None means the attribute of the same name.
     value: Renderer | None = None
-    # First version.
+    # First version with the property.
     since: str = "1.0"
 
     def renderer(self, view: View) -> Renderer:
@@ -147,7 +147,7 @@ class Object(Generic[T]):
 
         Args:
             title: name of the schema.
-            properties: in the order of the response.
+            properties: the properties in the order of the response.
             optional: names of properties that may be missing.
 
         Raises:

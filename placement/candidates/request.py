@@ -28,7 +28,7 @@ class RequestGroup:
     A group without resources also has a provider, which appears in the mappings only.
     """
 
-    # Empty for the unsuffixed group.
+    # Suffix of the group, or empty for the unsuffixed group.
     suffix: str
     # (class, units) pairs.
     resources: tuple[tuple[str, int], ...] = ()
@@ -71,7 +71,7 @@ class SubtreeRule(NamedTuple):
 class CandidateRequest:
     """Request groups, and the conditions and options of the whole request."""
 
-    # In the order of the request.
+    # The groups in the order of the request.
     groups: tuple[RequestGroup, ...]
     # Suffixes of groups whose provider serves no other suffixed group.
     isolate: frozenset[str] = frozenset()

@@ -15,7 +15,7 @@ def read_owners(path: str) -> set[str]:
     """Return the UUIDs of a list with one per line.
 
     Args:
-        path: of the file; `-` for standard input.
+        path: path of the file; `-` for standard input.
 
     Raises:
         ConfigurationError: the list cannot be read, contains anything else, or is empty. With an

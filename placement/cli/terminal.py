@@ -50,7 +50,7 @@ class Terminal:
         """Yield the text in lines of the width.
 
         Args:
-            text: to wrap.
+            text: the text to wrap.
             indent: begins each line.
             first: begins the first line instead of `indent`.
         """

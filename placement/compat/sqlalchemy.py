@@ -11,7 +11,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 class Expanded(NamedTuple):
     """A compiled statement with one parameter for each value of a list."""
 
-    # For the driver.
+    # SQL in the form of the driver.
     sql: str
     # Parameter -> value, including literal values of the statement.
     parameters: Mapping[str, Any]

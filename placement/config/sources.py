@@ -100,8 +100,8 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
     Args:
         conf: receives the values.
         argv: command line, without the program.
-        files: configuration files to read if the command line names none. None means the file in
-        the     directory that the environment names, else the files in the usual places.
+        files: configuration files to read if the command line names none. None means
+            the file in the directory that the environment names, or else the usual files.
 
     Raises:
         ConfigurationError: a file cannot be read, or a value is not allowed.

@@ -63,7 +63,7 @@ class NameNotDistinct(Conflict):
     It has no code of its own, because a retry would fail in the same way.
 
     Args:
-        kind: what has the name, as in `db.tables.NAMES`.
+        kind: kind of the named object, as in `db.tables.NAMES`.
         name: the new name.
         existing: the existing name.
     """
@@ -134,7 +134,7 @@ class InventoryInUse(Conflict):
 
     Args:
         resource_classes: their names, in the order of their ids.
-        uuid: of the provider.
+        uuid: UUID of the provider.
     """
 
     code = INVENTORY_IN_USE
@@ -235,7 +235,7 @@ class NoCandidatesFound(Conflict):
     """No candidate satisfies a request that was to be claimed.
 
     Args:
-        error_path: where the request is in the body.
+        error_path: path of the request in the body.
         reason: the explanation of the search; empty if the caller may not see it.
     """
 

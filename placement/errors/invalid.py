@@ -57,7 +57,7 @@ class UnknownNames(Invalid):
         names: the unknown names.
         field: the parameter or member that contains them, if the request has several.
         meant: existing names that resemble them.
-        code: of the error, if it is not the code of the class.
+        code: code of the error, if it is not the code of the class.
     """
 
     # What the catalogue holds, for the text.
@@ -138,7 +138,7 @@ class NotCustom(Invalid):
     Args:
         verb: "delete" or "update".
         kind: "resource class" or "trait".
-        name: of the class or trait.
+        name: name of the class or trait.
     """
 
     def __init__(self, verb: str, kind: str, name: str) -> None:

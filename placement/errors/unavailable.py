@@ -34,7 +34,7 @@ class DatabaseUnusable(Unavailable):
     """The service cannot use the database until an operator acts.
 
     Args:
-        reason: what is wrong, for clients.
+        reason: description of the error, for clients.
         complaint: for operators: what the database reported for which command, and what to do.
     """
 

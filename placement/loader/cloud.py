@@ -47,7 +47,7 @@ class Cloud:
     source: str
     providers: tuple[CloudProvider, ...]
     consumers: tuple[CloudConsumer, ...] = ()
-    # Classes to create, even if no provider has them -> line.
+    # Classes to create, even if no provider has them, with their line.
     custom_classes: Mapping[str, int] = field(default_factory=dict)
     # Traits to create, even if no provider has them -> line.
     custom_traits: Mapping[str, int] = field(default_factory=dict)

@@ -38,7 +38,7 @@ def load_cloud(
         objection: returns a reason not to load the file, which is printed and is no error, or "".
             It raises LoadError in case of an error.
         wait: seconds to wait for the server.
-        out: where to report; by default standard error.
+        out: stream for reports; by default standard error.
 
     Returns:
         The exit code: 0 for success, 1 for an error, which was printed, 130 for an interrupt.

@@ -27,7 +27,7 @@ class Inventories:
         """Set up the cache.
 
         Args:
-            directory: of the metrics.
+            directory: directory of the metrics.
             keep: seconds for which a text is valid.
         """
         self._file = directory / "inventories.txt"

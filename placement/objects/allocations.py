@@ -150,14 +150,14 @@ class ProviderAllocations:
 
     # Generation of the provider.
     generation: int
-    # Class -> amount.
+    # Amounts by resource class.
     resources: dict[str, int]
 
 
 class Holding(NamedTuple):
     """The allocations of a consumer on one provider."""
 
-    # Class -> amount.
+    # Amounts by resource class.
     resources: dict[str, int]
     # Generation of the consumer.
     generation: int

@@ -37,7 +37,7 @@ class Owners:
 class Inquiry:
     """The input of an audit of one snapshot."""
 
-    # In the transaction that reads the snapshot.
+    # Connection in the transaction that reads the snapshot.
     conn: Connection
     # None if no list of owners was supplied.
     owners: Owners | None = None

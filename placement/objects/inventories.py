@@ -81,7 +81,7 @@ def replace(
 
     Raises:
         ProviderNotFound, ProviderGenerationConflict, BadCapacity, UnknownInventoryClasses,
-        InventoryInUse: in this order.
+        InventoryInUse: the first failed check, in this order.
     """
 
     def decide(provider: ProviderSnapshot) -> InventoryChange:

@@ -57,7 +57,7 @@ class TreeOutcome(NamedTuple):
     """What a write has changed."""
 
     providers: Mapping[str, ProviderOutcome]
-    # UUIDs.
+    # UUIDs of the deleted providers.
     deleted: list[str]
 
 
@@ -110,8 +110,8 @@ def put(conn: Connection, command: TreeCommand, may_create: Callable[[str], None
     Args:
         conn: the transaction.
         command: the tree.
-        may_create: is called with the kind of names (`resource_class`, `trait`) that have to be
-            created, and raises where the caller may not create them.
+        may_create: function that is called with the kind of missing names (`resource_class`,
+            `trait`), and raises if the caller may not create them.
 
     Raises:
         Unchanged: with the outcome, where there is nothing to write.

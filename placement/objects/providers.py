@@ -196,7 +196,7 @@ def update(
         uuid: the provider.
         name: the new name.
         parent_uuid: UNSET keeps the parent; None makes the provider a root.
-        movable: if False, only a root may get a parent.
+        movable: whether providers with a parent may move.
 
     Raises:
         ProviderNotFound, ProviderNameTaken

@@ -25,7 +25,7 @@ class ProviderInventories:
 
     # The generation that the client read.
     generation: int
-    # Class -> record.
+    # Records by resource class.
     records: Mapping[str, InventoryRecord]
 
 

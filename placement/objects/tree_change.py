@@ -58,7 +58,7 @@ class TreeChange:
     created: list[ListedProvider] = field(default_factory=list)
     # Members that get another name or parent.
     moved: dict[str, ListedProvider] = field(default_factory=dict)
-    # Of the members whose inventories change; those of new providers are all inserted.
+    # Changes of existing members by UUID. All inventories of new providers are inserted.
     inventories: dict[str, InventoryChange] = field(default_factory=dict)
     traits: LinkChange = field(default_factory=LinkChange)
     aggregates: LinkChange = field(default_factory=LinkChange)

@@ -36,7 +36,7 @@ class ListedProvider:
     # The generation that the client read. None means that there must be no such provider. UNSET
     # means any.
     generation: int | Unset | None
-    # Class -> record of all inventories. None means that they stay as they are.
+    # Records of all inventories by class. None means that the inventories do not change.
     inventories: Mapping[str, InventoryRecord] | None
     traits: Edit
     aggregates: Edit
@@ -69,15 +69,15 @@ class TreeMember(NamedTuple):
     """A provider that exists."""
 
     id: int
-    # As the row has it.
+    # UUID in the spelling of the provider's row.
     uuid: str
     name: str
     generation: int
-    # As the row of the parent has it, or None for a root.
+    # UUID in the spelling of the parent's row, or None for a root.
     parent_uuid: str | None
     root_id: int
     root_uuid: str
-    # Of its tree.
+    # Revision of the provider's tree.
     revision: int
 
     @property
@@ -97,7 +97,7 @@ class TreeMember(NamedTuple):
 class TreeState:
     """What exists of the tree and of the names in the request."""
 
-    # By UUID, or empty where the root does not exist.
+    # Members by UUID, or empty if the root does not exist.
     members: Mapping[str, TreeMember]
     # Providers outside of the tree that have one of the listed UUIDs or names.
     others: Sequence[TreeMember]

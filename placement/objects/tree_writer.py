@@ -31,7 +31,7 @@ class TreeWriter:
         self._root_id = root_id
         self._state = state
         self._change = change
-        # By UUID, of the providers that exist so far.
+        # Ids by UUID of the providers that exist so far.
         self._ids = {uuid: member.id for uuid, member in state.members.items()}
         self._ids[root_uuid] = root_id
 

@@ -16,7 +16,7 @@ class Usage:
     """The usage of a group of consumers."""
 
     consumer_count: int = 0
-    # Class -> allocated amount.
+    # Allocated amounts by resource class.
     amounts: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: "Usage") -> None:

@@ -19,7 +19,7 @@ class ProviderSelector:
     without_traits: frozenset[str] = frozenset()
     # Uuids.
     aggregates: frozenset[str] = frozenset()
-    # Classes of which they have inventory.
+    # Classes of which the providers have inventory.
     resources: frozenset[str] = frozenset()
 
     def matches(self, provider: ProviderData) -> bool:
@@ -38,11 +38,11 @@ class ProviderSelector:
 class Child:
     """A child to which inventory moves."""
 
-    # With `{name}` for the name of the provider.
+    # Name of the child, with `{name}` for the name of the provider.
     name: str
     # Traits to add.
     traits: frozenset[str] = frozenset()
-    # Class -> members of its record that differ from an equal share.
+    # Members of each class's record that differ from an equal share.
     stated: Mapping[str, Mapping[str, int | float]] | None = None
 
     def name_for(self, provider: str) -> str:

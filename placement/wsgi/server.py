@@ -144,7 +144,7 @@ class Server(waitress.Listener):
     channel_class = Channel
     # Whether no file descriptor is free, and no connection could be closed to get one.
     full = False
-    # Until when a new connection is left to idle processes. 0 means no longer.
+    # Time until which new connections are left to idle processes, or 0.
     yields_until: float | None = None
 
     def readable(self) -> bool:

@@ -16,7 +16,7 @@ _PLAIN_KEY = re.compile(r"[\w-]+\Z")
 class Problem:
     """One problem of a file."""
 
-    # From 1, or 0 for none.
+    # Line number from 1, or 0 if there is none.
     line: int
     # Path of the value or key.
     path: str

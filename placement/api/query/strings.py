@@ -30,7 +30,7 @@ def matching(pattern: str) -> Fragment:
 class Parameter:
     """A query parameter."""
 
-    # First version.
+    # First version with the parameter.
     since: str
     # Description for the OpenAPI document.
     about: str

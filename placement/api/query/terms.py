@@ -63,7 +63,7 @@ class TermReader:
     """Parses the parameters that state the terms of a group, of the root or of a filter."""
 
     version: Microversion
-    # In the order of the query.
+    # The terms in the order of the query.
     terms: list[Term] = field(default_factory=list)
 
     def read(self, parameter: str, key: str, value: str) -> None:
@@ -72,7 +72,7 @@ class TermReader:
         Args:
             parameter: name without the suffix.
             key: name as sent, for errors.
-            value: as sent.
+            value: the value as sent.
 
         Raises:
             BadQuery: the value is malformed.

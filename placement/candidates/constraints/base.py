@@ -56,10 +56,10 @@ class Constraint(ABC):
         """Make the constraints of this kind for a pool.
 
         Args:
-            plan: of the request.
+            plan: plan of the request.
             pool: the providers.
             options: slot -> providers that may serve it; equal ones are the same object.
-            spend: is called with the cost of expensive work, now and later.
+            spend: function that receives the cost of expensive work, now and later.
         """
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:

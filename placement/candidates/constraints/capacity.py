@@ -21,7 +21,7 @@ class Capacity(Constraint):
         options: slot -> providers that may serve it.
         amounts: slot -> units.
         room: provider -> free units.
-        spend: is called with the cost of expensive work.
+        spend: function that receives the cost of expensive work.
     """
 
     code = Refusal.CAPACITY_SUM

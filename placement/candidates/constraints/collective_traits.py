@@ -18,7 +18,7 @@ class CollectiveTraits(Constraint):
     Args:
         covers: slot -> provider -> bits of the trait sets that the provider satisfies.
         needed: bits of all sets.
-        spend: is called with the cost of expensive work.
+        spend: function that receives the cost of expensive work.
         splittable: slots that several providers may serve together; for these, `covers` has the
             bits of all providers of a part, and of splits by number.
     """

@@ -66,7 +66,7 @@ class Forest:
         """Return the possible common ancestors of the providers of some slots.
 
         Args:
-            options: of each slot.
+            options: options of each slot.
             isolated: whether the slots use different providers.
         """
         key = isolated, frozenset(Counter(options).items())

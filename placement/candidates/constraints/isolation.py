@@ -18,7 +18,7 @@ class Isolation(Constraint):
 
     Args:
         options: slot -> providers that may serve it.
-        spend: is called with the cost of expensive work.
+        spend: function that receives the cost of expensive work.
     """
 
     code = Refusal.ISOLATE
@@ -59,7 +59,7 @@ class PartialIsolation(Constraint):
     Args:
         isolated: slot -> providers that may serve it; equal ones are the same object.
         shared: the same for the other slots.
-        spend: is called with the cost of expensive work.
+        spend: function that receives the cost of expensive work.
     """
 
     code = Refusal.ISOLATE

@@ -22,7 +22,7 @@ class Matching:
     Args:
         options: slot -> providers that may serve it.
         seats: provider -> initial number of seats.
-        spend: is called with the cost of expensive work.
+        spend: function that receives the cost of expensive work.
     """
 
     def __init__(

@@ -27,9 +27,9 @@ class SameSubtree(Constraint):
 
     Args:
         options: slot -> providers that may serve it; equal ones should be the same object.
-        forest: of the pool.
+        forest: forest of the pool.
         isolated: whether the slots use different providers.
-        spend: is called with the cost of expensive work.
+        spend: function that receives the cost of expensive work.
     """
 
     code = Refusal.SAME_SUBTREE
@@ -129,8 +129,8 @@ class OutsideSubtree(Constraint):
     Args:
         inside: slot -> providers that may serve it; equal ones should be the same object.
         outside: the same for the negated groups.
-        forest: of the pool.
-        spend: is called with the cost of expensive work.
+        forest: forest of the pool.
+        spend: function that receives the cost of expensive work.
     """
 
     code = Refusal.SAME_SUBTREE

@@ -26,7 +26,7 @@ class SplitCapacity(Capacity):
         options: slot -> providers that may serve it, of the other slots.
         amounts: slot -> units, of all slots.
         room: provider -> free units.
-        spend: is called with the cost of expensive work.
+        spend: function that receives the cost of expensive work.
     """
 
     def __init__(

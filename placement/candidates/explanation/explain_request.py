@@ -99,7 +99,7 @@ class ExplainRequest:
         self._classes = {name for group in request.groups for name, _units in group.resources}
         # The terms of each slot.
         self.slot_terms: list[SlotTerms] = []
-        # The same without duplicates: slots with equal requests share one entry.
+        # The slots without duplicates: slots with equal requests share one entry.
         self.distinct: list[SlotTerms] = []
         # Slot -> its index in `distinct`.
         self.distinct_index: list[int] = []

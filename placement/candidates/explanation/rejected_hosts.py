@@ -43,9 +43,9 @@ class _CauseTotals:
     hosts: int = 0
     # Number of them that the text mentions separately.
     aside: int = 0
-    # As in `CauseHosts`.
+    # The extremes of each cause, as in `CauseHosts`.
     extremes: dict[RejectionCause, dict[str, Extreme]] = field(default_factory=dict)
-    # As in `CauseHosts`.
+    # The sharing providers of each cause, as in `CauseHosts`.
     sharing: dict[RejectionCause, set[str]] = field(default_factory=dict)
 
 

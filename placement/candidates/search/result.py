@@ -162,7 +162,7 @@ class SearchStats:
 class SearchResult:
     """The candidates that a search found, and data for a following explanation."""
 
-    # In the order of the response.
+    # The candidates in the order of the response.
     candidates: Sequence[Candidate]
     # The distinct trees that the candidates allocate from.
     trees: Sequence[Tree]

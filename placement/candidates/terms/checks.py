@@ -108,10 +108,10 @@ class TermChecks:
         """Prepare the evaluation.
 
         Args:
-            terms: in the order of evaluation.
+            terms: the terms in the order of evaluation.
             spans: whether the root counts for its members, as for the unsuffixed group.
             first: number of the first bit.
-            spend: is called with the cost of evaluations.
+            spend: function that receives the cost of evaluations.
         """
         self.terms = tuple(terms)
         self._first = first
@@ -203,9 +203,9 @@ class TermChecks:
         """Return the masks of members with their own values, and with the root's.
 
         Args:
-            masks: of the members' own values.
+            masks: masks of the members' own values.
             of_root: mask of the root.
-            role: of the terms.
+            role: role of the terms.
             local: number of members in the root's tree.
         """
         if role is RootRole.REQUIRED:

@@ -32,11 +32,11 @@ class SharingProvider:
     root: Root
     # Ids of its aggregates.
     aggregates: set[int]
-    # Its normalized aggregate UUIDs, or empty if the request names no aggregates.
+    # The normalized UUIDs of its aggregates, or empty if the request names no aggregates.
     aggregate_keys: frozenset[str]
-    # Class id -> inventory and usage.
+    # Inventory and usage by class id.
     stocks: dict[int, Stock]
-    # Its traits that the request names.
+    # The traits of the provider that the request names.
     traits: frozenset[str]
 
     def has_room(self, resources: Iterable[tuple[int, int]]) -> bool:
@@ -81,7 +81,7 @@ class Spellings:
 class Sharing:
     """The sharing providers of a request."""
 
-    # Per slot, the sharing providers with the capacity for it.
+    # The sharing providers with the capacity for each slot.
     by_slot: tuple[tuple[SharingProvider, ...], ...]
     # The sharing providers with the capacity for any slot.
     providers: tuple[SharingProvider, ...]

@@ -200,7 +200,7 @@ def delete(provider_id: int, counts: Mapping[str, int], *, is_root: bool) -> Wri
 
     Args:
         provider_id: the provider.
-        counts: how many `inventories`, `traits` and `aggregates` it has.
+        counts: number of its `inventories`, `traits` and `aggregates`.
         is_root: whether it is the root of its tree.
     """
     writes = []
