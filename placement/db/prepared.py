@@ -15,14 +15,20 @@ as text, and no further one is prepared on that connection.
 import logging
 import re
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from sqlalchemy import exc
-from sqlalchemy.engine import Connection, CursorResult, Dialect
+from sqlalchemy.engine import Connection, Dialect
 
 from placement.db.dialects.errors import codes_of
 
 LOG = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+# Executes a text with its values.
+Send = Callable[[Connection, str, Any], Result]
 
 # Minimum length, in characters, of a statement to prepare.
 MIN_LENGTH = 60
@@ -55,24 +61,24 @@ class PreparedTexts:
         self._seen: set[str] = set()
         self._disabled = False
 
-    def execute(self, conn: Connection, sql: str, values: Any, **options: Any) -> CursorResult[Any]:
+    def execute(self, conn: Connection, sql: str, values: Any, send: Send[Result]) -> Result:
         """Execute a statement with its values.
 
         Args:
             conn: the connection.
             sql: its text.
             values: the values for its placeholders.
-            options: execution options of SQLAlchemy.
+            send: executes the text, or an EXECUTE of the prepared statement.
         """
         call = self._call(conn, sql)
         if call is not None:
             try:
-                return conn.exec_driver_sql(call, values, execution_options=options)
+                return send(conn, call, values)
             except exc.DBAPIError as error:
                 if UNKNOWN not in codes_of(error.orig):
                     raise
                 self._disable(error.orig)
-        return conn.exec_driver_sql(sql, values, execution_options=options)
+        return send(conn, sql, values)
 
     def _call(self, conn: Connection, sql: str) -> str | None:
         """Return the EXECUTE for a statement; None to send the statement itself."""
@@ -135,9 +141,9 @@ def should_prepare(dialect: Dialect, text: str) -> bool:
     return len(text) >= MIN_LENGTH and getattr(dialect, "is_mariadb", False)
 
 
-def execute(conn: Connection, sql: str, values: Any, **options: Any) -> CursorResult[Any]:
+def execute(conn: Connection, sql: str, values: Any, send: Send[Result]) -> Result:
     """Execute a statement with its values; prepare it if it was executed before."""
     prepared = conn.info.get(OPTION)
     if prepared is None:
         prepared = conn.info[OPTION] = PreparedTexts()
-    return prepared.execute(conn, sql, values, **options)
+    return prepared.execute(conn, sql, values, send)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, CursorResult
+from sqlalchemy.engine import Connection
 
 from placement import deadline, stopwatch
 from placement.db import texts
@@ -47,7 +47,8 @@ class Query:
 
     sql: sa.Select[*tuple[Any, ...]] | sa.CompoundSelect[*tuple[Any, ...]]
     params: Mapping[str, Any] = field(default_factory=dict)
-    # Converts the rows of the driver, or None if they need no conversion.
+    # Converts the rows of the driver, which are tuples without names, or None if they need no
+    # conversion.
     parse: Callable[[Sequence[Any]], Sequence[Any]] | None = None
     # Whether it locks the rows, and so may have to wait for other transactions.
     locks: bool = field(default=False, kw_only=True)
@@ -62,9 +63,10 @@ class Query:
         with stopwatch.STATEMENT:
             if self.locks:
                 with deadline.waiting():
-                    return texts.execute(conn, self.sql, self.params).all()
-            rows = texts.execute(conn, self.sql, self.params).all()
-            return rows if self.parse is None else self.parse(rows)
+                    return texts.read_named(conn, self.sql, self.params)
+            if self.parse is None:
+                return texts.read_named(conn, self.sql, self.params)
+            return self.parse(texts.read(conn, self.sql, self.params))
 
     def row(self, conn: Connection) -> Any:
         """Return the only row."""
@@ -111,24 +113,26 @@ class Write:
             Unmatched: another number of rows matched; the transaction starts again.
             DeadlineExceeded: the deadline of the request passed before the statement was sent.
         """
-        self._execute(conn)
+        deadline.check()
+        with stopwatch.STATEMENT, deadline.waiting():
+            matched = texts.write(conn, self.sql, self.params)
+        self._check(conn, matched)
 
     def insert(self, conn: Connection) -> int:
         """Execute an INSERT of one row as `execute` does, and return the id of the row."""
-        key = self._execute(conn).inserted_primary_key
+        deadline.check()
+        with stopwatch.STATEMENT, deadline.waiting():
+            result = conn.execute(self.sql, self.params, execution_options=texts.COUNTED)
+        self._check(conn, result.rowcount)
+        key = result.inserted_primary_key
         assert key is not None
         (row_id,) = key
         return int(row_id)
 
-    def _execute(self, conn: Connection) -> CursorResult[Any]:
-        # The cursor of an INSERT does not keep the number, so preserve it.
-        deadline.check()
-        with stopwatch.STATEMENT, deadline.waiting():
-            result = texts.execute(conn, self.sql, self.params, preserve_rowcount=True)
-        if not self._accepts(result.rowcount):
+    def _check(self, conn: Connection, matched: int) -> None:
+        if not self._accepts(matched):
             sql = self.sql.compile(dialect=conn.dialect)  # EXECUTE may have been sent instead
-            raise Unmatched(f"{result.rowcount} rows instead of {self.matches}: {sql}")
-        return result
+            raise Unmatched(f"{matched} rows instead of {self.matches}: {sql}")
 
     def _accepts(self, matched: int) -> bool:
         """Whether this number of matched rows is accepted; a driver returns -1 if unknown."""

@@ -4,7 +4,7 @@ SQLAlchemy looks each statement up in its compiled cache and processes the param
 to 50 µs, half the time in which a database finds a row. So an engine caches the text of each
 statement that lives longer than one call: a module constant, or an entry of a cache. SQLAlchemy
 executes statements that are built for a single call, and statements that need its features: the
-conversion of result values, and the id of an inserted row.
+conversion of result values, names of the values in a row, and the id of an inserted row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, CursorResult, Dialect
+from sqlalchemy.engine import Connection, Dialect, Row
 
-from placement.compat.sqlalchemy import expand
+from placement.compat.sqlalchemy import execute_text, expand
 from placement.db import prepared
+from placement.db.prepared import Result, Send
 
 Sql = (
     sa.Select[*tuple[Any, ...]]
@@ -28,6 +29,9 @@ Sql = (
 Params = Mapping[str, Any]
 
 OPTION = "texts"  # execution option of an engine: its `Texts`
+
+# Execution options of a write: the cursor of an INSERT does not keep the number of its rows.
+COUNTED = {"preserve_rowcount": True}
 
 # Types whose result values SQLAlchemy does not convert.
 UNCONVERTED_TYPES = (sa.Integer, sa.String, sa.types.NullType)
@@ -102,16 +106,40 @@ class Texts:
         return text
 
 
-def execute(conn: Connection, sql: Sql, params: Params, **options: Any) -> CursorResult[Any]:
-    """Execute a statement; `options` are execution options of SQLAlchemy."""
-    texts = conn.get_execution_options().get(OPTION)
-    text = None if texts is None else texts.find(conn.dialect, sql, params)
-    if texts is None or text is None:
-        return conn.execute(sql, params, execution_options=options)
+def read(conn: Connection, sql: Sql, params: Params) -> Sequence[Sequence[Any]]:
+    """Execute a statement and return its rows; their values may have no names."""
+    text = _find(conn, sql, params)
+    if text is None:
+        return conn.execute(sql, params).all()
+    return _execute(conn, text, params, execute_text).rows
+
+
+def read_named(conn: Connection, sql: Sql, params: Params) -> Sequence[Row[Any]]:
+    """Execute a statement and return its rows, whose values have the names of the columns."""
+    text = _find(conn, sql, params)
+    if text is None:
+        return conn.execute(sql, params).all()
+    return _execute(conn, text, params, Connection.exec_driver_sql).all()
+
+
+def write(conn: Connection, sql: Sql, params: Params) -> int:
+    """Execute a statement and return how many rows it matched; -1 if the driver does not know."""
+    text = _find(conn, sql, params)
+    if text is None:
+        return conn.execute(sql, params, execution_options=COUNTED).rowcount
+    return _execute(conn, text, params, execute_text).matched
+
+
+def _find(conn: Connection, sql: Sql, params: Params) -> StatementText | None:
+    texts: Texts | None = conn.get_execution_options().get(OPTION)
+    return None if texts is None else texts.find(conn.dialect, sql, params)
+
+
+def _execute(conn: Connection, text: StatementText, params: Params, send: Send[Result]) -> Result:
     values = text.values(params)
     if text.prepared:
-        return prepared.execute(conn, text.sql, values, **options)
-    return conn.exec_driver_sql(text.sql, values, execution_options=options)
+        return prepared.execute(conn, text.sql, values, send)
+    return send(conn, text.sql, values)
 
 
 def _lists(sql: Sql, params: Params) -> tuple[str, ...] | None:

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from placement.compat.sqlalchemy import execute_text
 from placement.db import prepared
 from placement.db import tables as t
 from placement.db.engine import Database
@@ -88,6 +89,10 @@ def calls(conn: Connection) -> Any:
     return {} if found is None else found.calls
 
 
+def execute(conn: Connection, sql: str, values: Any) -> list[Any]:
+    return list(prepared.execute(conn, sql, values, execute_text).rows)
+
+
 def prepared_by_server(conn: Connection) -> int:
     row = conn.exec_driver_sql("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'").one()
     return int(row[1])
@@ -133,7 +138,7 @@ def test_a_connection_keeps_a_bounded_number_prepared(service: Service) -> None:
         for turn in range(2 * prepared.MAX_PREPARED):
             sql = f"SELECT %(n)s + {turn} {' ' * prepared.MIN_LENGTH}"
             for n in (1, 2, 3):
-                assert prepared.execute(conn, sql, {"n": n}).scalar_one() == n + turn
+                assert execute(conn, sql, {"n": n}) == [(n + turn,)]
         assert len(calls(conn)) == prepared.MAX_PREPARED
         assert prepared_by_server(conn) - before == prepared.MAX_PREPARED
 
@@ -144,18 +149,18 @@ def test_a_text_that_was_forgotten_has_to_come_twice_again(service: Service) -> 
     ]
     with service.database.reader.connect() as conn:
         for sql in (*texts, *texts):
-            prepared.execute(conn, sql, {})
+            execute(conn, sql, {})
         assert list(calls(conn)) == texts[1:]
-        prepared.execute(conn, texts[0], {})
+        execute(conn, texts[0], {})
         assert list(calls(conn)) == texts[1:]
-        prepared.execute(conn, texts[0], {})
+        execute(conn, texts[0], {})
         assert list(calls(conn)) == [*texts[2:], texts[0]]
 
 
 def test_what_a_connection_has_seen_once_is_bounded(service: Service) -> None:
     with service.database.reader.connect() as conn:
         for turn in range(3 * prepared.MAX_SEEN):
-            prepared.execute(conn, f"SELECT {turn}", {})
+            execute(conn, f"SELECT {turn}", {})
         assert len(conn.info[prepared.OPTION]._seen) <= prepared.MAX_SEEN
         assert not calls(conn)
 
@@ -164,8 +169,8 @@ def test_a_percent_sign_and_a_value_that_comes_twice_are_kept(service: Service) 
     sql = "SELECT %(b)s LIKE 'a%%', %(a)s, %(b)s, %(a)s IS NULL, '?', '%%s'"
     with service.database.reader.connect() as conn:
         for _ in range(3):
-            row = prepared.execute(conn, sql, {"a": None, "b": "a'\\?%s"}).one()
-            assert tuple(row) == (1, None, "a'\\?%s", 1, "?", "%s")
+            (row,) = execute(conn, sql, {"a": None, "b": "a'\\?%s"})
+            assert row == (1, None, "a'\\?%s", 1, "?", "%s")
         assert list(calls(conn)) == [sql]
 
 
@@ -244,7 +249,7 @@ def test_the_limit_of_time_ends_prepared_statements_too(tmp_path: Path) -> None:
         sql = f"SELECT SLEEP(%(seconds)s) {' ' * prepared.MIN_LENGTH}"
         with service.database.reader.connect() as conn:
             for _ in range(2):
-                prepared.execute(conn, sql, {"seconds": 0.0})
+                execute(conn, sql, {"seconds": 0.0})
             with pytest.raises(sa.exc.DBAPIError) as caught:
-                prepared.execute(conn, sql, {"seconds": 20 * SHORT})
+                execute(conn, sql, {"seconds": 20 * SHORT})
             assert 1969 in caught.value.orig.args  # type: ignore[union-attr]

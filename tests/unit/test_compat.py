@@ -27,7 +27,7 @@ from waitress.adjustments import Adjustments
 
 from placement.compat import gunicorn, oslo_context
 from placement.compat import prometheus as prometheus_compat
-from placement.compat.sqlalchemy import connect, count_parameters, expand
+from placement.compat.sqlalchemy import connect, count_parameters, execute_text, expand
 from tests.db.snapshots import ENGINES
 
 ROOT = Path(__file__).parents[2]
@@ -314,6 +314,80 @@ def test_a_connection_begins_a_transaction_by_itself_only_where_it_may() -> None
 def test_sqlalchemy_connects_without_autobegin_in_no_other_way() -> None:
     # Offered would be `engine.connect(autobegin=False)`.
     assert list(inspect.signature(sa.Engine.connect).parameters) == ["self"]
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_text_has_the_outcome_that_sqlalchemy_would_return(begins: bool) -> None:
+    engine = sa.create_engine("sqlite://")
+    with connect(engine, begins=begins) as conn:
+        assert execute_text(conn, "CREATE TABLE t (n INTEGER)", ()).rows == ()
+        assert conn.in_transaction() is begins
+        assert execute_text(conn, "INSERT INTO t VALUES (?), (?)", (1, 2)).matched == 2
+        assert execute_text(conn, "UPDATE t SET n = n + ?", (5,)).matched == 2
+        sql, values = "SELECT n, 'x' FROM t WHERE n > ?", (0,)
+        rows = execute_text(conn, sql, values).rows
+        assert rows == conn.exec_driver_sql(sql, values).all() == [(6, "x"), (7, "x")]
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_an_error_of_a_text_is_sqlalchemys(monkeypatch: pytest.MonkeyPatch, is_lost: bool) -> None:
+    engine = sa.create_engine("sqlite://")
+    monkeypatch.setattr(engine.dialect, "is_disconnect", lambda *_: is_lost)
+    raised: list[exc.DBAPIError] = []
+    for execute in (execute_text, sa.Connection.exec_driver_sql):
+        with connect(engine, begins=True) as conn:
+            with pytest.raises(exc.OperationalError, match="no such column: x") as caught:
+                execute(conn, "SELECT x", ())
+            assert conn.invalidated is is_lost
+            if is_lost:
+                with pytest.raises(exc.PendingRollbackError):
+                    execute(conn, "SELECT 1", ())
+            raised.append(caught.value)
+    ours, theirs = raised
+    assert ours.connection_invalidated is theirs.connection_invalidated is is_lost
+    assert (ours.statement, str(ours)) == (theirs.statement, str(theirs))
+
+
+def test_a_value_that_the_driver_refuses_leaves_the_connection() -> None:
+    with connect(sa.create_engine("sqlite://"), begins=True) as conn:
+        with pytest.raises(OverflowError):
+            execute_text(conn, "SELECT ?", (1 << 70,))
+        assert execute_text(conn, "SELECT ?", (1,)).rows == [(1,)]
+
+
+def test_an_interrupted_text_loses_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with connect(sa.create_engine("sqlite://"), begins=True) as conn:
+        cursor = SimpleNamespace(execute=interrupt, close=lambda: None)
+        monkeypatch.setattr(conn.connection, "cursor", lambda: cursor)
+        with pytest.raises(KeyboardInterrupt):
+            execute_text(conn, "SELECT 1", ())
+        assert conn.invalidated
+
+
+@pytest.mark.parametrize("event", ["before_cursor_execute", "after_cursor_execute", "do_execute"])
+def test_listeners_see_a_text(event: str) -> None:
+    engine = sa.create_engine("sqlite://")
+    seen: list[object] = []
+    with connect(engine, begins=False) as conn:
+        sa.event.listen(engine, event, lambda *args: seen.append(args))
+        assert execute_text(conn, "SELECT 1", ()).rows == [(1,)]
+    assert len(seen) == 1
+
+
+def test_the_debug_log_has_a_text(caplog: pytest.LogCaptureFixture) -> None:
+    engine = sa.create_engine("sqlite://", echo=True)
+    with connect(engine, begins=False) as conn:
+        execute_text(conn, "SELECT 'logged'", ())
+    assert "SELECT 'logged'" in caplog.text
+
+
+def test_sqlalchemy_executes_texts_with_a_result_only() -> None:
+    # Offered would be an option for the plain rows of the driver.
+    parameters = inspect.signature(sa.Connection.exec_driver_sql).parameters
+    assert list(parameters) == ["self", "statement", "parameters", "execution_options"]
 
 
 def test_a_statement_is_expanded_for_the_lengths_of_its_lists() -> None:

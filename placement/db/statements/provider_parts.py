@@ -66,7 +66,7 @@ def _parse_trait_ids(rows: Sequence[Any]) -> list[tuple[int, tuple[int, ...]]]:
     # PERF: hosts of one model have the same traits, which are most of the data.
     sets = {
         text: tuple(trait_id for (trait_id,) in parse_text(text))
-        for text in {row.trait_ids for row in rows}
+        for text in {text for _provider_id, text in rows}
     }
     return [(provider_id, sets[text]) for provider_id, text in rows]
 

@@ -52,6 +52,9 @@ _MEMBERS = sa.select(
     ).label("aggregates"),
 ).where(bulk.in_list(provider.c.root_provider_id))
 
+# Indexes of columns in a row of these.
+_STOCKS, _TRAITS = 5, 6
+
 
 class MemberRow(NamedTuple):
     """A provider with its stocks, traits and aggregates."""
@@ -81,10 +84,10 @@ def _parse_members(rows: Sequence[Any]) -> list[MemberRow]:
     # have the same stocks.
     trait_ids = {
         text: frozenset(trait_id for (trait_id,) in parse_text(text))
-        for text in {row.traits for row in rows}
+        for text in {row[_TRAITS] for row in rows}
     }
     stocks_by_text = {
-        text: tuple(map(tuple, parse_text(text))) for text in {row.stocks for row in rows}
+        text: tuple(map(tuple, parse_text(text))) for text in {row[_STOCKS] for row in rows}
     }
     return [
         MemberRow(

@@ -37,7 +37,7 @@ def numbers(conn: sa.Connection) -> list[int]:
 
 
 def test_a_query_has_rows_in_the_form_that_it_parses_them_to(conn: sa.Connection) -> None:
-    parsed = Query(ALL.sql, parse=lambda rows: [row.number * 2 for row in rows])
+    parsed = Query(ALL.sql, parse=lambda rows: [number * 2 for (number,) in rows])
     assert parsed.rows(conn) == [0, 2, 4]
     largest = Query(sa.select(sa.func.max(NUMBERS.c.number), sa.literal("x")))
     assert tuple(largest.row(conn)) == (2, "x")
