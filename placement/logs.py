@@ -37,15 +37,17 @@ def _handlers() -> Iterator[logging.Handler]:
 def _one_line(format_message: Any) -> Any:
     # The record is escaped and not the formatted line, because a format may contain colours.
     def guarded(record: logging.LogRecord) -> Any:
-        # PERF: called for each request, and few records have anything to escape.
+        line = format_message(record)
+        # PERF: called for each request, and few lines have anything to escape.
+        if line.isprintable():
+            return line
         texts = {
             name: escaped(value)
             for name, value in vars(record).items()
             if isinstance(value, str) and not value.isprintable() and name not in _TRUSTED
         }
-        if texts:
-            record = copy.copy(record)
-            vars(record).update(texts)
+        record = copy.copy(record)
+        vars(record).update(texts)
         return format_message(record)
 
     return guarded

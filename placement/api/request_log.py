@@ -135,7 +135,11 @@ class _Answer:
                 "seconds": round(seconds, 6),
                 "statements": statements,
             }
-            REQUEST_LOG.log(level, LINE, *facts.values(), extra={"extra": facts})
+            # PERF: oslo.log would compute the values of the context twice.
+            current = context.get_current()
+            values = current.get_logging_values() if current else None
+            extra = {"extra": facts, "context": values}
+            REQUEST_LOG.log(level, LINE, *facts.values(), extra=extra)
         if slow:
             facts = {
                 phase.value: round(spent, 3) for phase, spent in _longest_first(timer.seconds())

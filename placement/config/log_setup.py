@@ -6,6 +6,7 @@ from oslo_config import cfg
 from oslo_log import log as oslo_log
 
 from placement import __version__, logs
+from placement.compat import oslo_log as oslo_log_compat
 from placement.config.sources import unknown_settings
 from placement.errors import ConfigurationError
 
@@ -28,6 +29,7 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
         raise ConfigurationError(
             f"cannot log with [DEFAULT] log_* and use_* as configured: {text}"
         ) from None
+    oslo_log_compat.skip_iso_time(conf)
     logs.guard()
     for unknown in unknown_settings(conf):
         LOG.warning("%s", unknown)
