@@ -17,7 +17,6 @@ from placement.candidates.explanation.explain_request import Relaxation
 from placement.candidates.explanation.joining import joining_cause
 from placement.candidates.explanation.rejections import GroupRejections
 from placement.candidates.explanation.slot_terms import SlotTerms
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
 from placement.candidates.terms import Masks, each_mask, lowest
 from placement.candidates.trace import Refusal
@@ -51,6 +50,7 @@ class HostEvaluation:
         # For each slot, the bits of terms that are the only one that some provider fails.
         narrow = list(map(_failed_alone, explain_request.distinct, host_class.masks))
         self._narrow = [narrow[index] for index in explain_request.distinct_index]
+        self._can_widen = any(narrow)
 
     def evaluate(self, root_rejections: Sequence[Rejection]) -> Evaluation:
         """Evaluate the host.
@@ -99,10 +99,6 @@ class HostEvaluation:
     def _possible(self) -> bool | None:
         joins = self._explain_request.joins
         return self._evaluator.serves(joins.plan, joins.kinds, self._pool, self._options)
-
-    def _may_miss(self, term: StatedTerm) -> bool:
-        """Whether the term is the only missing trait, so the host could be served without it."""
-        return self._group_rejections.missing <= {term}
 
     def _rejections_together(self, possible: bool | None) -> Sequence[Rejection]:
         """Return the rejections of the groups together; empty for a served host."""
@@ -153,11 +149,12 @@ class HostEvaluation:
             return self._root != 0 and possible
         if not relaxation.slots:
             # Constraints between slots do not change the options of a slot.
-            if not all(self._options) or not self._may_miss(relaxation.term):
+            if not all(self._options) or not self._group_rejections.misses_only(relaxation.term):
                 return False
             joins = self._evaluator.joins_without(index)
             return self._evaluator.serves(joins.plan, joins.kinds, self._pool, self._options)
-        options = self._widened(relaxation)
+        # PERF: on most hosts each provider fails several terms, and no option can become wider.
+        options = self._widened(relaxation) if self._can_widen else None
         if options is None:
             return False
         joins = self._explain_request.joins

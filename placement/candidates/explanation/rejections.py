@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
+from typing import NamedTuple
 
-from placement.candidates.explanation.evaluation import Rejection, RejectionCause, first_rejection
+from placement.candidates.explanation.evaluation import ORDER, Rejection, RejectionCause
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.slot_terms import SlotTerms
@@ -18,63 +19,101 @@ from placement.candidates.trace import Refusal
 PositionMasks = Sequence[tuple[int, int]]
 
 
+class SlotRejection(NamedTuple):
+    """The code at which a slot loses its last provider on a host."""
+
+    code: Refusal
+    # Index of the slot.
+    slot: int
+    # The bits of the terms that cause the rejection.
+    failed_bits: int
+    # The bit of the last term at which a provider is rejected.
+    last: int
+    # Triples (position, mask, bit of the first failed term) of the providers rejected at the code.
+    at_code: Sequence[tuple[int, int, int]]
+
+
 class GroupRejections:
     """Finds the rejections of one host from the masks of its providers."""
 
     def __init__(self, explain_request: ExplainRequest, pool: Pool, masks: Sequence[Masks]) -> None:
-        # Collective traits that no provider with room has.
-        self.missing: set[StatedTerm] = set()
+        # Terms, and the bits of the collective traits that no provider with room has.
+        self._missing: tuple[SlotTerms, int] | None = None
         self._explain_request = explain_request
         self._pool = pool
         self._masks = masks
 
+    def misses_only(self, term: StatedTerm) -> bool:
+        """Whether no collective trait is missing, except for this one."""
+        if self._missing is None:
+            return True
+        slot_terms, bits = self._missing
+        return {term}.issuperset(slot_terms.terms_of(bits))
+
     def find_for_group(self, suffix: str) -> Sequence[Rejection]:
         """Return the rejections of a group at its first code; empty for a served group."""
         slots = self._explain_request.groups[suffix]
-        rejections = [rejection for slot in slots for rejection in self._find_for_slot(slot)]
-        rejections += self._find_missing_traits(slots)
-        first = first_rejection(rejections)
-        return [rejection for rejection in rejections if first and rejection.code is first.code]
+        found = [rejection for slot in slots if (rejection := self._find_for_slot(slot))]
+        codes = [rejection.code for rejection in found]
+        missing = self._find_missing_traits(slots)
+        if missing:
+            codes.append(Refusal.TRAIT_MISSING)
+        if not codes:
+            return ()
+        # PERF: the causes at later codes are not reported, and take most of the time.
+        first = min(codes, key=ORDER.__getitem__)
+        rejections: list[Rejection] = []
+        for rejection in found:
+            if rejection.code is first:
+                rejections += self._explain_slot(rejection)
+        if missing and first is Refusal.TRAIT_MISSING:
+            rejections += self._explain_missing_traits(slots, missing)
+        return rejections
 
-    def _find_for_slot(self, slot: int) -> Sequence[Rejection]:
-        """Return the rejections of a slot's last provider; empty if a provider serves the slot."""
+    def _find_for_slot(self, slot: int) -> SlotRejection | None:
+        """Return the last rejection of a slot's providers; None if a provider serves it."""
         slot_terms = self._explain_request.slot_terms[slot]
-        masks = each_mask(self._masks[self._explain_request.distinct_index[slot]])
+        masks = self._masks_of(slot)
         first = [lowest(mask & slot_terms.hard) for _position, mask in masks]
         if not all(first):
-            return ()
+            return None
         last = max(first)
-        term = slot_terms.term(last)
+        code = slot_terms.term(last).code
         at_code = [
             (position, mask, bit)
             for (position, mask), bit in zip(masks, first, strict=True)
-            if slot_terms.term(bit).code is term.code
+            if slot_terms.term(bit).code is code
         ]
         failed_bits = self._failed_bits(
             slot, slot_terms, last, [mask for _position, mask, _bit in at_code]
         )
-        if not failed_bits:
-            return ()
+        return SlotRejection(code, slot, failed_bits, last, at_code) if failed_bits else None
+
+    def _explain_slot(self, found: SlotRejection) -> Sequence[Rejection]:
+        """Return why the last provider of a slot is rejected."""
+        slot_terms = self._explain_request.slot_terms[found.slot]
+        _code, slot, failed_bits, last, at_code = found
         rejection = Rejection(
-            term.code,
-            term.suffix,
+            found.code,
+            slot_terms.term(last).suffix,
             RejectionCause(),
             slot,
             tuple(dict.fromkeys(position for position, _mask, bit in at_code if bit == last)),
             tuple(dict.fromkeys(position for position, _mask, _bit in at_code)),
         )
+        each = reduce(and_, [mask for _position, mask, _bit in at_code])
         if last & slot_terms.stock:
             # APART: no amount fails on all providers at the code.
-            each = reduce(and_, [mask for _position, mask, _bit in at_code])
             manner = None if failed_bits & each else Manner.APART
-            return (
-                rejection._replace(
-                    cause=RejectionCause(slot_terms.terms_of(failed_bits), manner=manner)
-                ),
-            )
-        common = reduce(and_, [mask for _position, mask, _bit in at_code]) & failed_bits
-        causes, sharing = self._find_causes(slot_terms, masks, failed_bits, common)
+            cause = RejectionCause(slot_terms.terms_of(failed_bits), manner=manner)
+            return (rejection._replace(cause=cause),)
+        causes, sharing = self._find_causes(
+            slot_terms, self._masks_of(slot), failed_bits, each & failed_bits
+        )
         return [rejection._replace(cause=cause, sharing=sharing) for cause in causes]
+
+    def _masks_of(self, slot: int) -> PositionMasks:
+        return each_mask(self._masks[self._explain_request.distinct_index[slot]])
 
     def _find_causes(
         self, slot_terms: SlotTerms, masks: PositionMasks, failed_bits: int, common: int
@@ -133,26 +172,28 @@ class GroupRejections:
             last, reduce(or_, masks)
         )
 
-    def _find_missing_traits(self, slots: Sequence[int]) -> Sequence[Rejection]:
-        """Return the rejections by collective traits that no provider with room has."""
+    def _find_missing_traits(self, slots: Sequence[int]) -> int:
+        """Return the bits of collective traits that no provider with room has."""
         first = self._explain_request.slot_terms[slots[0]]
         missing = self._missing_bits(slots) if first.soft else 0
-        if not missing:
-            return ()
-        terms = first.terms_of(missing)
-        self.missing = set(terms)
+        if missing:
+            self._missing = (first, missing)
+        return missing
+
+    def _explain_missing_traits(self, slots: Sequence[int], missing: int) -> Sequence[Rejection]:
+        """Return the rejections by collective traits that no provider with room has."""
         # Slots differ in the amounts that a provider with the trait lacks.
         local = {
             slot: self._masks[self._explain_request.distinct_index[slot]][0][: self._pool.local]
             for slot in slots
         }
         by_slot = [self._explain_request.slot_terms[slot] for slot in slots]
-        by_term: dict[RejectionCause, None] = {}
+        causes: list[RejectionCause] = []
         for slot_terms, masks in zip(by_slot, local.values(), strict=True):
-            by_term |= dict.fromkeys(_causes(slot_terms, masks, missing))
-        return [
-            Rejection(Refusal.TRAIT_MISSING, terms[0].suffix, cause, slots[0]) for cause in by_term
-        ]
+            # PERF: hashing a cause with many terms takes longer than comparing a few of them.
+            causes += [each for each in _causes(slot_terms, masks, missing) if each not in causes]
+        suffix = by_slot[0].term(missing).suffix
+        return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, slots[0]) for cause in causes]
 
     def _missing_bits(self, slots: Sequence[int]) -> int:
         """Return the bits of collective terms that no provider with room for a slot meets."""

@@ -197,7 +197,7 @@ class _SplitHostEvaluation(HostEvaluation):
 
     def _gain(self, index: int, possible: bool | None) -> bool | None:
         relaxation = self._explain_request.relaxations[index]
-        if not self._may_miss(relaxation.term):
+        if not self._group_rejections.misses_only(relaxation.term):
             return False
         self._evaluator.budget.spend(COST_PER_TERM * self._explain_request.parts)
         return self._serves(relaxation.without())
