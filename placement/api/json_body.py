@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from jsonschema.exceptions import ValidationError
 
-from placement.api.keywords import FORMATS, Validator, in_order
+from placement.api.keywords import FORMATS, Validator, errors, in_order
 from placement.errors import BadBody
 
 # Enough for a reshape of 13,000 consumers with three classes each. A member takes up to 130 bytes
@@ -61,7 +61,7 @@ class Schema:
 
     def check(self, value: Any) -> None:
         """Raise BadBody for the first invalid field, with its path and value."""
-        error = next(self._validator.iter_errors(value), None)
+        error = next(errors(self._validator, value), None)
         if error is not None:
             where = self._where(error.absolute_path) or "body"
             raise BadBody(f"JSON does not validate: {where}: {_what(error)}")
