@@ -23,7 +23,7 @@ FLOORS := tests/db tests/migrations tests/api/test_gabbits.py tests/cluster/test
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test soak lint style types imports format docs samples lock audit \
-  screenshots version wheel floors dist gabbi galera migrations peer client nova bench
+  screenshots version wheel floors dist gabbi update galera migrations peer client nova bench
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -140,6 +140,9 @@ gabbi: $(INSTALLED) ## the gabbits against a running server  (PLACEMENT_URL=http
 
 migrations: $(INSTALLED) ## the tests of migrations on one engine  (PLACEMENT_ENGINE=…)
 	$(PYTEST) tests/migrations $(ARGUMENTS)
+
+update: $(INSTALLED) ## roll this tree out over a commit under load, and back  (OLDER=…, PLACEMENT_ENGINE=…)
+	PLACEMENT_OLDER=$(OLDER) $(PYTEST) -s tests/cluster/test_rolling_update.py -k over_an_older $(ARGUMENTS)
 
 # Three MariaDB nodes on this machine (Debian: galera-4, mariadb-server, rsync).
 galera: export PLACEMENT_GALERA ?= 6000

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from placement import __version__
 from placement.api.routes import ROUTES
 
 ROOT = Path(__file__).parents[2]
+MAX_FRAGMENT = 600  # characters
 ARCHITECTURE = (ROOT / "ARCHITECTURE.rst").read_text()
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = (ROOT / "docs/development/locks.rst").read_text()
@@ -50,6 +52,33 @@ def test_fragments_of_the_changelog_are_of_a_known_kind() -> None:
     pattern = re.compile(rf"\+[a-z0-9-]+\.({'|'.join(kinds)})\.rst")
     names = [path.name for path in (ROOT / "changes").glob("*.rst")]
     assert [name for name in names if not pattern.fullmatch(name)] == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "changes").glob("*.rst")), ids=lambda path: path.stem
+)
+def test_a_fragment_of_the_changelog_is_a_short_paragraph(path: Path) -> None:
+    assert is_fragment(path.read_text()), path.name
+
+
+def is_fragment(text: str) -> bool:
+    """Whether a text is one paragraph of complete sentences, without lists and headings."""
+    paragraph = text.strip()
+    short = len(paragraph) <= MAX_FRAGMENT and "\n\n" not in paragraph
+    return short and paragraph.endswith(".") and not re.match(r"[*\-=.#]", paragraph)
+
+
+def test_fragments_of_another_form_are_noticed() -> None:
+    assert is_fragment("``GET /changes`` lists trees.\n")
+    for text in ("", "* a list.\n", "No full stop\n", "One.\n\nTwo.\n", "a" * MAX_FRAGMENT + "."):
+        assert not is_fragment(text), text
+
+
+def test_the_newest_entry_of_the_changelog_is_this_version() -> None:
+    entries = re.findall(
+        r"^(\S+) \((\d{4}-\d\d-\d\d)\)\n=+$", (ROOT / "CHANGELOG.rst").read_text(), re.MULTILINE
+    )
+    assert entries[0][0] == __version__
 
 
 def test_the_page_of_locks_has_a_row_for_each_request_that_writes() -> None:
