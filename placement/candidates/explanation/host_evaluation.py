@@ -61,6 +61,39 @@ class HostEvaluation:
         Raises:
             BudgetSpentError: The bound on work was reached before the cause was known.
         """
+        by_group, possible, rejections = self.find_rejections(root_rejections)
+        if not rejections:
+            return Evaluation()
+
+        # The relaxations that would serve the host.
+        evaluation = Evaluation(
+            rejections, dict(by_group), (), self._masks, self._options, root_refused=self._root != 0
+        )
+        evaluation.is_outside = self._is_outside()
+        evaluation.undecided = rejections[0].code is Refusal.BUDGET
+        try:
+            _note_gains(evaluation, self._gains(by_group, possible))
+        except BudgetSpentError:
+            # The cause is known; only the relaxations are incomplete.
+            evaluation.undecided = True
+        return evaluation
+
+    def find_rejections(
+        self, root_rejections: Sequence[Rejection]
+    ) -> tuple[Mapping[str, Sequence[Rejection]], bool | None, Sequence[Rejection]]:
+        """Return why the host is rejected.
+
+        Args:
+            root_rejections: The rejections of the root, if any.
+
+        Returns:
+            The rejections of each group that no provider can serve, whether all groups can be
+            served together (None: undecided), and the rejections of the host; these are empty if
+            it is served.
+
+        Raises:
+            BudgetSpentError: The bound on work was reached.
+        """
         # Each group alone. If several groups are rejected, the first code determines the cause.
         found = {
             suffix: self._group_rejections.find_for_group(suffix)
@@ -72,22 +105,7 @@ class HostEvaluation:
 
         # All groups together, unless one of them cannot be served alone.
         possible = not by_group and self._possible()
-        rejections = rejections or self._rejections_together(possible)
-        if not rejections:
-            return Evaluation()
-
-        # The relaxations that would serve the host.
-        evaluation = Evaluation(
-            rejections, by_group, (), self._masks, self._options, root_refused=self._root != 0
-        )
-        evaluation.is_outside = self._is_outside()
-        evaluation.undecided = rejections[0].code is Refusal.BUDGET
-        try:
-            _note_gains(evaluation, self._gains(by_group, possible))
-        except BudgetSpentError:
-            # The cause is known; only the relaxations are incomplete.
-            evaluation.undecided = True
-        return evaluation
+        return by_group, possible, rejections or self._rejections_together(possible)
 
     def _is_outside(self) -> bool:
         """Whether no provider of the host is in a tree or subtree that a group names."""

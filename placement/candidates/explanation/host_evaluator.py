@@ -71,15 +71,34 @@ class HostEvaluator:
         Raises:
             BudgetSpentError: The bound on work was reached.
         """
+        self._spend_on_evaluation(host_class)
+        rejections = self._root_rejections(host_class.root)
+        if rejections and not host_class.masks:
+            return Evaluation(rejections)
+        return self.host_evaluation(pool, host_class).evaluate(rejections)
+
+    def find_rejections(self, host_class: HostClass, pool: Pool) -> Sequence[Rejection]:
+        """Return why a class of hosts is rejected, without relaxations; empty if it is served.
+
+        Args:
+            host_class: The class.
+            pool: The providers of one of its hosts.
+
+        Raises:
+            BudgetSpentError: The bound on work was reached.
+        """
+        self._spend_on_evaluation(host_class)
+        rejections = self._root_rejections(host_class.root)
+        if rejections:
+            return rejections
+        return self.host_evaluation(pool, host_class).find_rejections(rejections)[2]
+
+    def _spend_on_evaluation(self, host_class: HostClass) -> None:
         self.budget.spend(
             COST_PER_EVALUATION
             + COST_PER_SLOT * len(self.explain_request.slot_terms)
             + 4 * sum(len(itself) + len(as_root) for itself, as_root in host_class.masks)
         )
-        rejections = self._root_rejections(host_class.root)
-        if rejections and not host_class.masks:
-            return Evaluation(rejections)
-        return self.host_evaluation(pool, host_class).evaluate(rejections)
 
     def _root_rejections(self, mask: int) -> list[Rejection]:
         """Return the rejections of a root at the first code that it fails."""

@@ -119,7 +119,7 @@ class AnchorSearches:
         """
         if not self._deduplicates or len(pool.members) > MAX_CACHED_MEMBERS:
             return self._search(pool, self._first_result(pool))
-        key = _dedup_key(pool)
+        key = dedup_key(pool)
         result = self._by_dedup_key.get(key)
         if result is not None:
             # Reuse the result of the equal pool. Charge its first assignment as a step, like the
@@ -246,7 +246,7 @@ class AnchorSearches:
         return solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
 
 
-def _dedup_key(pool: Pool) -> Hashable:
+def dedup_key(pool: Pool) -> Hashable:
     """Return a key of everything in a pool but the names of its own members."""
     own = () if pool.anchor is None else pool.anchor.members
     members = [

@@ -1,0 +1,15 @@
+"""Headroom: how many more consumers of a request fit."""
+
+from placement.candidates.headroom.find import HeadroomQuery, find_headroom
+from placement.candidates.headroom.measure import measure_headroom, sharing_in
+from placement.candidates.headroom.value import Headroom, HeadroomRequest, LimitedHosts
+
+__all__ = [
+    "Headroom",
+    "HeadroomQuery",
+    "HeadroomRequest",
+    "LimitedHosts",
+    "find_headroom",
+    "measure_headroom",
+    "sharing_in",
+]

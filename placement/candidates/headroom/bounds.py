@@ -1,0 +1,113 @@
+"""Upper bounds of how many consumers fit, from the slots of a request alone.
+
+No bound depends on the number of ways to serve a request, so all are cheap.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from placement.candidates.budget import Charge
+from placement.candidates.headroom.packing import largest_sum
+from placement.candidates.headroom.room import Row
+from placement.candidates.model import Options
+from placement.candidates.plan import SearchPlan
+
+# Row -> free units.
+Room = Callable[[Row], int]
+
+
+def seats_of(
+    plan: SearchPlan, options: Options, room: Room, parts: Mapping[int, Collection[int]]
+) -> list[dict[int, int]]:
+    """Return slot -> position -> how many consumers the provider can serve.
+
+    Slots without resources use nothing: their number is -1, for any.
+
+    Args:
+        parts: slots that are not counted here, because several providers may serve them in parts.
+    """
+    known: dict[tuple[int, tuple[tuple[str, int], ...]], int] = {}
+    seats: list[dict[int, int]] = []
+    for slot, (_group, resources) in enumerate(plan.slots):
+        by_position: dict[int, int] = {}
+        for position in () if slot in parts else options[slot]:
+            key = position, resources
+            if key not in known:
+                known[key] = min(
+                    [room((position, name)) // units for name, units in resources], default=-1
+                )
+            by_position[position] = known[key]
+        seats.append(by_position)
+    return seats
+
+
+def upper_bound(
+    plan: SearchPlan,
+    options: Options,
+    room: Room,
+    spend: Charge,
+    parts: Mapping[int, Collection[int]],
+) -> int | None:
+    """Return a number that no packing exceeds; None if no slot has resources.
+
+    Args:
+        plan: the plan of the request.
+        options: slot -> positions of the providers that can serve it alone.
+        room: returns the free units of a row.
+        spend: charges the work.
+        parts: splittable slot -> positions of the providers that can serve a part of it.
+    """
+    spend(2 * sum(map(len, options)) + 16)
+    seats = seats_of(plan, options, room, parts)
+    bounds = [
+        sum(by_position.values())
+        for slot, by_position in enumerate(seats)
+        if plan.slots[slot].resources and slot not in parts
+    ]
+    bounds += _class_bounds(plan, options, room, parts)
+    if len(plan.isolated_slots) > 1:
+        bounds += _isolation_bound(plan, seats, min(bounds, default=0))
+    return min(bounds, default=None)
+
+
+def _class_bounds(
+    plan: SearchPlan, options: Options, room: Room, parts: Mapping[int, Collection[int]]
+) -> Iterable[int]:
+    """Yield a bound for each class that several slots request, or that is served in parts."""
+    split = {plan.slots[slot].resources[0][0] for slot in parts}
+    for name in {*plan.contended_classes, *split}:
+        amounts = plan.amounts_of(name)
+        sizes = set(amounts.values())
+        total = 0
+        positions: set[int] = set()
+        for slot in amounts:
+            positions.update(options[slot])
+            positions.update(parts.get(slot, ()))
+        for position in positions:
+            units = room((position, name))
+            total += units if name in split else largest_sum(sizes, units)
+        yield total // sum(amounts.values())
+
+
+def _isolation_bound(
+    plan: SearchPlan, seats: Sequence[Mapping[int, int]], most: int
+) -> Iterable[int]:
+    """Yield the bound for isolated slots, which take different providers for each consumer.
+
+    A provider serves each of n consumers at most once, so the providers of k slots must have k × n
+    seats if none has more than n.
+    """
+    slots = [slot for slot in plan.isolated_slots if plan.slots[slot].resources]
+    if len(slots) < 2 or not most:
+        return
+    of_position: dict[int, int] = {}
+    for slot in slots:
+        for position, number in seats[slot].items():
+            of_position[position] = max(number, of_position.get(position, 0))
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum([min(middle, number) for number in of_position.values()]) >= middle * len(slots):
+            low = middle
+        else:
+            high = middle - 1
+    yield low

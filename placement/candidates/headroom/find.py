@@ -1,0 +1,115 @@
+"""Reads all trees of a snapshot, and measures how many more of each request fit."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.engine import Connection
+
+from placement import stopwatch
+from placement.candidates.budget import Budget
+from placement.candidates.headroom.measure import Emptied, measure_headroom
+from placement.candidates.headroom.value import Headroom, HeadroomRequest
+from placement.candidates.model import Root, SharingMember, Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.terms import MemberOf, of_kind
+from placement.candidates.trees.resolve import resolve_all
+from placement.candidates.trees.scan import Scan
+from placement.candidates.trees.sharing import roots_of, sharing_members
+from placement.candidates.trees.store import TreeCache, TreeStore
+from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.config import CandidateSettings
+
+
+@dataclass(frozen=True, slots=True)
+class HeadroomQuery:
+    """The questions of one call."""
+
+    # Name -> request, in the order of the answers.
+    requests: Mapping[str, CandidateRequest]
+    # Maximum of all numbers of consumers.
+    limit: int = 10_000
+    # Aggregates whose hosts have figures of their own, as the client wrote them.
+    by: Sequence[str] = ()
+    # Whether to measure as if nothing were allocated.
+    empty: bool = False
+
+
+# Maximum number of trees that are measured together.
+MAX_BATCH = 4096
+
+
+def find_headroom(
+    conn: Connection,
+    trees: TreeCache,
+    query: HeadroomQuery,
+    settings: CandidateSettings,
+    tuning: SearchTuning = DEFAULT_TUNING,
+) -> dict[str, Headroom]:
+    """Return how many more of each request fit in the connection's snapshot.
+
+    Raises:
+        UnknownResourceClasses: a resource class of a request does not exist.
+        UnknownTraits: a trait of a request does not exist.
+    """
+    aggregates = CandidateRequest(
+        (), root=tuple([MemberOf(frozenset([each])) for each in query.by])
+    )
+    with stopwatch.NAMES:
+        *resolved, by = resolve_all(
+            conn, [*query.requests.values(), aggregates], taints=settings.taints
+        )
+    keys = {
+        uuid: next(iter(term.keys), None)
+        for term in of_kind(by.request.root, MemberOf)
+        for uuid in term.any_of
+    }
+    by_name = {name: keys[name] for name in query.by}
+    questions = [
+        HeadroomRequest(each.request, each.taints, query.limit, by_name) for each in resolved
+    ]
+    budget = Budget(settings.max_search_steps)
+    reader = _Reader(Scan(conn, resolved[0]), trees, budget, tuning, empty=query.empty)
+    with stopwatch.SEARCH:
+        answers = measure_headroom(questions, reader.batches(), reader.sharing, budget)
+    return dict(zip(query.requests, answers, strict=True))
+
+
+class _Reader:
+    """Reads all trees, in batches."""
+
+    def __init__(
+        self, scan: Scan, trees: TreeCache, budget: Budget, tuning: SearchTuning, *, empty: bool
+    ) -> None:
+        self._scan = scan
+        self._providers = scan.sharing_providers()
+        self._store = TreeStore(scan.conn, trees, roots_of(self._providers), budget.spend)
+        self._tuning = tuning
+        self._emptied = Emptied() if empty else None
+        self._sharing: list[SharingMember] | None = None
+
+    def batches(self) -> Iterator[Sequence[Tree]]:
+        """Yield all trees: few at first, because little work may be left."""
+        size = self._tuning.first_batch
+        for roots in self._scan.roots.windows(self._tuning.largest_window):
+            start = 0
+            while start < len(roots):
+                trees = self._trees(roots[start : start + size])
+                yield trees if self._emptied is None else list(map(self._emptied, trees))
+                start, size = start + size, min(4 * size, MAX_BATCH)
+
+    def _trees(self, roots: Sequence[Root]) -> list[Tree]:
+        """Return the trees of roots, read in batches of a search."""
+        size = self._tuning.largest_batch
+        trees: list[Tree] = []
+        for start in range(0, len(roots), size):
+            trees += self._store.trees(roots[start : start + size])
+        return trees
+
+    def sharing(self) -> Sequence[SharingMember]:
+        """Return the sharing providers of all trees."""
+        if self._sharing is None:
+            trees: Iterable[Tree] = self._store.pinned()
+            if self._emptied is not None:
+                trees = map(self._emptied, trees)
+            self._sharing = sharing_members(self._providers, list(trees))
+        return self._sharing

@@ -1,0 +1,218 @@
+"""The headroom of hosts of one provider, by arithmetic on columns of free units.
+
+Hosts with equal traits, aggregates and units of their inventories are one group: a request is
+evaluated once for a host of the group with plenty of everything. If it is served, each host takes
+as many consumers as its scarcest class allows.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import eq
+
+from falcon_placement_client.inventory import Stock
+from placement.candidates.budget import Charge
+from placement.candidates.explanation.evaluation import ORDER
+from placement.candidates.headroom.limits import LimitFinder, limit_of
+from placement.candidates.headroom.totals import Totals
+from placement.candidates.headroom.value import Limit
+from placement.candidates.model import Member, Pool, Stocks, Tree
+from placement.candidates.plan import SearchPlan
+from placement.candidates.terms import PlaceTerm
+from placement.candidates.trace import Refusal
+
+# Cost of a host for its columns, and for each class of a request.
+COST_PER_HOST = 20
+COST_PER_CLASS = 2
+
+# Capacity of a host that lacks nothing but what its units do not allow.
+PLENTY = 1 << 62
+
+# Class -> min_unit, max_unit and step_size; None without an inventory.
+Units = tuple[tuple[int, int, int] | None, ...]
+
+
+@dataclass(slots=True, eq=False)
+class FlatGroup:
+    """Hosts that differ in their free units only."""
+
+    # One of the hosts.
+    example: Tree
+    # By class; see `FlatHosts.classes`.
+    units: Units
+    # The hosts, in the order of the rows.
+    trees: list[Tree] = field(default_factory=list)
+    # Free units by class, one row for each host.
+    rows: list[tuple[int, ...]] = field(default_factory=list)
+    # The same by class; None before the first use.
+    columns: Sequence[Sequence[int]] | None = None
+
+    @property
+    def aggregates(self) -> frozenset[str]:
+        """Normalized UUIDs of the aggregates of each host."""
+        return self.example.root.aggregates
+
+
+class FlatHosts:
+    """Some hosts of one provider, by group."""
+
+    def __init__(self, classes: Sequence[str], trees: Iterable[Tree]) -> None:
+        """Read the free units of hosts.
+
+        Args:
+            classes: the classes of all requests.
+            trees: trees of one provider.
+        """
+        # The classes of all requests, in the order of columns.
+        self.classes = classes
+        self._groups: dict[Hashable, FlatGroup] = {}
+        for tree in trees:
+            (_uuid, _parent, stocks, traits, aggregates, _id) = tree.members[0]
+            free: list[int] = []
+            units: list[tuple[int, int, int] | None] = []
+            for name in classes:
+                stock = stocks.get(name)
+                if stock is None:
+                    free.append(0)
+                    units.append(None)
+                    continue
+                capacity, used, *unit = stock
+                free.append(capacity - used if used < capacity else 0)
+                units.append(tuple(unit))  # type: ignore[arg-type]
+            key = (tuple(units), traits, aggregates)
+            group = self._groups.get(key)
+            if group is None:
+                group = self._groups[key] = FlatGroup(tree, key[0])
+            group.trees.append(tree)
+            group.rows.append(tuple(free))
+
+    @property
+    def groups(self) -> Collection[FlatGroup]:
+        """The groups of hosts."""
+        return self._groups.values()
+
+
+class FlatCounter:
+    """Counts the consumers of one request on hosts of one provider."""
+
+    def __init__(
+        self, plan: SearchPlan, limits: LimitFinder, totals: Totals, spend: Charge
+    ) -> None:
+        """Prepare a request in which no two slots have a class in common."""
+        self._limits = limits
+        self._totals = totals
+        self._spend = spend
+        # (class, units, suffix), in the order in which a shortage is reported.
+        self._amounts = [
+            (name, units, slot.group.suffix)
+            for slot in plan.slots
+            for name, units in reversed(slot.resources)
+        ]
+        groups = plan.request.groups
+        terms = [term for group in groups for term in group.terms]
+        # Trees that the request names, which differ from others of their group.
+        self._named = {term.stored for term in terms if isinstance(term, PlaceTerm)}
+
+    def add(self, hosts: FlatHosts, group: FlatGroup) -> list[Tree]:
+        """Add the hosts of a group to the totals.
+
+        Returns:
+            The hosts that the request names, which were not added.
+
+        Raises:
+            BudgetSpentError: the bound on work was reached; no host was added.
+        """
+        named: list[Tree] = []
+        rows: Sequence[tuple[int, ...]] = group.rows
+        example = group.example
+        if self._named:
+            named = [tree for tree in group.trees if tree.uuid in self._named]
+        if named:
+            others = [
+                (tree, row)
+                for tree, row in zip(group.trees, rows, strict=True)
+                if tree.uuid not in self._named
+            ]
+            if not others:
+                return named
+            example, rows = others[0][0], [row for _tree, row in others]
+        self._spend(len(rows) * COST_PER_CLASS * len(self._amounts))
+        rejections = self._limits.rejections(_with_plenty(example, hosts.classes, group.units))
+        code = rejections[0].code if rejections else None
+        if code is not None and ORDER[code] < ORDER[Refusal.CAPACITY]:
+            self._totals.add(0, 0, limit_of(rejections), group.aggregates, len(rows))
+            return named
+        times = self._times(hosts.classes, group, rows)
+        if code is None:
+            self._add_served(times, group.aggregates)
+        else:
+            self._add_refused(times, limit_of(rejections), group.aggregates)
+        return named
+
+    def _times(
+        self, classes: Sequence[str], group: FlatGroup, rows: Sequence[tuple[int, ...]]
+    ) -> list[Sequence[int]]:
+        """Return for each amount how often each host has it."""
+        columns = group.columns if rows is group.rows else None
+        if columns is None:
+            columns = list(zip(*rows, strict=True))
+            if rows is group.rows:
+                group.columns = columns
+        return [
+            [free // units for free in columns[classes.index(name)]]
+            for name, units, _suffix in self._amounts
+        ]
+
+    def _add_served(self, times: Sequence[Sequence[int]], aggregates: frozenset[str]) -> None:
+        """Add hosts that take as many as their scarcest class allows."""
+        scarcest = _running_minimum(times)
+        numbers = scarcest[-1]
+        total = sum(numbers)
+        serving = len(numbers) - numbers.count(0)
+        self._totals.add_sums(total, total, serving, max(numbers), aggregates)
+        # The first amount whose number is that of the host is the one that is short.
+        limits: Counter[Limit] = Counter()
+        before = 0
+        for (name, _units, suffix), minimum in zip(self._amounts, scarcest, strict=True):
+            short = sum(map(eq, minimum, numbers))
+            limits[Limit(Refusal.CAPACITY, suffix, name)] += short - before
+            before = short
+        self._totals.count(limits)
+
+    def _add_refused(
+        self, times: Sequence[Sequence[int]], limit: Limit, aggregates: frozenset[str]
+    ) -> None:
+        """Add hosts that take none: those without room for an amount are short of that."""
+        limits: Counter[Limit] = Counter()
+        before = 0
+        for (name, _units, suffix), minimum in zip(
+            self._amounts, _running_minimum(times), strict=True
+        ):
+            short = minimum.count(0)
+            limits[Limit(Refusal.CAPACITY, suffix, name)] += short - before
+            before = short
+        limits[limit] += len(times[0]) - before
+        self._totals.add_sums(0, 0, 0, 0, aggregates)
+        self._totals.count(limits)
+
+
+def _running_minimum(times: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    """Return the minimum of the first, of the first two, … of the lists, host by host."""
+    minima = [times[0]]
+    for numbers in times[1:]:
+        # PERF: a comparison takes a fraction of a call of `min`.
+        minima.append([a if a < b else b for a, b in zip(minima[-1], numbers, strict=True)])
+    return minima
+
+
+def _with_plenty(tree: Tree, classes: Sequence[str], units: Units) -> Pool:
+    """Return the pool of a host with these inventories, none of them used or short."""
+    stocks = Stocks(
+        {
+            name: Stock(PLENTY, 0, *of_class)
+            for name, of_class in zip(classes, units, strict=True)
+            if of_class is not None
+        }
+    )
+    member: Member = tree.root._replace(stocks=stocks)
+    return Pool(tree, (member,))

@@ -1,0 +1,210 @@
+"""How many consumers one pool takes by itself."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.headroom.bounds import seats_of, upper_bound
+from placement.candidates.headroom.packing import Packing, Problem, pack, pack_greedily, tightened
+from placement.candidates.headroom.patterns import (
+    Patterns,
+    PatternSearch,
+    free_units,
+    usage_of,
+)
+from placement.candidates.headroom.room import NO_ROOM, HostRoom, Row, room_in
+from placement.candidates.headroom.simulation import Simulation
+from placement.candidates.model import Options, Pool
+from placement.candidates.plan import SearchPlan
+
+T = TypeVar("T")
+
+# At first, one pool may take 1/SHARE of all work. Pools without an exact result are tried again
+# with the work that is left when all hosts have been looked at.
+SHARE = 64
+
+# Patterns of one shape that are searched at first.
+MAX_PATTERNS = 1000
+
+# Shapes and rooms in memory.
+MAX_REMEMBERED = 20_000
+
+# Cost of a pool, in addition to the checks of its providers.
+COST_PER_POOL = 8 * COST_PER_STEP
+
+
+class RoomFinder:
+    """Finds the room of pools for one request without `can_split`."""
+
+    def __init__(self, plan: SearchPlan, budget: Budget, max_steps: int) -> None:
+        """Prepare a request.
+
+        Args:
+            plan: its plan.
+            budget: bound on all work.
+            max_steps: the same at the beginning, in steps.
+        """
+        self._plan = plan
+        self._budget = budget
+        self._share = max(1, max_steps // SHARE)
+        self._search = PatternSearch(plan)
+        self._simulation = Simulation(plan)
+        # Shape -> its patterns; None if they are too many for the share of a pool.
+        self._patterns: dict[Hashable, Patterns | None] = {}
+        # Shape and room of its rows -> the result.
+        self._rooms: dict[Hashable, HostRoom] = {}
+
+    def find(self, pool: Pool) -> HostRoom:
+        """Return how many consumers fit that use a provider of the anchor.
+
+        Args:
+            pool: the anchor and the sharing providers that it reaches.
+
+        Raises:
+            BudgetSpentError: the bound on work was reached.
+        """
+        return self.find_again(pool)
+
+    def find_again(self, pool: Pool) -> HostRoom:
+        """Return a packing of whole amounts on a pool, as `find`."""
+        options = self.options(pool)
+        return NO_ROOM if options is None else self.find_in(pool, options)
+
+    def options(self, pool: Pool) -> Options | None:
+        """Return the providers of each slot; None if a slot has none, or the root is refused."""
+        plan, budget = self._plan, self._budget
+        budget.spend(COST_PER_POOL)
+        if pool.anchor is not None and plan.root_refusal(pool.anchor) is not None:
+            return None
+        options: list[Sequence[int]] = [()] * len(plan.slots)
+        for requirement in plan.requirements:
+            budget.spend(COST_PER_STEP + len(pool.members) * requirement.cost)
+            providers = requirement.providers(pool)
+            if not providers:
+                return None
+            for slot in requirement.slots:
+                options[slot] = providers
+        return options
+
+    def find_in(self, pool: Pool, options: Options) -> HostRoom:
+        """Return the room of a pool, given the providers of each slot."""
+        if not self._search.joins and not only_sharing(pool, options):
+            return self.fill_slots(pool, options)
+        shape = self._search.shape(pool, options)
+        patterns = self._patterns_of(shape, pool, options)
+        if patterns is None:
+            key: Hashable = (shape, tuple([member.stocks for member in pool.members]))
+        else:
+            self._budget.spend(2 * len(patterns.rows))
+            key = shape, tuple(free_units(pool, patterns.rows))
+        room = self._rooms.get(key)
+        if room is None:
+            if len(self._rooms) >= MAX_REMEMBERED:
+                self._rooms.clear()
+            room = self._rooms[key] = HostRoom()
+            room.upper = self.upper_bound(pool, options)
+            self._fill(room, pool, options, patterns)
+        return room
+
+    def upper_bound(self, pool: Pool, options: Options) -> int:
+        """Return a number of consumers that no packing exceeds."""
+        upper = upper_bound(self._plan, options, room_in(pool), self._budget.spend, {})
+        assert upper is not None  # each request has resources
+        return upper
+
+    def fill_slots(self, pool: Pool, options: Options) -> HostRoom:
+        """Return the room if no constraint joins the slots: each is filled by itself."""
+        self._budget.spend(4 * sum(map(len, options)))
+        seats = seats_of(self._plan, options, room_in(pool), {})
+        served = [
+            (slot, by_position)
+            for slot, by_position in enumerate(seats)
+            if self._plan.slots[slot].resources
+        ]
+        number = min([sum(by_position.values()) for _slot, by_position in served])
+        usage: dict[Row, int] = {}
+        for slot, by_position in served:
+            rest = number
+            for position, count in by_position.items():
+                taken = min(rest, count)
+                rest -= taken
+                for name, units in self._plan.slots[slot].resources if taken else ():
+                    usage[position, name] = units * taken
+        return HostRoom(number, number, usage)
+
+    def _fill(
+        self, room: HostRoom, pool: Pool, options: Options, patterns: Patterns | None
+    ) -> None:
+        """Find a packing, with a share of the work."""
+        if patterns is None:
+            self._within_share(
+                lambda budget: self._simulation.fill(room, pool, budget), default=None
+            )
+            return
+        if not patterns.patterns:
+            room.upper = 0
+            return
+        problem = Problem(patterns.patterns, free_units(pool, patterns.rows))
+        self._budget.spend(2 * sum(map(len, problem.patterns)))
+        packing = pack_greedily(
+            problem._replace(room=tightened(*problem)), room.upper, self._budget.spend
+        )
+        if packing.lower < room.upper:
+            packing = self._within_share(
+                lambda budget: pack(problem, packing, budget.spend), default=packing
+            )
+        _set(room, patterns, packing)
+
+    def _patterns_of(self, shape: Hashable, pool: Pool, options: Options) -> Patterns | None:
+        if shape in self._patterns:
+            return self._patterns[shape]
+        if len(self._patterns) >= MAX_REMEMBERED:
+            self._patterns.clear()
+        patterns: Patterns | None = self._within_share(
+            lambda budget: self._search.find(pool, options, budget, MAX_PATTERNS), default=None
+        )
+        if patterns is not None and not patterns.is_complete:
+            patterns = None
+        self._patterns[shape] = patterns
+        return patterns
+
+    def refine(self, room: HostRoom, pool: Pool) -> None:
+        """Search for the largest packing with all of the work that is left.
+
+        Raises:
+            BudgetSpentError: the bound on work was reached; the room may be narrower than before.
+        """
+        options = self.options(pool)
+        if options is None:
+            return
+        patterns = self._search.find(pool, options, self._budget)
+        problem = Problem(patterns.patterns, free_units(pool, patterns.rows))
+        packing = pack(problem, Packing({}, 0, room.upper), self._budget.spend)
+        room.upper = packing.upper
+        if packing.lower >= room.lower:
+            _set(room, patterns, packing)
+        self._budget.spend(0)
+
+    def _within_share(self, work: Callable[[Budget], T], *, default: T) -> T:
+        """Return the result of some work with the budget of one pool; the default if it is spent.
+
+        Raises:
+            BudgetSpentError: the bound on all work was reached.
+        """
+        budget = Budget(self._share)
+        try:
+            result = work(budget)
+        except BudgetSpentError:
+            result = default
+        self._budget.spend(budget.cost)
+        return result
+
+
+def only_sharing(pool: Pool, options: Options) -> bool:
+    """Whether sharing providers of other trees alone can serve each slot of an anchor."""
+    return pool.anchor is not None and all(providers[-1] >= pool.local for providers in options)
+
+
+def _set(room: HostRoom, patterns: Patterns, packing: Packing) -> None:
+    room.lower, room.upper = packing.lower, packing.upper
+    room.usage = usage_of(patterns, packing.times)

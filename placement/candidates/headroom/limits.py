@@ -1,0 +1,64 @@
+"""What refuses one more consumer on a full host: the code that an explanation would have."""
+
+from collections.abc import Sequence
+
+from placement.candidates.budget import Budget
+from placement.candidates.explanation.evaluation import HostClass, Rejection
+from placement.candidates.explanation.explain_request import ExplainRequest
+from placement.candidates.explanation.split_evaluator import make_evaluators
+from placement.candidates.headroom.value import Limit
+from placement.candidates.model import Pool
+from placement.candidates.request import CandidateRequest
+from placement.candidates.terms.amounts import Amount
+from placement.candidates.trace import Refusal
+
+# Maximum number of classes of hosts in memory.
+MAX_CLASSES = 10_000
+
+
+class LimitFinder:
+    """Finds the limits of hosts for one request; hosts of one class are evaluated once."""
+
+    def __init__(self, request: CandidateRequest, budget: Budget, max_steps: int) -> None:
+        self._request = ExplainRequest(request, budget.spend)
+        self._evaluator, _reductions = make_evaluators(self._request, budget, max_steps)
+        self._budget = budget
+        self._limits: dict[HostClass, Limit] = {}
+
+    def find(self, pool: Pool) -> Limit:
+        """Return what refuses a consumer on a pool.
+
+        Only sharing providers of other trees may still serve the request.
+
+        Raises:
+            BudgetSpentError: the bound on work was reached.
+        """
+        host_class = self._classify(pool)
+        limit = self._limits.get(host_class)
+        if limit is None:
+            rejections = self._evaluator.find_rejections(host_class, pool)
+            limit = limit_of(rejections) if rejections else Limit(Refusal.ELSEWHERE)
+            if len(self._limits) >= MAX_CLASSES:
+                self._limits.clear()
+            self._limits[host_class] = limit
+        return limit
+
+    def rejections(self, pool: Pool) -> Sequence[Rejection]:
+        """Return the rejections of a pool; empty if it is served."""
+        return self._evaluator.find_rejections(self._classify(pool), pool)
+
+    def _classify(self, pool: Pool) -> HostClass:
+        request = self._request
+        self._budget.spend(request.host_cost + request.provider_cost * len(pool.members))
+        mask = 0
+        if request.root.terms and pool.anchor is not None:
+            mask = request.root.root_mask(pool.anchor.root)
+        return self._evaluator.classify(pool, mask)
+
+
+def limit_of(rejections: Sequence[Rejection]) -> Limit:
+    """Return the first of the rejections of a host as a limit."""
+    rejection = rejections[0]
+    amount = rejection.cause.terms[-1].value if rejection.cause.terms else None
+    resource_class = amount.resource_class if isinstance(amount, Amount) else None
+    return Limit(rejection.code, rejection.group, resource_class)

@@ -1,0 +1,249 @@
+"""Measures how many more of each request fit on given trees. Reads nothing from the database.
+
+Without sharing providers trees are independent: the numbers of consumers are added up. Equal trees
+are worked out once. First all hosts are looked at for each request in turn; then the remaining work
+is spent on hosts whose number is still an interval.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from placement.candidates.budget import COST_PER_STEP, REQUEST_DEADLINE, Budget, BudgetSpentError
+from placement.candidates.headroom.flat_hosts import COST_PER_HOST, FlatCounter, FlatHosts
+from placement.candidates.headroom.host_room import RoomFinder
+from placement.candidates.headroom.limits import LimitFinder
+from placement.candidates.headroom.room import HostRoom, filled
+from placement.candidates.headroom.shared_hosts import SharedHosts
+from placement.candidates.headroom.split_room import SplitRoomFinder
+from placement.candidates.headroom.totals import Totals
+from placement.candidates.headroom.value import UNDECIDED, Headroom, HeadroomRequest, Limit
+from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
+from placement.candidates.plan import SearchPlan
+from placement.candidates.search.anchors import MAX_CACHED_MEMBERS, dedup_key
+from placement.candidates.trees.sharing import AnchorPools
+from placement.errors import DeadlineExceeded
+from placement.vocabulary import SHARING_TRAIT
+
+# Distinct hosts of one request in memory.
+MAX_DISTINCT = 20_000
+
+
+def measure_headroom(
+    questions: Sequence[HeadroomRequest],
+    batches: Iterable[Sequence[Tree]],
+    sharing: Callable[[], Sequence[SharingMember]],
+    budget: Budget,
+) -> list[Headroom]:
+    """Return how many more of each request fit.
+
+    Args:
+        questions: the requests.
+        batches: all trees, which may be read while they are iterated.
+        sharing: returns the sharing providers of all trees; called after the first batch.
+        budget: bound on the work for all requests together.
+    """
+    classes = {
+        name
+        for question in questions
+        for group in question.request.groups
+        for name, _units in group.resources
+    }
+    hosts = _Hosts(batches, sorted(classes), budget)
+    steps = budget.steps_left
+    meters = [_Meter(question, budget, steps) for question in questions]
+    for meter in meters:
+        meter.look(hosts, sharing)
+    for meter in meters:
+        meter.refine()
+    return [meter.headroom() for meter in meters]
+
+
+def sharing_in(trees: Iterable[Tree]) -> list[SharingMember]:
+    """Return the sharing providers among the members of trees."""
+    return [
+        SharingMember(tree, member, position)
+        for tree in trees
+        for position, member in enumerate(tree.members)
+        if SHARING_TRAIT in member.traits and member.aggregates
+    ]
+
+
+class Emptied:
+    """Returns trees as if nothing were allocated; equal inventories remain one object."""
+
+    def __init__(self) -> None:
+        self._stocks: dict[Stocks, Stocks] = {}
+
+    def __call__(self, tree: Tree) -> Tree:
+        """Return a copy of a tree without usages."""
+        return replace(tree, members=tuple([self.member(member) for member in tree.members]))
+
+    def member(self, member: Member) -> Member:
+        """Return a copy of a provider without usages."""
+        stocks = self._stocks.get(member.stocks)
+        if stocks is None:
+            unused = {name: stock._replace(used=0) for name, stock in member.stocks.items()}
+            stocks = self._stocks[member.stocks] = Stocks(unused)
+        return member._replace(stocks=stocks)
+
+
+class _Batch:
+    """Trees that are measured together."""
+
+    def __init__(self, trees: Sequence[Tree], classes: Sequence[str]) -> None:
+        # Hosts of one provider.
+        self.flat = FlatHosts(classes, [tree for tree in trees if len(tree.members) == 1])
+        # All others.
+        self.nested = [tree for tree in trees if len(tree.members) > 1]
+
+
+class _Hosts:
+    """The batches of trees; the first request reads them, and others use them again."""
+
+    def __init__(
+        self, batches: Iterable[Sequence[Tree]], classes: Sequence[str], budget: Budget
+    ) -> None:
+        self._batches = iter(batches)
+        self._classes = classes
+        self._budget = budget
+        self._read: list[_Batch] = []
+
+    def __iter__(self) -> Iterator[_Batch]:
+        """Yield all batches.
+
+        Raises:
+            BudgetSpentError: the bound on work was reached.
+            DeadlineExceeded: the same for the deadline, during a read.
+        """
+        yield from self._read
+        for trees in self._batches:
+            batch = _Batch(trees, self._classes)
+            self._read.append(batch)
+            self._budget.spend(len(trees) * COST_PER_HOST)
+            yield batch
+
+
+class _Meter:
+    """Measures the headroom of one request."""
+
+    def __init__(self, question: HeadroomRequest, budget: Budget, max_steps: int) -> None:
+        self._question = question
+        self._budget = budget
+        self._totals = Totals(question)
+        self._plan = plan = SearchPlan(question.request)
+        splits = any(group.can_split for group in question.request.groups)
+        finder = SplitRoomFinder if splits else RoomFinder
+        self._finder: RoomFinder = finder(plan, budget, max_steps)
+        self._limits = LimitFinder(question.request, budget, max_steps)
+        # Whether arithmetic suffices for hosts of one provider.
+        self._flat: FlatCounter | None = None
+        if not splits and not plan.contended_classes:
+            self._flat = FlatCounter(plan, self._limits, self._totals, budget.spend)
+        self._shared: SharedHosts | None = None
+        self._pools: AnchorPools
+        # Key of equal hosts -> their room and limit.
+        self._known: dict[Hashable, tuple[HostRoom, Limit]] = {}
+        # Rooms that are intervals, with their hosts.
+        self._intervals: dict[int, tuple[HostRoom, list[Pool]]] = {}
+
+    def look(self, hosts: _Hosts, sharing: Callable[[], Sequence[SharingMember]]) -> None:
+        """Look at all hosts, as far as the work allows."""
+        try:
+            for batch in hosts:
+                if self._shared is None:
+                    self._set_sharing(sharing())
+                self._add(batch)
+            if self._shared is not None:
+                self._add_joint(self._shared)
+        except BudgetSpentError:
+            self._totals.complete = False
+        except DeadlineExceeded:
+            self._budget.ended_by = REQUEST_DEADLINE
+            self._totals.complete = False
+
+    def _set_sharing(self, sharing: Sequence[SharingMember]) -> None:
+        """Choose the sharing providers that can serve any slot."""
+        serving = [
+            each
+            for each in sharing
+            if self._question.taints.isdisjoint(each.tree.root.traits) and self._serves(each)
+        ]
+        self._pools = AnchorPools(serving, self._budget.spend)
+        self._shared = SharedHosts(self._plan, self._finder, serving, self._budget)
+
+    def _serves(self, sharing: SharingMember) -> bool:
+        pool = Pool(None, (sharing.member,), (sharing,))
+        self._budget.spend(COST_PER_STEP * len(self._plan.requirements))
+        return any(requirement.providers(pool) for requirement in self._plan.requirements)
+
+    def _add(self, batch: _Batch) -> None:
+        for group in batch.flat.groups:
+            example = group.example
+            trees: Iterable[Tree] = group.trees
+            is_alone = SHARING_TRAIT not in example.root.traits
+            if self._flat is not None and is_alone and not self._pools.pool(example).sharing:
+                trees = self._flat.add(batch.flat, group)
+            for tree in trees:
+                self._add_tree(tree)
+        for tree in batch.nested:
+            self._add_tree(tree)
+
+    def _add_tree(self, tree: Tree) -> None:
+        """Measure one host."""
+        pool = self._pools.pool(tree)
+        key: Hashable = None
+        if not self._plan.names_providers and len(pool.members) <= MAX_CACHED_MEMBERS:
+            key = dedup_key(pool)
+        self._budget.spend(COST_PER_STEP + len(pool.members))
+        known = None if key is None else self._known.get(key)
+        if known is None:
+            room = self._finder.find(pool)
+            known = room, self._limit(pool, room)
+            if key is not None and len(self._known) < MAX_DISTINCT:
+                self._known[key] = known
+        room, limit = known
+        aggregates = tree.root.aggregates
+        assert self._shared is not None
+        if self._shared.concerns(pool):
+            self._shared.add(pool, key or tree.id, room)
+            lower = min(room.lower, room.upper)
+            self._totals.add_alone(lower, limit, aggregates)
+        elif room.is_exact:
+            self._totals.add(room.lower, room.upper, limit, aggregates)
+        else:
+            self._intervals.setdefault(id(room), (room, []))[1].append(pool)
+
+    def _limit(self, pool: Pool, room: HostRoom) -> Limit:
+        if not room.is_exact:
+            return UNDECIDED
+        return self._limits.find(filled(pool, room.usage) if room.lower else pool)
+
+    def _add_joint(self, shared: SharedHosts) -> None:
+        """Add the consumers of hosts that share resources."""
+        for key in (None, *self._totals.keys):
+            self._totals.add_joint(*shared.bounds(key), key)
+
+    def refine(self) -> None:
+        """Narrow the intervals, and add their hosts to the totals."""
+        for room, pools in self._intervals.values():
+            try:
+                if not self._budget.spent:
+                    self._finder.refine(room, pools[0])
+            except BudgetSpentError:
+                pass  # the interval is what is known
+            for pool in pools:
+                self._add_interval(room, pool)
+
+    def _add_interval(self, room: HostRoom, pool: Pool) -> None:
+        limit = UNDECIDED
+        try:
+            if not self._budget.spent:
+                limit = self._limit(pool, room)
+        except BudgetSpentError:
+            pass  # what limits the host stays unknown
+        assert pool.anchor is not None
+        self._totals.add(room.lower, room.upper, limit, pool.anchor.root.aggregates)
+
+    def headroom(self) -> Headroom:
+        """Return the result."""
+        return self._totals.headroom()

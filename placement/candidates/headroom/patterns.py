@@ -1,0 +1,166 @@
+"""The patterns of a pool: what one consumer can take of each provider and class.
+
+The solver yields the assignments of a request. Assignments that take equal amounts are one pattern,
+whatever groups they serve. Pools with equal options and equal signatures of all constraints have
+the same assignments, so their patterns are searched once.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple, Self
+
+from placement.candidates.budget import Budget, Charge
+from placement.candidates.constraints import CONSTRAINTS, Constraint, Undo, build_constraints
+from placement.candidates.headroom.room import Row
+from placement.candidates.headroom.simplex import Pattern
+from placement.candidates.model import OptionList, Options, Pool
+from placement.candidates.plan import SearchPlan
+from placement.candidates.search.solver import assignments
+from placement.candidates.trace import Refusal
+
+# Cost of a new pattern, which also bounds the memory that patterns take.
+COST_PER_PATTERN = 64
+
+
+class Patterns(NamedTuple):
+    """The patterns of pools of one shape."""
+
+    # The rows that any pattern uses.
+    rows: Sequence[Row]
+    # Amounts of rows, given by index.
+    patterns: Sequence[Pattern]
+    # Whether these are all patterns.
+    is_complete: bool
+
+
+class Ordered(Constraint):
+    """Interchangeable slots have providers in ascending order, so that each set occurs once."""
+
+    code = Refusal.ISOLATE  # not reported
+
+    def __init__(self, slots: Sequence[int]) -> None:
+        self.slots = frozenset(slots)
+        self._place = {slot: place for place, slot in enumerate(slots)}
+        self._providers: dict[int, int] = {}  # place -> provider
+
+    @classmethod
+    def applies(cls, plan: SearchPlan) -> bool:
+        """Return False: it is no condition of requests."""
+        return False
+
+    @classmethod
+    def build(
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
+    ) -> Sequence[Self]:
+        """Make one constraint for each set of interchangeable slots."""
+        return [cls(slots) for slots in interchangeable(plan)]
+
+    def add(self, slot: int, provider: int) -> Undo | None:
+        """Place the provider, unless a slot before has a later one or a slot after an earlier."""
+        place = self._place[slot]
+        for other, placed in self._providers.items():
+            if (placed > provider) if other < place else (placed < provider):
+                return None
+        self._providers[place] = provider
+        return lambda: self._providers.pop(place)
+
+
+def interchangeable(plan: SearchPlan) -> list[Sequence[int]]:
+    """Return the sets of slots that have equal requirements and equal roles in all constraints."""
+    by_role: dict[Hashable, list[int]] = {}
+    for number, requirement in enumerate(plan.requirements):
+        for slot in requirement.slots:
+            suffix = plan.slots[slot].group.suffix
+            rules = tuple(
+                [
+                    (suffix in rule.inside, suffix in rule.outside)
+                    for rule in plan.request.same_subtree
+                ]
+            )
+            role = number, slot in plan.isolated_slots, slot in plan.shared_slots, rules
+            by_role.setdefault(role, []).append(slot)
+    return [slots for slots in by_role.values() if len(slots) > 1]
+
+
+class PatternSearch:
+    """Searches the patterns of pools for one request."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        self._plan = plan
+        self._kinds = tuple(kind for kind in CONSTRAINTS if kind.applies(plan))
+        self._ordered = Ordered.build(plan, Pool(None, ()), (), lambda _cost: None)
+
+    @property
+    def joins(self) -> bool:
+        """Whether any constraint joins slots; if not, slots choose their providers freely."""
+        return bool(self._kinds)
+
+    def shape(self, pool: Pool, options: Options) -> Hashable:
+        """Return a key that is equal for pools with the same patterns."""
+        return (
+            tuple([tuple(options[each.slots[0]]) for each in self._plan.requirements]),
+            *[kind.signature(self._plan, pool) for kind in self._kinds],
+            (pool.local, pool.reached) if pool.reached else None,
+        )
+
+    def find(
+        self, pool: Pool, options: Options, budget: Budget, most: int | None = None
+    ) -> Patterns:
+        """Return the patterns of a pool that use at least one of its own providers.
+
+        Candidates that only sharing providers of other trees serve are counted at these.
+
+        Args:
+            pool: the providers.
+            options: slot -> positions of the providers that can serve it alone.
+            budget: bound on the work.
+            most: number of patterns at which the search ends; None: no limit.
+
+        Raises:
+            BudgetSpentError: the bound on work was reached.
+        """
+        constraints, options = build_constraints(
+            self._kinds, self._plan, pool, options, budget.spend
+        )
+        constraints += self._ordered
+        resources = [slot.resources for slot in self._plan.slots]
+        local = pool.local if pool.anchor is not None else len(pool.members)
+        numbers: dict[Row, int] = {}
+        patterns: dict[Pattern, None] = {}
+        solutions = assignments(options, constraints, budget, _ignore)
+        for assignment, _last in solutions:
+            if min(assignment) >= local:
+                continue
+            amounts: Counter[int] = Counter()
+            for position, classes in zip(assignment, resources, strict=True):
+                for name, units in classes:
+                    amounts[numbers.setdefault((position, name), len(numbers))] += units
+            pattern = tuple(sorted(amounts.items()))
+            if pattern not in patterns:
+                if len(patterns) == most:
+                    return Patterns(tuple(numbers), tuple(patterns), is_complete=False)
+                budget.spend(COST_PER_PATTERN)
+                patterns[pattern] = None
+        return Patterns(tuple(numbers), tuple(patterns), is_complete=True)
+
+
+def free_units(pool: Pool, rows: Sequence[Row]) -> list[int]:
+    """Return the free units of rows; `max_unit` bounds one allocation, and not their sum."""
+    units = []
+    for position, name in rows:
+        stock = pool.members[position].stocks[name]
+        units.append(max(0, stock.capacity - stock.used))
+    return units
+
+
+def usage_of(patterns: Patterns, times: Mapping[int, int]) -> dict[Row, int]:
+    """Return the units that patterns take of each row, each a number of times."""
+    usage: Counter[Row] = Counter()
+    for number, count in times.items():
+        for row, units in patterns.patterns[number]:
+            usage[patterns.rows[row]] += units * count
+    return usage
+
+
+def _ignore(_code: Refusal) -> None:
+    """Ignore a refused placement."""

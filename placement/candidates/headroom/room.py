@@ -1,0 +1,54 @@
+"""The room of one pool: how many consumers it takes, and what they use."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from placement.candidates.model import Pool
+
+# A provider of a pool, by position, and the name of a class.
+Row = tuple[int, str]
+
+# Row -> units.
+Usage = Mapping[Row, int]
+
+
+@dataclass(slots=True, eq=False)
+class HostRoom:
+    """How many consumers a pool takes; equal for all pools of one shape and room."""
+
+    # Consumers that a packing serves.
+    lower: int = 0
+    # Consumers that no packing exceeds.
+    upper: int = 0
+    # What the packing uses.
+    usage: Usage = field(default_factory=dict)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the packing is known to be the largest."""
+        return self.lower == self.upper
+
+
+NO_ROOM = HostRoom()
+
+
+def room_in(pool: Pool) -> Callable[[Row], int]:
+    """Return a function that returns the free units of a row of a pool."""
+    members = pool.members
+
+    def room(row: Row) -> int:
+        stock = members[row[0]].stocks[row[1]]
+        return max(0, stock.capacity - stock.used)
+
+    return room
+
+
+def filled(pool: Pool, usage: Usage) -> Pool:
+    """Return the pool with this usage added to its members."""
+    amounts: dict[int, dict[str, int]] = {}
+    for (position, name), units in usage.items():
+        amounts.setdefault(position, {})[name] = units
+    members = list(pool.members)
+    for position, by_class in amounts.items():
+        members[position] = members[position].after(by_class)
+    return pool._replace(members=tuple(members))

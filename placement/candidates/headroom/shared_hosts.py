@@ -1,0 +1,264 @@
+"""The headroom of hosts that share resources: an interval.
+
+The lower bound places consumers on one host after the other, and then on sharing providers alone.
+The upper bound is that of all hosts by themselves, or that of all providers of a slot or class
+together, whichever is less.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from placement.candidates.budget import COST_PER_STEP, Budget
+from placement.candidates.headroom.bounds import seats_of
+from placement.candidates.headroom.host_room import RoomFinder, only_sharing
+from placement.candidates.headroom.room import HostRoom, Row, room_in
+from placement.candidates.headroom.split_room import SplitRoomFinder
+from placement.candidates.model import Options, Pool, SharingMember, Stocks
+from placement.candidates.plan import SearchPlan
+
+# Root id and position of a provider.
+ProviderKey = tuple[int, int]
+
+# Provider and class.
+SharedRow = tuple[ProviderKey, str]
+
+
+@dataclass(slots=True, eq=False)
+class SharedGroup:
+    """Hosts that are equal in everything that a request reads."""
+
+    # One of the hosts.
+    pool: Pool
+    # Its room, with all of what is shared.
+    room: HostRoom
+    # Providers of each slot that serve the whole amount.
+    options: Options
+    # Splittable slot -> providers of a part.
+    parts: Mapping[int, Sequence[int]]
+    # Number of hosts.
+    hosts: int = 1
+
+    @property
+    def aggregates(self) -> frozenset[str]:
+        """Normalized UUIDs of the aggregates of each root; none for sharing providers alone."""
+        anchor = self.pool.anchor
+        return frozenset() if anchor is None else anchor.root.aggregates
+
+
+class SharedHosts:
+    """Collects the hosts that share resources, and works out how many consumers they take."""
+
+    def __init__(
+        self,
+        plan: SearchPlan,
+        finder: RoomFinder,
+        sharing: Sequence[SharingMember],
+        budget: Budget,
+    ) -> None:
+        """sharing: the sharing providers that can serve any slot."""
+        self._plan = plan
+        self._finder = finder
+        self._budget = budget
+        self._shared = {(each.tree.id, each.position) for each in sharing}
+        self._trees = {each.tree.id for each in sharing}
+        self._groups: dict[Hashable, SharedGroup] = {}
+        # Sharing providers of each slot -> their pool, with the aggregates of anchors.
+        self._alone: dict[Hashable, tuple[SharedGroup, set[str]]] = {}
+
+    def concerns(self, pool: Pool) -> bool:
+        """Whether an anchor reaches or contains a sharing provider that can serve."""
+        return bool(pool.sharing) or (pool.anchor is not None and pool.anchor.id in self._trees)
+
+    def add(self, pool: Pool, key: Hashable, room: HostRoom) -> None:
+        """Add a host.
+
+        Args:
+            pool: its providers.
+            key: equal for equal hosts.
+            room: its room by itself.
+        """
+        assert pool.anchor is not None
+        if pool.anchor.id in self._trees:
+            key = pool.anchor.id
+        group = self._groups.get(key)
+        if group is not None:
+            group.hosts += 1
+            return
+        group = self._groups[key] = self._group(pool, room)
+        options = group.options
+        if pool.sharing and all(options) and only_sharing(pool, options):
+            self._add_alone(pool, options)
+
+    def _group(self, pool: Pool, room: HostRoom) -> SharedGroup:
+        finder = self._finder
+        if isinstance(finder, SplitRoomFinder):
+            options, parts = finder.with_parts(pool)
+            refused = pool.anchor is None or self._plan.root_refusal(pool.anchor) is not None
+            return SharedGroup(pool, room, [()] * len(options) if refused else options, parts)
+        options = finder.options(pool) or [()] * len(self._plan.slots)
+        return SharedGroup(pool, room, options, {})
+
+    def _add_alone(self, pool: Pool, options: Options) -> None:
+        """Add the sharing providers of a host as a pool of their own."""
+        local = pool.local
+        of_sharing = [
+            [position - local for position in providers if position >= local]
+            for providers in options
+        ]
+        key = pool.reached, tuple(map(tuple, of_sharing))
+        if key not in self._alone:
+            alone = Pool(None, pool.members[local:], pool.sharing, pool.reached)
+            group = SharedGroup(alone, self._finder.find_in(alone, of_sharing), of_sharing, {})
+            self._alone[key] = group, set()
+        assert pool.anchor is not None
+        self._alone[key][1].update(pool.anchor.root.aggregates)
+
+    def bounds(self, key: str | None) -> tuple[int, int]:
+        """Return how many consumers certainly fit, and how many at most.
+
+        Args:
+            key: normalized UUID of an aggregate of the roots; None: all hosts.
+
+        Raises:
+            BudgetSpentError: the bound on work was reached.
+        """
+        groups = [
+            group for group in self._groups.values() if key is None or key in group.aggregates
+        ]
+        alone = [
+            group for group, aggregates in self._alone.values() if key is None or key in aggregates
+        ]
+        upper = self._upper([*groups, *alone])
+        return min(self._lower([*groups, *alone]), upper), upper
+
+    # -- lower bound ---------------------------------------------------------------------------
+
+    def _lower(self, groups: Iterable[SharedGroup]) -> int:
+        left: dict[SharedRow, int] = {}
+        total = 0
+        for group in groups:
+            self._budget.spend(COST_PER_STEP)
+            hosts, room = group.hosts, group.room
+            while hosts and room.lower:
+                shared = self._shared_usage(group.pool, room)
+                for row in shared.keys() - left.keys():
+                    left[row] = self._free(group.pool, row)
+                fits = [left[row] // units for row, units in shared.items() if units]
+                times = min([hosts, *fits])
+                if times:
+                    total += times * room.lower
+                    hosts -= times
+                    for row, units in shared.items():
+                        left[row] -= units * times
+                if hosts:
+                    room = self._with_left(group, left)
+        return total
+
+    def _with_left(self, group: SharedGroup, left: Mapping[SharedRow, int]) -> HostRoom:
+        """Return the room of a host with what others have left of the shared resources."""
+        pool = group.pool
+        members = list(pool.members)
+        for position, member in enumerate(members):
+            key = self._key(pool, position)
+            if key not in self._shared:
+                continue
+            stocks = dict(member.stocks)
+            for name, stock in member.stocks.items():
+                units = left.get((key, name))
+                if units is not None:
+                    stocks[name] = stock._replace(used=stock.capacity - units)
+            members[position] = member._replace(stocks=Stocks(stocks))
+        changed = pool._replace(members=tuple(members))
+        if pool.anchor is not None:
+            return self._finder.find_again(changed)
+        options = [
+            [
+                position
+                for position in providers
+                if all(
+                    changed.members[position].stocks[name].room >= units
+                    for name, units in slot.resources
+                )
+            ]
+            for slot, providers in zip(self._plan.slots, group.options, strict=True)
+        ]
+        return self._finder.find_in(changed, options) if all(options) else HostRoom()
+
+    def _shared_usage(self, pool: Pool, room: HostRoom) -> dict[SharedRow, int]:
+        usage: Counter[SharedRow] = Counter()
+        for (position, name), units in room.usage.items():
+            key = self._key(pool, position)
+            if key in self._shared:
+                usage[key, name] += units
+        return usage
+
+    def _key(self, pool: Pool, position: int) -> ProviderKey:
+        if position < pool.local and pool.anchor is not None:
+            return pool.anchor.id, position
+        sharing = pool.sharing[position - pool.local]
+        return sharing.tree.id, sharing.position
+
+    def _free(self, pool: Pool, row: SharedRow) -> int:
+        key, name = row
+        for position, member in enumerate(pool.members):
+            if self._key(pool, position) == key:
+                stock = member.stocks[name]
+                return max(0, stock.capacity - stock.used)
+        raise ValueError("the provider is not in the pool")
+
+    # -- upper bound ---------------------------------------------------------------------------
+
+    def _upper(self, groups: Sequence[SharedGroup]) -> int:
+        """Return a number that no placement on these hosts together exceeds."""
+        plan = self._plan
+        bounds = [sum(group.room.upper * group.hosts for group in groups)]
+        split = {slot for group in groups for slot in group.parts}
+        for slot, (_group, resources) in enumerate(plan.slots):
+            if resources and slot not in split:
+                bounds.append(self._slot_bound(groups, slot))
+        names = {plan.slots[slot].resources[0][0] for slot in split}
+        bounds += [self._class_bound(groups, name) for name in names.union(plan.contended_classes)]
+        return min(bounds)
+
+    def _slot_bound(self, groups: Iterable[SharedGroup], slot: int) -> int:
+        """Return how many consumers all providers of a slot serve."""
+        total = 0
+        shared: dict[ProviderKey, int] = {}
+        for group in groups:
+            pool = group.pool
+            self._budget.spend(len(group.options[slot]))
+            options: list[Sequence[int]] = [()] * len(group.options)
+            options[slot] = group.options[slot]
+            own = 0
+            for position, seats in seats_of(self._plan, options, room_in(pool), {})[slot].items():
+                key = self._key(pool, position)
+                if key in self._shared:
+                    shared[key] = seats
+                else:
+                    own += seats
+            total += min(own, group.room.upper) * group.hosts
+        return total + sum(shared.values())
+
+    def _class_bound(self, groups: Iterable[SharedGroup], name: str) -> int:
+        """Return for how many consumers all units of a class suffice."""
+        amounts = self._plan.amounts_of(name)
+        amount = sum(amounts.values())
+        total = 0
+        shared: dict[ProviderKey, int] = {}
+        for group in groups:
+            pool, room = group.pool, room_in(group.pool)
+            own = 0
+            positions: set[int] = set()
+            for slot in amounts:
+                positions.update(group.options[slot], group.parts.get(slot, ()))
+            self._budget.spend(len(positions))
+            for position in positions:
+                row: Row = position, name
+                key = self._key(pool, position)
+                if key in self._shared:
+                    shared[key] = room(row)
+                else:
+                    own += room(row)
+            total += min(own, group.room.upper * amount) * group.hosts
+        return (total + sum(shared.values())) // amount

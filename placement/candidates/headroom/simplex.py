@@ -1,0 +1,130 @@
+"""The linear relaxation of a packing problem, which bounds how many patterns fit.
+
+The solution is in floating point. The bound is computed from its prices in integers, so that it is
+correct whatever the rounding errors of the solution.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from placement.candidates.budget import Charge
+
+# What one consumer takes: (row, units) pairs, with units above 0.
+Pattern = tuple[tuple[int, int], ...]
+
+# Differences below this count as zero.
+EPSILON = 1e-9
+
+# Factor by which prices are multiplied before they are rounded to integers.
+PRICE_SCALE = 1 << 40
+
+# Cost of one entry of a pattern, and of one entry of the inverse basis, in an iteration.
+ENTRIES_PER_UNIT = 2
+
+
+class Relaxation(NamedTuple):
+    """The optimal fractional packing, or the best that was found."""
+
+    # Number of times of each pattern.
+    times: Sequence[float]
+    # Upper bound of the number of patterns in any packing of whole patterns.
+    upper: int
+
+
+def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Relaxation:
+    """Maximize the number of patterns, each taken any fractional number of times.
+
+    The revised simplex method: the first basis has a slack variable for each row.
+
+    Args:
+        patterns: at least one; each fits into the room once.
+        room: row -> units.
+        spend: charges the work.
+
+    Raises:
+        BudgetSpentError: the bound on work was reached.
+    """
+    rows = len(room)
+    # Rows are scaled by their room, so that all numbers are of one magnitude.
+    scaled = [[(row, units / room[row]) for row, units in pattern] for pattern in patterns]
+    inverse = [[float(row == column) for column in range(rows)] for row in range(rows)]
+    values = [1.0] * rows
+    basis = [-1 - row for row in range(rows)]  # pattern, or -1 - row for a slack variable
+    cost = (sum(map(len, patterns)) + rows * rows) // ENTRIES_PER_UNIT
+    prices = [0.0] * rows
+    for _iteration in range(20 + 10 * rows):
+        spend(cost)
+        prices = [0.0] * rows
+        for entry, row_of_inverse in zip(basis, inverse, strict=True):
+            if entry >= 0:
+                prices = [a + b for a, b in zip(prices, row_of_inverse, strict=True)]
+        entering = _entering(scaled, prices)
+        if entering is None:
+            break
+        column = [(-1 - entering, 1.0)] if entering < 0 else scaled[entering]
+        direction = [sum(line[row] * units for row, units in column) for line in inverse]
+        leaving = _leaving(values, direction)
+        if leaving is None:
+            break  # only with rounding errors: each pattern takes something of some row
+        _pivot(inverse, values, direction, leaving)
+        basis[leaving] = entering
+    times = [0.0] * len(patterns)
+    for entry, value in zip(basis, values, strict=True):
+        if entry >= 0:
+            times[entry] = max(0.0, value)
+    return Relaxation(times, _upper(patterns, room, prices))
+
+
+def _entering(scaled: Sequence[Sequence[tuple[int, float]]], prices: Sequence[float]) -> int | None:
+    """Return the pattern, or -1 - row of the slack variable, that improves most; None: optimal."""
+    best, entering = EPSILON, None
+    for row, price in enumerate(prices):
+        if -price > best:
+            best, entering = -price, -1 - row
+    for number, pattern in enumerate(scaled):
+        gain = 1.0 - sum([prices[row] * units for row, units in pattern])
+        if gain > best:
+            best, entering = gain, number
+    return entering
+
+
+def _leaving(values: Sequence[float], direction: Sequence[float]) -> int | None:
+    """Return the row of the variable that first becomes 0."""
+    best, leaving = 0.0, None
+    for row, slope in enumerate(direction):
+        if slope > EPSILON:
+            ratio = values[row] / slope
+            if leaving is None or ratio < best:
+                best, leaving = ratio, row
+    return leaving
+
+
+def _pivot(
+    inverse: list[list[float]], values: list[float], direction: Sequence[float], leaving: int
+) -> None:
+    """Replace the variable of a row of the basis."""
+    slope = direction[leaving]
+    pivot_row = inverse[leaving] = [entry / slope for entry in inverse[leaving]]
+    step = values[leaving] / slope
+    for row, factor in enumerate(direction):
+        if row != leaving and factor:
+            inverse[row] = [a - factor * b for a, b in zip(inverse[row], pivot_row, strict=True)]
+            values[row] = max(0.0, values[row] - factor * step)
+    values[leaving] = step
+
+
+def _upper(patterns: Sequence[Pattern], room: Sequence[int], prices: Sequence[float]) -> int:
+    """Return a bound that any prices prove.
+
+    If each pattern costs at least m at some prices of the rows, no more patterns fit than the price
+    of all room, divided by m.
+    """
+    # Prices are for scaled rows: a price per unit is divided by the room.
+    whole = [
+        int(max(0.0, price) * PRICE_SCALE) * (1 << 64) // units if units else 0
+        for price, units in zip(prices, room, strict=True)
+    ]
+    least = min(sum([whole[row] * units for row, units in pattern]) for pattern in patterns)
+    if least <= 0:
+        return sum(room)  # no pattern takes less than one unit
+    return sum([price * units for price, units in zip(whole, room, strict=True)]) // least

@@ -1,0 +1,100 @@
+"""A packing found by placing one consumer after the other, as claims would."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.constraints import CONSTRAINTS
+from placement.candidates.headroom.room import HostRoom, Row
+from placement.candidates.model import Pool
+from placement.candidates.plan import SearchPlan
+from placement.candidates.search.anchors import solutions
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.search.split_search import SplitSearches
+from placement.candidates.trace import Refusal
+
+
+class Simulation:
+    """Fills pools for one request; candidates with a split come after all others."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        """plan: the plan of the request without splits."""
+        self._plan = plan
+        self._kinds = tuple(kind for kind in CONSTRAINTS if kind.applies(plan))
+        self._split_plan = None
+        if any(group.can_split for group in plan.request.groups):
+            self._split_plan = SearchPlan(plan.request, splits=True)
+
+    def fill(self, room: HostRoom, pool: Pool, budget: Budget) -> None:
+        """Add consumers to the packing of a room until none fits or the upper bound is reached.
+
+        Args:
+            room: the room of the pool; its packing is the one that the pool has already.
+            pool: the providers, with that packing.
+            budget: bound on the work.
+        """
+        usage = Counter(dict(room.usage))
+        try:
+            while room.lower < room.upper:
+                candidate = self._next(pool, budget)
+                if candidate is None:
+                    if not room.lower:
+                        room.upper = 0
+                    break
+                amounts = _rows(candidate)
+                times = 1
+                if not candidate.split:
+                    # The same candidate remains one as long as it fits.
+                    fits = min([_free(pool, row) // units for row, units in amounts.items()])
+                    times = min(room.upper - room.lower, max(1, fits // 2))
+                pool = _after(pool, amounts, times)
+                for row, units in amounts.items():
+                    usage[row] += units * times
+                room.lower += times
+                room.usage = dict(usage)
+        except BudgetSpentError:
+            return
+
+    def _next(self, pool: Pool, budget: Budget) -> Candidate | None:
+        """Return a candidate of the pool, or None."""
+        plan = self._plan
+        budget.spend(COST_PER_STEP * len(plan.slots))
+        options: list[Sequence[int]] = [()] * len(plan.slots)
+        for requirement in plan.requirements:
+            budget.spend(COST_PER_STEP + len(pool.members) * requirement.cost)
+            providers = requirement.providers(pool)
+            for slot in requirement.slots:
+                options[slot] = providers
+        if all(options):
+            for assignment in solutions(self._kinds, plan, pool, options, budget, _ignore):
+                return Candidate(plan, pool, assignment[0])
+        if self._split_plan is None:
+            return None
+        return SplitSearches(self._split_plan, budget).start(pool).next()
+
+
+def _rows(candidate: Candidate) -> Counter[Row]:
+    """Return the units that a candidate takes of each row."""
+    amounts: Counter[Row] = Counter()
+    for slot, position in zip(candidate.layout.slots, candidate.assignment, strict=True):
+        for name, units in slot.resources:
+            amounts[position, name] += units
+    return amounts
+
+
+def _free(pool: Pool, row: Row) -> int:
+    position, name = row
+    stock = pool.members[position].stocks[name]
+    return stock.capacity - stock.used
+
+
+def _after(pool: Pool, amounts: Counter[Row], times: int) -> Pool:
+    """Return the pool after a number of consumers took these amounts."""
+    members = list(pool.members)
+    for (position, name), units in amounts.items():
+        members[position] = members[position].after({name: units * times})
+    return pool._replace(members=tuple(members))
+
+
+def _ignore(_code: Refusal) -> None:
+    """Ignore a refused placement."""

@@ -1,0 +1,62 @@
+"""The room of pools for requests in which several providers may serve an amount in parts."""
+
+from collections.abc import Mapping, Sequence
+
+from placement.candidates.budget import COST_PER_STEP, Budget
+from placement.candidates.headroom.bounds import upper_bound
+from placement.candidates.headroom.host_room import RoomFinder
+from placement.candidates.headroom.room import NO_ROOM, HostRoom, filled, room_in
+from placement.candidates.model import Options, Pool
+from placement.candidates.plan import SearchPlan
+
+
+class SplitRoomFinder(RoomFinder):
+    """Finds an interval: consumers served whole are packed first, then others in parts.
+
+    Which parts a consumer takes depends on those before it, so the largest number is not searched.
+    """
+
+    def __init__(self, plan: SearchPlan, budget: Budget, max_steps: int) -> None:
+        super().__init__(plan, budget, max_steps)
+        self._split_plan = SearchPlan(plan.request, splits=True)
+        self._requirements = {
+            slot: requirement
+            for requirement in self._split_plan.requirements
+            for slot in requirement.slots
+        }
+
+    def find(self, pool: Pool) -> HostRoom:
+        """Return an interval of how many consumers fit.
+
+        Raises:
+            BudgetSpentError: the bound on work was reached.
+        """
+        if pool.anchor is not None and self._plan.root_refusal(pool.anchor) is not None:
+            return NO_ROOM
+        options, parts = self.with_parts(pool)
+        if not all(options[slot] or parts.get(slot) for slot in range(len(options))):
+            return NO_ROOM
+        upper = upper_bound(self._plan, options, room_in(pool), self._budget.spend, parts)
+        assert upper is not None  # each request has resources
+        whole = self.find_again(pool)
+        room = HostRoom(whole.lower, max(upper, whole.lower), whole.usage)
+        rest = filled(pool, room.usage)
+        self._within_share(lambda budget: self._simulation.fill(room, rest, budget), default=None)
+        return room
+
+    def with_parts(self, pool: Pool) -> tuple[Options, Mapping[int, Sequence[int]]]:
+        """Return slot -> providers of the whole amount, and splittable slot -> of a part."""
+        plan = self._split_plan
+        options: list[Sequence[int]] = []
+        for slot in range(len(plan.slots)):
+            requirement = self._requirements[slot]
+            self._budget.spend(COST_PER_STEP + len(pool.members) * requirement.cost)
+            options.append(requirement.providers(pool))
+        parts: dict[int, Sequence[int]] = {}
+        for slot in plan.splittable:
+            ((name, amount),) = plan.slots[slot].resources
+            parts[slot] = list(self._requirements[slot].part_sizes(pool, name, amount))
+        return options, parts
+
+    def refine(self, room: HostRoom, pool: Pool) -> None:
+        """Leave the interval as it is."""

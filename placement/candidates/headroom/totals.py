@@ -1,0 +1,127 @@
+"""The totals of one request over hosts."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from placement.candidates.headroom.value import (
+    Figures,
+    Headroom,
+    HeadroomRequest,
+    Limit,
+    LimitedHosts,
+)
+from placement.candidates.trace import Refusal
+
+
+class Sums:
+    """Numbers of consumers, added up over hosts."""
+
+    __slots__ = ("hosts", "largest", "lower", "upper")
+
+    def __init__(self) -> None:
+        # Consumers that fit, and that no placement exceeds.
+        self.lower = self.upper = 0
+        # Hosts that take at least one.
+        self.hosts = 0
+        # Most consumers of one host.
+        self.largest = 0
+
+    def add(self, lower: int, upper: int, hosts: int, largest: int) -> None:
+        """Add the sums of further hosts."""
+        self.lower += lower
+        self.upper += upper
+        self.hosts += hosts
+        self.largest = max(self.largest, largest)
+
+    def figures(self, limit: int, *, complete: bool) -> Figures:
+        """Return the numbers, none of them above the limit.
+
+        Args:
+            complete: whether all hosts were added.
+        """
+        fits = min(self.lower, limit)
+        at_most = min(self.upper, limit) if complete else limit
+        return Figures(fits, at_most, complete, self.hosts, min(self.largest, limit))
+
+
+class Totals:
+    """The figures of one request: of all hosts, by aggregate, and by what limits them."""
+
+    def __init__(self, question: HeadroomRequest) -> None:
+        self._question = question
+        # Whether all hosts were added.
+        self.complete = True
+        self._sums = Sums()
+        keys = {key for key in question.by.values() if key is not None}
+        self._by: dict[str, Sums] = {key: Sums() for key in keys}
+        self._limits: Counter[Limit] = Counter()
+
+    def add(
+        self, lower: int, upper: int, limit: Limit, aggregates: frozenset[str], hosts: int = 1
+    ) -> None:
+        """Add hosts that take equal numbers of consumers.
+
+        Args:
+            lower: consumers that fit on one of them.
+            upper: consumers that no placement on one of them exceeds.
+            limit: what refuses one more.
+            aggregates: normalized UUIDs of the root's aggregates.
+            hosts: number of hosts.
+        """
+        serving = hosts if lower else 0
+        self.add_sums(lower * hosts, upper * hosts, serving, lower, aggregates)
+        self._limits[limit] += hosts
+
+    def add_sums(
+        self, lower: int, upper: int, hosts: int, largest: int, aggregates: frozenset[str]
+    ) -> None:
+        """Add the sums of hosts, without their limits."""
+        self._sums.add(lower, upper, hosts, largest)
+        for key in self._by.keys() & aggregates:
+            self._by[key].add(lower, upper, hosts, largest)
+
+    def add_alone(self, lower: int, limit: Limit, aggregates: frozenset[str]) -> None:
+        """Add a host whose consumers are counted together with those of other hosts.
+
+        Args:
+            lower: consumers that fit if it were alone.
+            limit: what refuses one more.
+            aggregates: normalized UUIDs of the root's aggregates.
+        """
+        self.add_sums(0, 0, bool(lower), lower, aggregates)
+        self._limits[limit] += 1
+
+    def add_joint(self, lower: int, upper: int, key: str | None) -> None:
+        """Add consumers of hosts that share resources, for one aggregate or (None) for all."""
+        sums = self._sums if key is None else self._by[key]
+        sums.add(lower, upper, 0, 0)
+
+    def count(self, limits: Mapping[Limit, int]) -> None:
+        """Count hosts by what limits them."""
+        self._limits.update(limits)
+
+    @property
+    def keys(self) -> Iterable[str]:
+        """The normalized UUIDs of aggregates with figures of their own."""
+        return self._by.keys()
+
+    def headroom(self) -> Headroom:
+        """Return the answer."""
+        most, complete = self._question.limit, self.complete
+        by = {}
+        for name, key in self._question.by.items():
+            # Of an aggregate that does not exist it is known that no host is in it.
+            sums = Sums() if key is None else self._by[key]
+            by[name] = sums.figures(most, complete=complete or key is None)
+        limited_by = [LimitedHosts(limit, hosts) for limit, hosts in self._limits.items() if hosts]
+        limited_by.sort(key=_by_hosts)
+        return Headroom(self._sums.figures(most, complete=complete), by, limited_by)
+
+
+_CODE_ORDER = {code: index for index, code in enumerate(Refusal)}
+
+
+def _by_hosts(limited: LimitedHosts) -> tuple[int, int, str, str]:
+    """Sort key: most hosts first, then in the order of codes."""
+    code, group, resource_class = limited.limit
+    return -limited.hosts, _CODE_ORDER[code], group or "", resource_class or ""

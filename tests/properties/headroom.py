@@ -1,0 +1,143 @@
+"""How many more of a request fit, by brute force, from definitions alone.
+
+Without `can_split`, the candidates of the empty state are combined: each is taken any number of
+times, as long as no provider exceeds its capacity. With `can_split`, consumers are placed one after
+the other, in all possible ways.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from tests.properties import oracle
+from tests.properties.oracle import Candidate, Query, World
+
+# Maximum number of states of one component.
+MAX_STATES = 20_000
+
+Row = tuple[str, str]
+Amounts = Mapping[Row, int]
+
+
+class TooManyStatesError(Exception):
+    """The cloud has too many states for brute force."""
+
+
+class Room(NamedTuple):
+    """What brute force knows of a cloud."""
+
+    # The largest number of consumers.
+    most: int
+    # Roots of hosts that take at least one, each by itself -> the largest number there.
+    hosts: Mapping[str, int]
+
+
+def amounts_of(candidate: Candidate) -> Amounts:
+    """What a candidate takes of each provider and class."""
+    return {(uuid, name): units for uuid, items in candidate.allocations for name, units in items}
+
+
+def most_together(world: World, query: Query, limit: int) -> int:
+    """The largest number of consumers, at most the limit."""
+    if any(group.can_split for group in query.groups):
+        return _one_by_one(world, query, limit, {})
+    patterns = {
+        tuple(sorted(amounts_of(candidate).items()))
+        for candidate in oracle.candidates(world, query)
+    }
+    return min(limit, sum(map(lambda part: _packed(world, part, limit), _components(patterns))))
+
+
+def _components(patterns: Collection[tuple[tuple[Row, int], ...]]) -> list[list[Amounts]]:
+    """The patterns, those with common rows together."""
+    components: list[tuple[set[Row], list[Amounts]]] = []
+    for pattern in sorted(patterns):
+        rows = {row for row, _units in pattern}
+        joined = [each for each in components if each[0] & rows]
+        components = [each for each in components if not each[0] & rows]
+        members = [member for each in joined for member in each[1]]
+        components.append((rows.union(*(each[0] for each in joined)), [*members, dict(pattern)]))
+    return [members for _rows, members in components]
+
+
+def _packed(world: World, patterns: Sequence[Amounts], limit: int) -> int:
+    rows = sorted({row for pattern in patterns for row in pattern})
+    free = []
+    for uuid, name in rows:
+        inventory = world[uuid].inventories[name]
+        free.append(inventory.capacity - inventory.used)
+    columns = [tuple(pattern.get(row, 0) for row in rows) for pattern in patterns]
+    known: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def most(first: int, room: tuple[int, ...]) -> int:
+        key = first, room
+        if key not in known:
+            if len(known) > MAX_STATES:
+                raise TooManyStatesError
+            best = 0
+            for number in range(first, len(columns)):
+                rest = tuple(a - b for a, b in zip(room, columns[number], strict=True))
+                if min(rest) >= 0:
+                    best = max(best, 1 + most(number, rest))
+            known[key] = best
+        return known[key]
+
+    return min(limit, most(0, tuple(free)))
+
+
+def _one_by_one(world: World, query: Query, limit: int, known: dict[object, int]) -> int:
+    if not limit:
+        return 0
+    state = (
+        limit,
+        tuple(
+            stock.used for provider in world.values() for stock in provider.inventories.values()
+        ),
+    )
+    if state not in known:
+        if len(known) > MAX_STATES // 100:
+            raise TooManyStatesError
+        best = 0
+        for candidate in sorted(oracle.candidates(world, query), key=repr):
+            best = max(best, 1 + _one_by_one(after(world, candidate), query, limit - 1, known))
+            if best == limit:
+                break
+        known[state] = best
+    return known[state]
+
+
+def after(world: World, candidate: Candidate) -> World:
+    """The world after the candidate was claimed."""
+    changed = dict(world)
+    totals: Counter[Row] = Counter(amounts_of(candidate))
+    for (uuid, name), units in totals.items():
+        inventories = dict(changed[uuid].inventories)
+        inventories[name] = replace(inventories[name], used=inventories[name].used + units)
+        changed[uuid] = replace(changed[uuid], inventories=inventories)
+    return changed
+
+
+def emptied(world: World) -> World:
+    """The world without allocations."""
+    return {
+        uuid: replace(
+            provider,
+            inventories={
+                name: replace(stock, used=0) for name, stock in provider.inventories.items()
+            },
+        )
+        for uuid, provider in world.items()
+    }
+
+
+def in_aggregate(query: Query, aggregate: str) -> Query:
+    """The query for hosts whose root is in an aggregate."""
+    return replace(query, root_member_of=(*query.root_member_of, frozenset({aggregate})))
+
+
+def may_share(world: World, query: Query) -> bool:
+    """Whether a sharing provider with aggregates could serve a group of the request."""
+    return any(
+        oracle.SHARING in provider.traits and provider.aggregates for provider in world.values()
+    )
