@@ -22,6 +22,7 @@ from placement.api.request_schemas import aggregates as aggregate_bodies
 from placement.api.request_schemas import allocations as allocation_bodies
 from placement.api.request_schemas import candidates as candidate_bodies
 from placement.api.request_schemas import claims as claim_bodies
+from placement.api.request_schemas import headroom as headroom_bodies
 from placement.api.request_schemas import inventories as inventory_bodies
 from placement.api.request_schemas import provider_trees as tree_bodies
 from placement.api.request_schemas import providers as provider_bodies
@@ -36,6 +37,7 @@ from placement.api.resources import (
     changes,
     claims,
     consumers,
+    headroom,
     inventories,
     provider_trees,
     providers,
@@ -54,6 +56,7 @@ from placement.api.responses.changes import CHANGES
 from placement.api.responses.claims import CLAIMED
 from placement.api.responses.consumers import CONSUMER as SHOWN_CONSUMER
 from placement.api.responses.consumers import CONSUMERS as LISTED_CONSUMERS
+from placement.api.responses.headroom import HEADROOMS
 from placement.api.responses.inventories import INVENTORIES, INVENTORY, USAGES
 from placement.api.responses.provider_trees import TREE, WRITTEN
 from placement.api.responses.providers import PROVIDER, PROVIDERS, SHOWN
@@ -289,6 +292,8 @@ ROUTES: tuple[Route, ...] = (
           Response(CLAIMED, (201,)), claim_bodies.CREATE, asks=(EXPLAIN,)),
     _get("/changes", changes.list_changes, "2.0", "placement:changes:list", CHANGES,
          parameters=change_query.PARAMETERS, failures=(410,)),
+    Route("POST", "/headroom", headroom.measure_headroom, "2.0", "placement:headroom",
+          Response(HEADROOMS), headroom_bodies.MEASURE, reads=True),
     _get(TREE_PATH, provider_trees.show_provider_tree, "2.0", "placement:provider_trees:show",
          TREE, parameters={}),
     Route("PUT", TREE_PATH, provider_trees.replace_provider_tree, "2.0",

@@ -3,6 +3,7 @@
 from placement.candidates.claims.choices import ClaimRequest
 from placement.candidates.claims.claiming import Claimed, claim
 from placement.candidates.explanation import Explanation, explain, explain_trace
+from placement.candidates.headroom import Headroom, HeadroomQuery, find_headroom
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.first_available import find_first_available
 from placement.candidates.search.pipeline import find_candidates
@@ -16,6 +17,8 @@ __all__ = [
     "Claimed",
     "ClaimRequest",
     "Explanation",
+    "Headroom",
+    "HeadroomQuery",
     "SearchResult",
     "SearchTuning",
     "TreeCache",
@@ -24,4 +27,5 @@ __all__ = [
     "explain_trace",
     "find_candidates",
     "find_first_available",
+    "find_headroom",
 ]

@@ -47,6 +47,10 @@ class Requirement:
             return self._among(pool, own) + self._sharing_providers(pool, len(own))
         return self._among(pool, pool.members)
 
+    def current_providers(self, pool: Pool) -> list[int]:
+        """Return the same without a cache, for pools whose sharing providers change."""
+        return self._among(pool, pool.members)
+
     def _sharing_providers(self, pool: Pool, local: int) -> list[int]:
         """Return the positions of sharing providers, cached for pools with the same ones."""
         key: object = (local, pool.reached)

@@ -81,6 +81,7 @@ RULES = {
     ("POST", "/allocation_candidates"): "allocation_candidates:list",
     ("POST", "/claims"): "claims:create",
     ("GET", "/changes"): "changes:list",
+    ("POST", "/headroom"): "headroom",
     ("GET", "/provider_trees/{root}"): "provider_trees:show",
     ("PUT", "/provider_trees/{root}"): "provider_trees:update",
     ("POST", "/simulations"): "simulations:create",

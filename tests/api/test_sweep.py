@@ -60,6 +60,7 @@ FIRST = {
     ("POST", "/allocation_candidates"): ("2.0", 405),
     ("POST", "/claims"): ("2.0", 404),
     ("GET", "/changes"): ("2.0", 404),
+    ("POST", "/headroom"): ("2.0", 404),
     ("GET", "/provider_trees/{root}"): ("2.0", 404),
     ("PUT", "/provider_trees/{root}"): ("2.0", 404),
     ("POST", "/simulations"): ("2.0", 404),

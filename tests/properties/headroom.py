@@ -8,7 +8,6 @@ the other, in all possible ways.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from tests.properties import oracle
 from tests.properties.oracle import Candidate, Query, World
@@ -24,15 +23,6 @@ class TooManyStatesError(Exception):
     """The cloud has too many states for brute force."""
 
 
-class Room(NamedTuple):
-    """What brute force knows of a cloud."""
-
-    # The largest number of consumers.
-    most: int
-    # Roots of hosts that take at least one, each by itself -> the largest number there.
-    hosts: Mapping[str, int]
-
-
 def amounts_of(candidate: Candidate) -> Amounts:
     """What a candidate takes of each provider and class."""
     return {(uuid, name): units for uuid, items in candidate.allocations for name, units in items}
@@ -46,7 +36,7 @@ def most_together(world: World, query: Query, limit: int) -> int:
         tuple(sorted(amounts_of(candidate).items()))
         for candidate in oracle.candidates(world, query)
     }
-    return min(limit, sum(map(lambda part: _packed(world, part, limit), _components(patterns))))
+    return min(limit, sum(_packed(world, part, limit) for part in _components(patterns)))
 
 
 def _components(patterns: Collection[tuple[tuple[Row, int], ...]]) -> list[list[Amounts]]:
@@ -91,9 +81,7 @@ def _one_by_one(world: World, query: Query, limit: int, known: dict[object, int]
         return 0
     state = (
         limit,
-        tuple(
-            stock.used for provider in world.values() for stock in provider.inventories.values()
-        ),
+        tuple(stock.used for provider in world.values() for stock in provider.inventories.values()),
     )
     if state not in known:
         if len(known) > MAX_STATES // 100:
@@ -136,8 +124,8 @@ def in_aggregate(query: Query, aggregate: str) -> Query:
     return replace(query, root_member_of=(*query.root_member_of, frozenset({aggregate})))
 
 
-def may_share(world: World, query: Query) -> bool:
-    """Whether a sharing provider with aggregates could serve a group of the request."""
+def shares(world: World) -> bool:
+    """Whether any provider may serve hosts of other trees."""
     return any(
         oracle.SHARING in provider.traits and provider.aggregates for provider in world.values()
     )

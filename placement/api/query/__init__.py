@@ -8,6 +8,7 @@ from placement.api.query.allocations import parse_allocation_query
 from placement.api.query.candidates import parse_candidates
 from placement.api.query.changes import parse_changes_query
 from placement.api.query.consumers import parse_consumer_parts, parse_consumer_query
+from placement.api.query.headroom import read_headroom
 from placement.api.query.json_form import (
     json_of,
     read_alternatives,
@@ -44,6 +45,7 @@ __all__ = [
     "parse_usage_query",
     "read_alternatives",
     "read_candidates",
+    "read_headroom",
     "read_order_request",
     "refuse_parameters",
 ]

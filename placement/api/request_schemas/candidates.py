@@ -86,6 +86,12 @@ EXPLAIN = {
     "maxLength": 9,
     "examples": ["summary"],
 }
+# A request whose candidates are not listed: without limit and order.
+BARE_REQUEST = closed(
+    {"groups": GROUPS},
+    {name: schema for name, schema in _MEMBERS.items() if name != "limit"},
+    "BareRequest",
+)
 MAX_ORDER_KEYS = 8
 ORDER = {
     "type": "array",
@@ -111,11 +117,7 @@ ORDER = {
     "examples": [[{"by": "free", "resource_class": "VCPU", "first": "most"}]],
 }
 MAX_ALTERNATIVES = 8
-_ALTERNATIVE = closed(
-    {"groups": GROUPS},
-    {name: schema for name, schema in _MEMBERS.items() if name != "limit"},
-    "Alternative",
-)
+_ALTERNATIVE = {**BARE_REQUEST, "title": "Alternative"}
 _MEMBERS["order"] = ORDER
 REQUEST = closed({"groups": GROUPS}, _MEMBERS, "CandidateRequest")
 # The requests of which the first one counts that has a candidate.

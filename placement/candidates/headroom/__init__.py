@@ -2,9 +2,17 @@
 
 from placement.candidates.headroom.find import HeadroomQuery, find_headroom
 from placement.candidates.headroom.measure import measure_headroom, sharing_in
-from placement.candidates.headroom.value import Headroom, HeadroomRequest, LimitedHosts
+from placement.candidates.headroom.value import (
+    LIMIT_CODES,
+    Figures,
+    Headroom,
+    HeadroomRequest,
+    LimitedHosts,
+)
 
 __all__ = [
+    "LIMIT_CODES",
+    "Figures",
     "Headroom",
     "HeadroomQuery",
     "HeadroomRequest",

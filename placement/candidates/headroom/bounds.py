@@ -3,7 +3,7 @@
 No bound depends on the number of ways to serve a request, so all are cheap.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from placement.candidates.budget import Charge
 from placement.candidates.headroom.packing import largest_sum
@@ -65,7 +65,7 @@ def upper_bound(
     ]
     bounds += _class_bounds(plan, options, room, parts)
     if len(plan.isolated_slots) > 1:
-        bounds += _isolation_bound(plan, seats, min(bounds, default=0))
+        bounds += _isolation_bound(plan, options, room, min(bounds, default=0))
     return min(bounds, default=None)
 
 
@@ -88,9 +88,7 @@ def _class_bounds(
         yield total // sum(amounts.values())
 
 
-def _isolation_bound(
-    plan: SearchPlan, seats: Sequence[Mapping[int, int]], most: int
-) -> Iterable[int]:
+def _isolation_bound(plan: SearchPlan, options: Options, room: Room, most: int) -> Iterable[int]:
     """Yield the bound for isolated slots, which take different providers for each consumer.
 
     A provider serves each of n consumers at most once, so the providers of k slots must have k × n
@@ -99,14 +97,21 @@ def _isolation_bound(
     slots = [slot for slot in plan.isolated_slots if plan.slots[slot].resources]
     if len(slots) < 2 or not most:
         return
-    of_position: dict[int, int] = {}
+    # Slots that begin with the same class take at least the smallest of its amounts.
+    least: dict[str, int] = {}
+    positions: dict[str, set[int]] = {}
     for slot in slots:
-        for position, number in seats[slot].items():
-            of_position[position] = max(number, of_position.get(position, 0))
+        name, amount = plan.slots[slot].resources[0]
+        least[name] = min(amount, least.get(name, amount))
+        positions.setdefault(name, set()).update(options[slot])
+    seats: dict[int, int] = {}
+    for name, amount in least.items():
+        for position in positions[name]:
+            seats[position] = seats.get(position, 0) + room((position, name)) // amount
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
-        if sum([min(middle, number) for number in of_position.values()]) >= middle * len(slots):
+        if sum([min(middle, number) for number in seats.values()]) >= middle * len(slots):
             low = middle
         else:
             high = middle - 1

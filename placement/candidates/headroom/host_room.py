@@ -13,7 +13,7 @@ from placement.candidates.headroom.patterns import (
     usage_of,
 )
 from placement.candidates.headroom.room import NO_ROOM, HostRoom, Row, room_in
-from placement.candidates.headroom.simulation import Simulation
+from placement.candidates.headroom.filling import HostFiller
 from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
 
@@ -48,7 +48,7 @@ class RoomFinder:
         self._budget = budget
         self._share = max(1, max_steps // SHARE)
         self._search = PatternSearch(plan)
-        self._simulation = Simulation(plan)
+        self._filler = HostFiller(plan)
         # Shape -> its patterns; None if they are too many for the share of a pool.
         self._patterns: dict[Hashable, Patterns | None] = {}
         # Shape and room of its rows -> the result.
@@ -79,7 +79,7 @@ class RoomFinder:
         options: list[Sequence[int]] = [()] * len(plan.slots)
         for requirement in plan.requirements:
             budget.spend(COST_PER_STEP + len(pool.members) * requirement.cost)
-            providers = requirement.providers(pool)
+            providers = requirement.current_providers(pool)
             if not providers:
                 return None
             for slot in requirement.slots:
@@ -137,9 +137,7 @@ class RoomFinder:
     ) -> None:
         """Find a packing, with a share of the work."""
         if patterns is None:
-            self._within_share(
-                lambda budget: self._simulation.fill(room, pool, budget), default=None
-            )
+            self._within_share(lambda budget: self._filler.fill(room, pool, budget), default=None)
             return
         if not patterns.patterns:
             room.upper = 0

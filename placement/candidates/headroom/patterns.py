@@ -88,7 +88,8 @@ class PatternSearch:
     def __init__(self, plan: SearchPlan) -> None:
         self._plan = plan
         self._kinds = tuple(kind for kind in CONSTRAINTS if kind.applies(plan))
-        self._ordered = Ordered.build(plan, Pool(None, ()), (), lambda _cost: None)
+        # Sets of slots that are interchangeable.
+        self._equal_slots = interchangeable(plan)
 
     @property
     def joins(self) -> bool:
@@ -122,7 +123,7 @@ class PatternSearch:
         constraints, options = build_constraints(
             self._kinds, self._plan, pool, options, budget.spend
         )
-        constraints += self._ordered
+        constraints += map(Ordered, self._equal_slots)
         resources = [slot.resources for slot in self._plan.slots]
         local = pool.local if pool.anchor is not None else len(pool.members)
         numbers: dict[Row, int] = {}

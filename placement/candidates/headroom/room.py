@@ -1,9 +1,9 @@
 """The room of one pool: how many consumers it takes, and what they use."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from placement.candidates.model import Pool
+from placement.candidates.model import Member, Pool
 
 # A provider of a pool, by position, and the name of a class.
 Row = tuple[int, str]
@@ -51,4 +51,12 @@ def filled(pool: Pool, usage: Usage) -> Pool:
     members = list(pool.members)
     for position, by_class in amounts.items():
         members[position] = members[position].after(by_class)
-    return pool._replace(members=tuple(members))
+    return with_members(pool, members)
+
+
+def with_members(pool: Pool, members: Sequence[Member]) -> Pool:
+    """Return the pool with other usages of its members."""
+    anchor = pool.anchor
+    if anchor is not None:
+        anchor = replace(anchor, members=tuple(members[: pool.local]))
+    return pool._replace(anchor=anchor, members=tuple(members))

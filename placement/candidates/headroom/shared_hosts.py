@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.headroom.bounds import seats_of
 from placement.candidates.headroom.host_room import RoomFinder, only_sharing
-from placement.candidates.headroom.room import HostRoom, Row, room_in
+from placement.candidates.headroom.room import HostRoom, Row, room_in, with_members
 from placement.candidates.headroom.split_room import SplitRoomFinder
 from placement.candidates.model import Options, Pool, SharingMember, Stocks
 from placement.candidates.plan import SearchPlan
@@ -169,7 +169,7 @@ class SharedHosts:
                 if units is not None:
                     stocks[name] = stock._replace(used=stock.capacity - units)
             members[position] = member._replace(stocks=Stocks(stocks))
-        changed = pool._replace(members=tuple(members))
+        changed = with_members(pool, members)
         if pool.anchor is not None:
             return self._finder.find_again(changed)
         options = [

@@ -41,7 +41,7 @@ class SplitRoomFinder(RoomFinder):
         whole = self.find_again(pool)
         room = HostRoom(whole.lower, max(upper, whole.lower), whole.usage)
         rest = filled(pool, room.usage)
-        self._within_share(lambda budget: self._simulation.fill(room, rest, budget), default=None)
+        self._within_share(lambda budget: self._filler.fill(room, rest, budget), default=None)
         return room
 
     def with_parts(self, pool: Pool) -> tuple[Options, Mapping[int, Sequence[int]]]:
@@ -51,7 +51,7 @@ class SplitRoomFinder(RoomFinder):
         for slot in range(len(plan.slots)):
             requirement = self._requirements[slot]
             self._budget.spend(COST_PER_STEP + len(pool.members) * requirement.cost)
-            options.append(requirement.providers(pool))
+            options.append(requirement.current_providers(pool))
         parts: dict[int, Sequence[int]] = {}
         for slot in plan.splittable:
             ((name, amount),) = plan.slots[slot].resources

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.constraints import CONSTRAINTS
-from placement.candidates.headroom.room import HostRoom, Row
+from placement.candidates.headroom.room import HostRoom, Row, with_members
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.anchors import solutions
@@ -14,7 +14,7 @@ from placement.candidates.search.split_search import SplitSearches
 from placement.candidates.trace import Refusal
 
 
-class Simulation:
+class HostFiller:
     """Fills pools for one request; candidates with a split come after all others."""
 
     def __init__(self, plan: SearchPlan) -> None:
@@ -62,7 +62,7 @@ class Simulation:
         options: list[Sequence[int]] = [()] * len(plan.slots)
         for requirement in plan.requirements:
             budget.spend(COST_PER_STEP + len(pool.members) * requirement.cost)
-            providers = requirement.providers(pool)
+            providers = requirement.current_providers(pool)
             for slot in requirement.slots:
                 options[slot] = providers
         if all(options):
@@ -70,7 +70,10 @@ class Simulation:
                 return Candidate(plan, pool, assignment[0])
         if self._split_plan is None:
             return None
-        return SplitSearches(self._split_plan, budget).start(pool).next()
+        plan = self._split_plan
+        if pool.sharing:  # plans cache which sharing providers have room
+            plan = SearchPlan(plan.request, splits=True)
+        return SplitSearches(plan, budget).start(pool).next()
 
 
 def _rows(candidate: Candidate) -> Counter[Row]:
@@ -93,7 +96,7 @@ def _after(pool: Pool, amounts: Counter[Row], times: int) -> Pool:
     members = list(pool.members)
     for (position, name), units in amounts.items():
         members[position] = members[position].after({name: units * times})
-    return pool._replace(members=tuple(members))
+    return with_members(pool, members)
 
 
 def _ignore(_code: Refusal) -> None:

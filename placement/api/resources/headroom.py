@@ -1,0 +1,23 @@
+"""`/headroom`."""
+
+from placement import deadline
+from placement.api.handler import NOW, Call, Reply
+from placement.api.query import read_headroom
+from placement.candidates import find_headroom
+
+
+def measure_headroom(call: Call) -> Reply:
+    """Measure how many more consumers of each request fit.
+
+    All requests are answered from one snapshot, each by itself. `fits` consumers can be placed at
+    the same time, and never more than `at_most`; `exact` says that both are equal. `limited_by`
+    counts hosts by what refuses one more consumer when the host is full. Nothing is changed.
+    """
+    service = call.service
+    query = read_headroom(call.body)
+    with service.large_work.turn(), service.database.read_trees() as conn:
+        headroom = find_headroom(
+            conn, service.trees, query, service.settings.candidates, service.tuning
+        )
+    deadline.lift()  # what the deadline ended has a partial result
+    return Reply(200, headroom, changed_at=NOW)
