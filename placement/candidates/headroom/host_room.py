@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.headroom.bounds import seats_of, upper_bound
+from placement.candidates.headroom.filling import HostFiller
 from placement.candidates.headroom.packing import Packing, Problem, pack, pack_greedily, tightened
 from placement.candidates.headroom.patterns import (
     Patterns,
@@ -13,7 +14,6 @@ from placement.candidates.headroom.patterns import (
     usage_of,
 )
 from placement.candidates.headroom.room import NO_ROOM, HostRoom, Row, room_in
-from placement.candidates.headroom.filling import HostFiller
 from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
 
