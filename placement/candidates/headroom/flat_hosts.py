@@ -15,7 +15,7 @@ from placement.candidates.budget import Charge
 from placement.candidates.explanation.evaluation import ORDER
 from placement.candidates.headroom.limits import LimitFinder, limit_of
 from placement.candidates.headroom.totals import Totals
-from placement.candidates.headroom.value import Limit
+from placement.candidates.headroom.value import RoomLimit
 from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.terms import PlaceTerm
@@ -171,25 +171,25 @@ class FlatCounter:
         serving = len(numbers) - numbers.count(0)
         self._totals.add_sums(total, total, serving, max(numbers), aggregates)
         # The first amount whose number is that of the host is the one that is short.
-        limits: Counter[Limit] = Counter()
+        limits: Counter[RoomLimit] = Counter()
         before = 0
         for (name, _units, suffix), minimum in zip(self._amounts, scarcest, strict=True):
             short = sum(map(eq, minimum, numbers))
-            limits[Limit(Refusal.CAPACITY, suffix, name)] += short - before
+            limits[RoomLimit(Refusal.CAPACITY, suffix, name)] += short - before
             before = short
         self._totals.count(limits)
 
     def _add_refused(
-        self, times: Sequence[Sequence[int]], limit: Limit, aggregates: frozenset[str]
+        self, times: Sequence[Sequence[int]], limit: RoomLimit, aggregates: frozenset[str]
     ) -> None:
         """Add hosts that take none: those without room for an amount are short of that."""
-        limits: Counter[Limit] = Counter()
+        limits: Counter[RoomLimit] = Counter()
         before = 0
         for (name, _units, suffix), minimum in zip(
             self._amounts, _running_minimum(times), strict=True
         ):
             short = minimum.count(0)
-            limits[Limit(Refusal.CAPACITY, suffix, name)] += short - before
+            limits[RoomLimit(Refusal.CAPACITY, suffix, name)] += short - before
             before = short
         limits[limit] += len(times[0]) - before
         self._totals.add_sums(0, 0, 0, 0, aggregates)

@@ -6,7 +6,13 @@ from typing import TypeVar
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.headroom.bounds import seats_of, upper_bound
 from placement.candidates.headroom.filling import HostFiller
-from placement.candidates.headroom.packing import Packing, Problem, pack, pack_greedily, tightened
+from placement.candidates.headroom.packing import (
+    Packing,
+    PackingProblem,
+    pack,
+    pack_greedily,
+    tightened,
+)
 from placement.candidates.headroom.patterns import (
     Patterns,
     PatternSearch,
@@ -142,7 +148,7 @@ class RoomFinder:
         if not patterns.patterns:
             room.upper = 0
             return
-        problem = Problem(patterns.patterns, free_units(pool, patterns.rows))
+        problem = PackingProblem(patterns.patterns, free_units(pool, patterns.rows))
         self._budget.spend(2 * sum(map(len, problem.patterns)))
         packing = pack_greedily(
             problem._replace(room=tightened(*problem)), room.upper, self._budget.spend
@@ -176,7 +182,7 @@ class RoomFinder:
         if options is None:
             return
         patterns = self._search.find(pool, options, self._budget)
-        problem = Problem(patterns.patterns, free_units(pool, patterns.rows))
+        problem = PackingProblem(patterns.patterns, free_units(pool, patterns.rows))
         packing = pack(problem, Packing({}, 0, room.upper), self._budget.spend)
         room.upper = packing.upper
         if packing.lower >= room.lower:

@@ -6,7 +6,7 @@ from placement.candidates.budget import Budget
 from placement.candidates.explanation.evaluation import HostClass, Rejection
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.split_evaluator import make_evaluators
-from placement.candidates.headroom.value import Limit
+from placement.candidates.headroom.value import RoomLimit
 from placement.candidates.model import Pool
 from placement.candidates.request import CandidateRequest
 from placement.candidates.terms.amounts import Amount
@@ -23,9 +23,9 @@ class LimitFinder:
         self._request = ExplainRequest(request, budget.spend)
         self._evaluator, _reductions = make_evaluators(self._request, budget, max_steps)
         self._budget = budget
-        self._limits: dict[HostClass, Limit] = {}
+        self._limits: dict[HostClass, RoomLimit] = {}
 
-    def find(self, pool: Pool) -> Limit:
+    def find(self, pool: Pool) -> RoomLimit:
         """Return what refuses a consumer on a pool.
 
         Only sharing providers of other trees may still serve the request.
@@ -37,7 +37,7 @@ class LimitFinder:
         limit = self._limits.get(host_class)
         if limit is None:
             rejections = self._evaluator.find_rejections(host_class, pool)
-            limit = limit_of(rejections) if rejections else Limit(Refusal.ELSEWHERE)
+            limit = limit_of(rejections) if rejections else RoomLimit(Refusal.ELSEWHERE)
             if len(self._limits) >= MAX_CLASSES:
                 self._limits.clear()
             self._limits[host_class] = limit
@@ -56,9 +56,9 @@ class LimitFinder:
         return self._evaluator.classify(pool, mask)
 
 
-def limit_of(rejections: Sequence[Rejection]) -> Limit:
+def limit_of(rejections: Sequence[Rejection]) -> RoomLimit:
     """Return the first of the rejections of a host as a limit."""
     rejection = rejections[0]
     amount = rejection.cause.terms[-1].value if rejection.cause.terms else None
     resource_class = amount.resource_class if isinstance(amount, Amount) else None
-    return Limit(rejection.code, rejection.group, resource_class)
+    return RoomLimit(rejection.code, rejection.group, resource_class)

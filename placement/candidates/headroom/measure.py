@@ -16,7 +16,7 @@ from placement.candidates.headroom.room import HostRoom, filled
 from placement.candidates.headroom.shared_hosts import SharedHosts
 from placement.candidates.headroom.split_room import SplitRoomFinder
 from placement.candidates.headroom.totals import Totals
-from placement.candidates.headroom.value import UNDECIDED, Headroom, HeadroomRequest, Limit
+from placement.candidates.headroom.value import UNDECIDED, Headroom, HeadroomRequest, RoomLimit
 from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.anchors import MAX_CACHED_MEMBERS, dedup_key
@@ -142,7 +142,7 @@ class _Meter:
         self._shared: SharedHosts | None = None
         self._pools: AnchorPools
         # Key of equal hosts -> their room and limit.
-        self._known: dict[Hashable, tuple[HostRoom, Limit]] = {}
+        self._known: dict[Hashable, tuple[HostRoom, RoomLimit]] = {}
         # Rooms that are intervals, with their hosts.
         self._intervals: dict[int, tuple[HostRoom, list[Pool]]] = {}
 
@@ -213,7 +213,7 @@ class _Meter:
         else:
             self._intervals.setdefault(id(room), (room, []))[1].append(pool)
 
-    def _limit(self, pool: Pool, room: HostRoom) -> Limit:
+    def _limit(self, pool: Pool, room: HostRoom) -> RoomLimit:
         if not room.is_exact:
             return UNDECIDED
         return self._limits.find(filled(pool, room.usage) if room.lower else pool)

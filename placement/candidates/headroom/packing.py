@@ -37,23 +37,23 @@ class Packing(NamedTuple):
         return self.lower == self.upper
 
 
-class Problem(NamedTuple):
+class PackingProblem(NamedTuple):
     """Patterns that share the room of some rows."""
 
     patterns: Sequence[Pattern]
     # Row -> units.
     room: Sequence[int]
 
-    def fitting(self) -> "tuple[Problem, Sequence[int]]":
+    def fitting(self) -> "tuple[PackingProblem, Sequence[int]]":
         """Return the problem of the patterns that fit at least once, and their indexes."""
         numbers = [
             number for number, pattern in enumerate(self.patterns) if _times(pattern, self.room)
         ]
         patterns = [self.patterns[number] for number in numbers]
-        return Problem(patterns, tightened(patterns, self.room)), numbers
+        return PackingProblem(patterns, tightened(patterns, self.room)), numbers
 
 
-def pack_greedily(problem: Problem, most: int, spend: Charge) -> Packing:
+def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
     """Take patterns while any fits, those with the most room first.
 
     Args:
@@ -85,7 +85,7 @@ def pack_greedily(problem: Problem, most: int, spend: Charge) -> Packing:
     return Packing(times, total, most)
 
 
-def pack(problem: Problem, start: Packing, spend: Charge) -> Packing:
+def pack(problem: PackingProblem, start: Packing, spend: Charge) -> Packing:
     """Improve a packing until it is known to be the best, or the bound on work is reached.
 
     Args:
@@ -119,7 +119,7 @@ class _Node(NamedTuple):
     taken: Counter[int]
 
 
-def _search(problem: Problem, needed: int, spend: Charge) -> Times | int:
+def _search(problem: PackingProblem, needed: int, spend: Charge) -> Times | int:
     """Return a packing of at least so many patterns, or an upper bound below this number.
 
     Depth-first branch and bound. The parts of the packings are the ones with at most and with more
@@ -151,7 +151,7 @@ def _search(problem: Problem, needed: int, spend: Charge) -> Times | int:
             count = min(count, _times(node.patterns[number], room))
             _take(room, node.patterns[number], count)
             taken[number] += count
-        rest = pack_greedily(Problem(node.patterns, room), upper - taken.total(), spend)
+        rest = pack_greedily(PackingProblem(node.patterns, room), upper - taken.total(), spend)
         taken.update(rest.times)
         if taken.total() >= needed:
             return taken

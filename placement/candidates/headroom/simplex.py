@@ -22,7 +22,7 @@ PRICE_SCALE = 1 << 40
 ENTRIES_PER_UNIT = 2
 
 
-class Relaxation(NamedTuple):
+class FractionalPacking(NamedTuple):
     """The optimal fractional packing, or the best that was found."""
 
     # Number of times of each pattern.
@@ -31,7 +31,7 @@ class Relaxation(NamedTuple):
     upper: int
 
 
-def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Relaxation:
+def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> FractionalPacking:
     """Maximize the number of patterns, each taken any fractional number of times.
 
     The revised simplex method: the first basis has a slack variable for each row.
@@ -72,7 +72,7 @@ def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Re
     for entry, value in zip(basis, values, strict=True):
         if entry >= 0:
             times[entry] = max(0.0, value)
-    return Relaxation(times, _upper(patterns, room, prices))
+    return FractionalPacking(times, _upper(patterns, room, prices))
 
 
 def _entering(scaled: Sequence[Sequence[tuple[int, float]]], prices: Sequence[float]) -> int | None:

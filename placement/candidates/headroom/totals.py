@@ -7,8 +7,8 @@ from placement.candidates.headroom.value import (
     Figures,
     Headroom,
     HeadroomRequest,
-    Limit,
     LimitedHosts,
+    RoomLimit,
 )
 from placement.candidates.trace import Refusal
 
@@ -54,10 +54,10 @@ class Totals:
         self._sums = Sums()
         keys = {key for key in question.by.values() if key is not None}
         self._by: dict[str, Sums] = {key: Sums() for key in keys}
-        self._limits: Counter[Limit] = Counter()
+        self._limits: Counter[RoomLimit] = Counter()
 
     def add(
-        self, lower: int, upper: int, limit: Limit, aggregates: frozenset[str], hosts: int = 1
+        self, lower: int, upper: int, limit: RoomLimit, aggregates: frozenset[str], hosts: int = 1
     ) -> None:
         """Add hosts that take equal numbers of consumers.
 
@@ -80,7 +80,7 @@ class Totals:
         for key in self._by.keys() & aggregates:
             self._by[key].add(lower, upper, hosts, largest)
 
-    def add_alone(self, lower: int, limit: Limit, aggregates: frozenset[str]) -> None:
+    def add_alone(self, lower: int, limit: RoomLimit, aggregates: frozenset[str]) -> None:
         """Add a host whose consumers are counted together with those of other hosts.
 
         Args:
@@ -96,7 +96,7 @@ class Totals:
         sums = self._sums if key is None else self._by[key]
         sums.add(lower, upper, 0, 0)
 
-    def count(self, limits: Mapping[Limit, int]) -> None:
+    def count(self, limits: Mapping[RoomLimit, int]) -> None:
         """Count hosts by what limits them."""
         self._limits.update(limits)
 

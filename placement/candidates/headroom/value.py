@@ -27,7 +27,7 @@ class HeadroomRequest:
     by: Mapping[str, str | None] = field(default_factory=dict)
 
 
-class Limit(NamedTuple):
+class RoomLimit(NamedTuple):
     """What refuses one more consumer on a host that is full."""
 
     code: Refusal
@@ -37,13 +37,13 @@ class Limit(NamedTuple):
     resource_class: str | None = None
 
 
-UNDECIDED = Limit(Refusal.BUDGET)
+UNDECIDED = RoomLimit(Refusal.BUDGET)
 
 
 class LimitedHosts(NamedTuple):
     """The hosts with one limit."""
 
-    limit: Limit
+    limit: RoomLimit
     # Number of hosts.
     hosts: int
 
