@@ -18,7 +18,8 @@ import sqlalchemy as sa
 
 from bench import report
 from bench.measure import measure
-from bench.scenarios import FAMILIES, SEPARATE, Scenario
+from bench.scenario import Scenario
+from bench.scenarios import FAMILIES, SEPARATE
 from bench.servers import REPOSITORY, serving
 from bench.tables import RESULTS
 from placement.db import tables as t

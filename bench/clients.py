@@ -316,7 +316,10 @@ KINDS: dict[str, type[Client]] = {
 
 def crowd(kind: str, port: int, cloud: Cloud, what: str, number: int) -> list[Client]:
     """Make so many clients."""
-    return [KINDS[kind](port, cloud, what, each) for each in range(number)]
+    from bench.tree_clients import TREE_KINDS
+
+    made = (KINDS | TREE_KINDS)[kind]
+    return [made(port, cloud, what, each) for each in range(number)]
 
 
 def all_at_once(turns: list[Turn]) -> None:

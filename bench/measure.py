@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bench.clients import Client, FaultError, Turn, all_at_once, crowd
-from bench.scenarios import Scenario
+from bench.scenario import Scenario
 from bench.servers import Server, Spent
 from tests.kit.processes import NoAnswerError
 

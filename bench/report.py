@@ -9,7 +9,7 @@ from pathlib import Path
 from bench import aims
 from bench.aims import Row
 from bench.measure import Figures
-from bench.scenarios import Scenario
+from bench.scenario import Scenario
 from bench.tables import Cell, Table, figure, shown
 
 

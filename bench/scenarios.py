@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from bench.aims import AIMS
 from bench.clouds import OF_DISK, cards, flat, light, nested, sharing, unequal, wide
+from bench.scenario import Scenario
+from bench.tree_scenarios import trees
 from tests.kit.cloud import Cloud, aggregate_uuid, provider_uuid
 
 FLAT = "/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20"
@@ -45,22 +46,6 @@ def devices(groups: int) -> str:
     """Ask for one device for each of so many groups, all different."""
     asked = "&".join(f"resources{number}=VGPU:1" for number in range(1, groups + 1))
     return f"/allocation_candidates?{asked}&group_policy=isolate"
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """One row of the table.
-
-    does: the kind of client in `clients.py`; what: its argument. at_once: clients at a time.
-    peer: whether the peer is measured; it does not complete some requests in reasonable time.
-    """
-
-    name: str
-    cloud: Cloud
-    does: str
-    what: str = ""
-    at_once: int = 1
-    peer: bool = True
 
 
 def limited(query: str, limit: int | None) -> str:
@@ -289,7 +274,8 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     "growth": lambda sizes: [each for size in sizes for each in _growth(size)],
     "wide": lambda _sizes: _wide(16),
     "language": lambda _sizes: _language(),
+    "trees": lambda sizes: [each for size in sizes if size <= 1000 for each in trees(size)],
     "aims": lambda _sizes: _aims(),
     "sharing": lambda sizes: [each for size in sizes if size <= 1000 for each in _sharing(size)],
 }
-SEPARATE = ("aims", "growth")  # measured only when asked for
+SEPARATE = ("aims", "growth", "trees")  # measured only when asked for
