@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from falcon_placement_client import hosts
+from falcon_placement_client import drains, hosts
 from falcon_placement_client.hosts import HostRow
-from falcon_placement_client.osc.base import ListCommand, table
+from falcon_placement_client.osc.base import NEGATIVE, ListCommand, table
 from falcon_placement_client.rest import RestApi
 
 
@@ -53,3 +53,43 @@ class UntaintHost(_Taint):
 
     example = "placement host untaint compute-1"
     action = (hosts.untaint_host,)
+
+
+class DrainCheck(ListCommand):
+    """Show whether hosts can be emptied, one at a time.
+
+    Each host is drained in a simulation: nothing changes. The exit code is 3 if a consumer of a
+    host has no other place, or if that is not decided within the limit on work. Needs placement
+    2.0.
+    """
+
+    example = "placement host drain-check compute-1 compute-2"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the hosts."""
+        chosen = parser.add_mutually_exclusive_group(required=True)
+        chosen.add_argument("host", nargs="*", default=[], help="name or UUID of the root provider")
+        chosen.add_argument("--all", action="store_true", help="check every host")
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Return a row for each host."""
+        self.api.require_v2("a check of drains")
+        checked = (
+            drains.find_all_hosts(self.api)
+            if parsed_args.all
+            else drains.find_hosts(self.api, parsed_args.host)
+        )
+        rows = list(drains.drain_check(self.api, checked))
+        self.exit_code = 0 if all(row.evacuable for row in rows) else NEGATIVE
+        columns = ("uuid", "name", "evacuable", "moves", "stuck", "undecided")
+        return table(
+            columns,
+            [
+                (
+                    *(row.uuid, row.name, row.evacuable, row.moves),
+                    [f"{each.consumer}: {each.text}" for each in row.stuck],
+                    row.undecided,
+                )
+                for row in rows
+            ],
+        )

@@ -167,6 +167,12 @@ class Openstack:
         rows: list[dict[str, Any]] = json.loads(text)
         return rows
 
+    def row(self, *arguments: str) -> dict[str, Any]:
+        """Return the only row that a command prints as JSON."""
+        row: Any = self.rows(*arguments)
+        assert isinstance(row, dict)
+        return row
+
     def refusal(self, *arguments: str) -> str:
         """Return the only line of a command that fails."""
         code, out = self.run(*arguments)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from falcon_placement_client import NewConsumer, ReportClient, consumer_lists
 from falcon_placement_client import service as service_parts
 from placement.loader import load_cloud
 from tests.api.openstack_cloud import Openstack, cloud, use_catalogue, use_endpoint
@@ -22,6 +23,14 @@ from tests.kit.service import Service
 
 OURS = "openstack.falcon_placement.v2"
 THEIRS = "openstack.placement.v1"
+
+# Command -> what it needs placement 2.0 for.
+NEED_2_0 = {
+    "candidate explain --resource VCPU=1": "an explanation",
+    "consumer list": "a list of consumers",
+    "consumer show 5ca1ab1e-0000-4000-8000-00000000000a": "a consumer",
+    "host drain-check compute-1": "a check of drains",
+}
 
 CLOUD = """\
 providers:
@@ -283,6 +292,67 @@ def test_hosts_in_maintenance_are_left_out(openstack: Openstack, either: str) ->
     assert "CUSTOM_OTHER is no taint of the service" in openstack.complaint
 
 
+SERVER = "5ca1ab1e-0000-4000-8000-00000000000a"
+
+
+def test_consumers_are_listed_with_the_names_of_providers(
+    openstack: Openstack, either: str
+) -> None:
+    listing = ("placement", "consumer", "list")
+    [row] = openstack.rows(*listing)
+    assert (row["uuid"], row["project_id"], row["consumer_type"]) == (SERVER, "p", "INSTANCE")
+    assert row["allocations"] == {"compute-1": {"VCPU": 2}}
+    filters = ("--in-tree", "compute-1-gpu", "--project", "p", "--user", "u", "--limit", "1")
+    assert openstack.rows(*listing, *filters) == [row]
+    assert openstack.rows(*listing, "--in-tree", "compute-2") == []
+    assert openstack.row("placement", "consumer", "show", SERVER) == row
+    none = SERVER[:-1] + "b"
+    refusal = openstack.refusal("placement", "consumer", "show", none)
+    assert refusal == f"{none}: the consumer has no allocations"
+
+
+def test_a_list_of_consumers_has_all_pages(
+    openstack: Openstack, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer_lists, "PAGE", 2)
+    client = ReportClient.at(endpoint, "admin")
+    for number in range(4):
+        consumer = NewConsumer(f"5ca1ab1e-0000-4000-8000-{number:012}", "q", "u")
+        client.claim({"groups": {"": {"resources": {"VCPU": 1}}}}, consumer)
+    listing = ("placement", "consumer", "list", "-c", "uuid")
+    assert len(openstack.rows(*listing)) == 5
+    assert len(openstack.rows(*listing, "--limit", "3")) == 3
+
+
+def test_a_consumer_is_named_as_its_server(
+    openstack: Openstack, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show = ("placement", "consumer", "show", "-c", "uuid")
+    with cloud(url) as served:
+        use_catalogue(monkeypatch, served)
+        assert openstack.row(*show, "web-1") == {"uuid": SERVER}
+        assert openstack.refusal(*show, "web") == "server web: there is no such server"
+    with cloud(url, with_compute=False) as served:
+        use_catalogue(monkeypatch, served)
+        assert openstack.refusal(*show, "web-1") == (
+            "web-1: expected a UUID, because the cloud has no compute endpoint"
+        )
+
+
+def test_hosts_are_checked_for_a_drain(openstack: Openstack, either: str) -> None:
+    check = ("placement", "host", "drain-check")
+    [row] = openstack.rows(*check, "compute-1")
+    assert (row["name"], row["evacuable"], row["moves"], row["stuck"]) == ("compute-1", True, 1, [])
+    openstack.rows("placement", "host", "taint", "compute-2")
+    rows = openstack.rows(*check, "--all", code=3)
+    assert {row["name"]: row["evacuable"] for row in rows} == {
+        "compute-1": False,
+        "compute-2": True,
+    }
+    assert rows[0]["stuck"][0].startswith(f"{SERVER}: ")
+    assert openstack.run(*check)[0] == 2
+
+
 def test_a_cloud_is_dumped_and_loaded(openstack: Openstack, either: str, tmp_path: Path) -> None:
     path = str(tmp_path / "dump.yaml")
     assert openstack.run("placement", "cloud", "dump", path) == (0, "")
@@ -320,9 +390,10 @@ def test_a_version_below_2_0_is_respected(
     assert openstack.refusal(*at, "placement", "tree", "apply", "tree.json") == (
         f"applying a tree needs placement 2.0; requests of the service use {version}"
     )
-    assert openstack.refusal(*at, "placement", "candidate", "explain", "--resource", "VCPU=1") == (
-        f"an explanation needs placement 2.0; requests of the service use {version}"
-    )
+    for command, feature in NEED_2_0.items():
+        assert openstack.refusal(*at, "placement", *command.split()) == (
+            f"{feature} needs placement 2.0; requests of the service use {version}"
+        )
 
 
 def test_a_version_that_is_too_old_is_refused(openstack: Openstack, endpoint: str) -> None:

@@ -1,0 +1,108 @@
+"""Consumers for operators, with the names of the providers that they use.
+
+Each function is one command; it returns rows, which a command only formats.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from falcon_placement_client.allocation_records import check_consumer
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.errors import RestError
+from falcon_placement_client.names import ProviderNames, find_provider
+from falcon_placement_client.rest import RestApi
+
+PAGE = 1000  # consumers of one request
+
+
+class ConsumerRow(NamedTuple):
+    """A consumer with all that it holds."""
+
+    uuid: str
+    project_id: str
+    user_id: str
+    # `unknown` if it has none.
+    consumer_type: str
+    generation: int
+    # Name of its spread group; None if it has none.
+    spread_group: str | None
+    # When the hold ends, UTC; None if the claim is for good.
+    expires_at: str | None
+    # Name of the provider -> class -> amount.
+    allocations: Mapping[str, Mapping[str, int]]
+
+
+def list_consumers(
+    api: RestApi, filters: Mapping[str, str], limit: int | None = None
+) -> list[ConsumerRow]:
+    """Return consumers, by UUID.
+
+    Args:
+        api: a service with placement 2.0.
+        filters: parameters of `GET /consumers`; `in_tree` may be a name.
+        limit: most consumers to return; None: all.
+
+    Raises:
+        ServiceTooOld: the service does not support placement 2.0.
+        RestError: there is no such provider, or the service refuses a filter.
+    """
+    api.require_v2("a list of consumers")
+    filters = dict(filters)
+    if "in_tree" in filters:
+        filters["in_tree"] = find_provider(api, filters["in_tree"])["uuid"]
+    name_of = ProviderNames(api)
+    return [_row(each, name_of) for each in _pages(api, filters, limit)]
+
+
+def show_consumer(api: RestApi, consumer: str) -> ConsumerRow:
+    """Return a consumer.
+
+    Raises:
+        ServiceTooOld: the service does not support placement 2.0.
+        ConsumerError: the UUID is malformed.
+        RestError: the consumer has no allocations.
+    """
+    api.require_v2("a consumer")
+    uuid = check_consumer(consumer)
+    try:
+        answer = api.get(f"/consumers/{uuid}?include=allocations")
+    except RefusedError as refusal:
+        if refusal.status != 404:
+            raise
+        raise RestError(f"{uuid}: the consumer has no allocations") from None
+    return _row(answer, ProviderNames(api))
+
+
+def _pages(
+    api: RestApi, filters: Mapping[str, str], limit: int | None
+) -> Iterator[Mapping[str, Any]]:
+    """Yield consumers as the service lists them."""
+    left, marker = limit, ""
+    while left is None or left > 0:
+        parameters = {
+            **filters,
+            "include": "allocations",
+            "limit": str(PAGE if left is None else min(PAGE, left)),
+            **({"marker": marker} if marker else {}),
+        }
+        answer = api.get(f"/consumers?{urlencode(parameters)}")
+        consumers = answer["consumers"]
+        yield from consumers
+        if not answer.get("consumers_links"):
+            return
+        left = None if left is None else left - len(consumers)
+        marker = consumers[-1]["uuid"]
+
+
+def _row(consumer: Mapping[str, Any], name_of: ProviderNames) -> ConsumerRow:
+    return ConsumerRow(
+        consumer["uuid"],
+        consumer["project_id"],
+        consumer["user_id"],
+        consumer["consumer_type"],
+        consumer["generation"],
+        consumer.get("spread_group", {}).get("name"),
+        consumer.get("expires_at"),
+        {name_of(uuid): each["resources"] for uuid, each in consumer["allocations"].items()},
+    )
