@@ -26,7 +26,9 @@ def set_up(parser: Any) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="exit with 1 for harmless findings, too"
     )
-    parser.add_argument("--repair", action="store_true", help="repair what can be repaired")
+    parser.add_argument(
+        "--repair", action="store_true", help="repair the faults that can be repaired"
+    )
     parser.add_argument("--all", action="store_true", help="list every row, not the first few")
     parser.add_argument("--json", action="store_true", help="list every row, as JSON")
 

@@ -14,7 +14,7 @@ def set_up(parser: Any) -> None:
     """Give the parser of the command its arguments and its action."""
     parser.set_defaults(action=_describe)
     parser.add_argument(
-        "--microversion", default=str(LATEST), help=f"default: {LATEST}, the latest"
+        "--microversion", default=str(LATEST), help=f"version of the document (default: {LATEST})"
     )
 
 

@@ -16,8 +16,10 @@ from placement.yamlfile.problems import Problem, UnusableFile
 def set_up(parser: Any) -> None:
     """Give the parser of the command its arguments and its action."""
     parser.set_defaults(action=_draw)
-    parser.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
-    parser.add_argument("picture", nargs="?", default="-", help="default: standard output")
+    parser.add_argument("file", help="cloud file (YAML); see etc/demo-cloud.yaml for the format")
+    parser.add_argument(
+        "picture", nargs="?", default="-", help="file for the picture (default: standard output)"
+    )
     parser.add_argument(
         "--only",
         action="append",

@@ -47,7 +47,9 @@ def set_up_list(parser: Any) -> None:
 def _set_up(parser: Any, function: Function) -> None:
     parser.set_defaults(action=lambda conf: _run(conf, function))
     parser.add_argument(
-        "--trait", default=hosts.DEFAULT_TRAIT, help=f"default: {hosts.DEFAULT_TRAIT}"
+        "--trait",
+        default=hosts.DEFAULT_TRAIT,
+        help=f"trait of tainted hosts (default: {hosts.DEFAULT_TRAIT})",
     )
     server.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print the hosts as JSON")

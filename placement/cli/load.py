@@ -29,10 +29,10 @@ def set_up_load(parser: Any) -> None:
     """Give the parser of `load-cloud` its arguments and its action."""
     parser.set_defaults(action=_load)
     parser.description = (
-        "The server must be named, by --url, --os-cloud or the environment. If it has providers "
+        "The server must be given by --url, --os-cloud or the environment. If it has providers "
         "already, the command asks before it writes."
     )
-    parser.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
+    parser.add_argument("file", help="cloud file (YAML); see etc/demo-cloud.yaml for the format")
     _add_server(parser, named=True)
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
@@ -56,7 +56,7 @@ def set_up_dump(parser: Any) -> None:
 def _add_server(parser: Any, *, named: bool = False) -> None:
     server.add_arguments(parser, named=named)
     parser.add_argument(
-        "--wait", type=float, default=0.0, help="seconds to wait for the server to answer"
+        "--wait", type=float, default=0.0, help="seconds to wait for the server to respond"
     )
 
 

@@ -34,7 +34,7 @@ def set_up(parser: Any) -> None:
         "run it again: it continues with the remaining trees."
     )
     parser.set_defaults(action=_reshape)
-    parser.add_argument("file", help="YAML; etc/reshape has examples")
+    parser.add_argument("file", help="reshape file (YAML); see etc/reshape for examples")
     parser.add_argument("--dry-run", action="store_true", help="show the changes, write nothing")
 
 

@@ -36,7 +36,7 @@ def set_up(parser: Any) -> None:
         "Kubernetes, a dashboard, alerts and cloud files. The directory must be new or empty."
     )
     parser.set_defaults(action=_write)
-    parser.add_argument("directory", metavar="DIR", help="where to write them")
+    parser.add_argument("directory", metavar="DIR", help="directory to write the files to")
 
 
 def _write(conf: cfg.ConfigOpts) -> int:

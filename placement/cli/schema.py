@@ -16,7 +16,7 @@ def set_up_version(parser: Any) -> None:
 def set_up_stamp(parser: Any) -> None:
     """Give the parser of `stamp` its arguments and its action."""
     parser.set_defaults(action=_stamp)
-    parser.add_argument("revision", help="one of the revisions of this release")
+    parser.add_argument("revision", help="revision of this release")
 
 
 def _version(conf: cfg.ConfigOpts) -> int:

@@ -11,8 +11,8 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             default="keystone",
             choices=("keystone", "noauth2"),
             deprecated_group="DEFAULT",
-            help="How callers are authenticated: by Keystone tokens, or not at all (noauth2, "
-            "for tests only).",
+            help="Authentication of callers: keystone validates their tokens, and noauth2 accepts "
+            "every caller, which is suitable for tests only.",
         ),
     ],
     "metrics": [
@@ -42,11 +42,11 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         ),
         cfg.StrOpt(
             "directory",
-            help="Directory on this host in which each process of the service keeps its counters, "
-            "in files of its own. It must not be shared with other services. Counters survive a "
+            help="Directory on this host for the counters of the service, with separate files for "
+            "each process. It must not be shared with other services. Counters survive a "
             "restart. If unset, a temporary directory is created at the start and removed at the "
-            "end. That works where one process loads the service and forks the others, as "
-            "gunicorn and uWSGI do; if each process loads the service separately, set this "
+            "end. This works if one process loads the service and forks the others, as with "
+            "gunicorn and uWSGI. If each process loads the service separately, set this "
             "option. A change takes effect after a restart.",
         ),
         cfg.FloatOpt(
@@ -54,7 +54,7 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             default=60.0,
             min=0,
             help="Seconds for which the inventory metrics (openstack_placement_*, five for each "
-            "provider and class) are cached. 0 leaves them out.",
+            "provider and class) are cached. 0 disables these metrics.",
         ),
     ],
     "explorer": [
@@ -74,14 +74,14 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "max_allocation_candidates",
             default=100_000,
             min=-1,
-            help="Maximum number of candidates generated for one request; -1 means no limit.",
+            help="Maximum number of candidates generated for one request. -1 means no limit.",
         ),
         cfg.StrOpt(
             "allocation_candidates_generation_strategy",
             default="breadth-first",
             choices=("breadth-first", "depth-first"),
-            help="breadth-first takes one candidate of each tree in turn; depth-first takes all "
-            "candidates of a tree before the next.",
+            help="breadth-first takes one candidate of each tree in turn. depth-first takes all "
+            "candidates of a tree before the next tree.",
         ),
         cfg.IntOpt(
             "max_search_steps",
@@ -91,7 +91,7 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "Trying a provider for a group costs one step, plus one for each condition that "
             "links the group to others; scanning eight providers costs one; reading a provider "
             "from the database costs fifteen. All searches of one claim share this budget. An "
-            "explanation that follows a search uses what is left of it, and at least a quarter.",
+            "explanation that follows a search uses the rest of its budget, or at least a quarter.",
         ),
         cfg.IntOpt(
             "max_simulation_steps",
@@ -99,7 +99,7 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             min=1,
             help="Maximum work of all searches of one simulation, in steps like those of "
             "max_search_steps. A simulation takes at most 30 seconds. When either limit is "
-            "reached, the answer lists the consumers that were not looked at.",
+            "reached, the response lists the consumers that were not examined.",
         ),
         cfg.FloatOpt(
             "request_deadline",
@@ -108,81 +108,84 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             help="Maximum seconds of work for one request, in the service and in reads of the "
             "database. Waiting for locks of other writers does not count; [placement_database] "
             "write_timeout limits it. A search or an explanation that reaches the deadline "
-            "returns what it has, as at max_search_steps. Any other request fails with 503 and "
-            "changes nothing. 0 means no limit.",
+            "returns its results so far, as at max_search_steps. Any other request fails with 503 "
+            "and changes nothing. 0 means no limit.",
         ),
         cfg.IntOpt(
             "max_answer_size",
             default=64 * 1024 * 1024,
             min=1,
-            help="Maximum size of the candidates of one answer, in bytes, with each candidate "
-            "counted at its maximum length. The list is cut there, and a warning is logged.",
+            help="Maximum size of the candidates of one response, in bytes, with each candidate "
+            "counted at its maximum length. The list ends there, and a warning is logged.",
         ),
         cfg.IntOpt(
             "tree_cache_size",
             default=500_000,
             min=0,
             help="Number of resource providers that each process caches, as immutable trees. A "
-            "provider takes about 0.8 KB: half of that below a root, and twice as much if no two "
-            "hosts have equal inventories.",
+            "root takes about 0.8 KB, and a provider below a root takes half of that. These sizes "
+            "double if all hosts have different inventories.",
         ),
         cfg.ListOpt(
             "taints",
             default=[],
-            help="Traits, separated by commas, that take a host out of use: while the root of a "
-            "tree has one of them, searches leave the whole tree out, except for requests that "
-            "tolerate or require the trait. Allocations, moves and releases are not affected. A "
-            "trait that does not exist yet has no effect. All servers need the same value; "
-            "a reload (SIGHUP) applies a new one.",
+            help="Traits, separated by commas, that take a host out of service. While the root of "
+            "a tree has one of these traits, searches exclude the whole tree, except for requests "
+            "that tolerate or require the trait. Allocations, moves and releases are not affected. "
+            "A trait that does not exist yet has no effect. All servers need the same value. "
+            "A reload (SIGHUP) applies a new value.",
         ),
         cfg.IntOpt(
             "changes_kept",
             default=7 * 24 * 3600,
             min=1,
             help="Seconds for which GET /changes remembers deleted trees and cursors. A client "
-            "that has not asked for longer gets 410 and must list the resource providers again.",
+            "whose cursor is older receives 410 and must list the resource providers again.",
         ),
         cfg.IntOpt(
             "max_request_body_size",
             default=32 * 1024 * 1024,
             min=1,
-            help="Maximum size of a request body, in bytes; larger ones are rejected with 413.",
+            help="Maximum size of a request body, in bytes. Larger bodies are rejected with 413.",
         ),
         cfg.FloatOpt(
             "slow_request",
             default=1.0,
             min=0,
-            help="Seconds after which a request counts as slow; a warning in the log then shows "
-            "where its time went. 0 disables these warnings.",
+            help="Seconds after which a request counts as slow. For slow requests, a warning in "
+            "the log contains the duration of each phase. 0 disables these warnings.",
         ),
         cfg.IntOpt(
             "allocation_conflict_retry_count",
             default=10,
             min=0,
-            help="Retries of a write whose providers are changed by concurrent writers.",
+            help="Retries of a write whose providers are changed by concurrent writes.",
         ),
         cfg.StrOpt(
             "incomplete_consumer_project_id",
             default=NIL_UUID,
-            help="Project of consumers written with microversions before 1.8.",
+            help="Project of consumers that are written with microversions before 1.8.",
         ),
         cfg.StrOpt(
             "incomplete_consumer_user_id",
             default=NIL_UUID,
-            help="User of consumers written with microversions before 1.8.",
+            help="User of consumers that are written with microversions before 1.8.",
         ),
     ],
     "placement_database": [
         cfg.StrOpt(
             "connection",
             secret=True,
-            help="Database URL; required. One of sqlite:////FILE, "
+            help="Database URL (required): sqlite:////FILE, "
             "mysql+pymysql://USER:PASSWORD@HOST/DB, mysql+mysqldb://... (with the extra "
-            "mysqlclient) and postgresql+psycopg://... (with the extra postgresql). Parameters of "
+            "mysqlclient) or postgresql+psycopg://... (with the extra postgresql). Parameters of "
             "the driver follow a question mark.",
         ),
         cfg.StrOpt(
-            "connection_parameters", default="", secret=True, help="Appended to the URL after '?'."
+            "connection_parameters",
+            default="",
+            secret=True,
+            help="Parameters that are appended to the URL after '?'.",
         ),
         cfg.StrOpt("slave_connection", secret=True, help="Database URL of a replica for reads."),
         cfg.BoolOpt(
@@ -191,22 +194,22 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.StrOpt(
             "mysql_sql_mode",
             default="TRADITIONAL",
-            help="sql_mode of each session; an empty value keeps the server's.",
+            help="sql_mode of each session. An empty value keeps the sql_mode of the server.",
         ),
         cfg.IntOpt(
             "mysql_wsrep_sync_wait",
-            help="wsrep_sync_wait of each session. Set it to 1 on a Galera cluster that is "
-            "written through several nodes: a read then waits until its node has applied what "
-            "the other nodes have committed.",
+            help="wsrep_sync_wait of each session. Set it to 1 on a Galera cluster if clients "
+            "write through several nodes: a read then waits until its node has applied the "
+            "commits of the other nodes.",
         ),
         cfg.BoolOpt(
             "mariadb_prepared_statements",
             default=True,
             help="Prepare the statements of writes and searches on MariaDB, up to 32 on each "
             "connection, which saves a third of their cost on the server. The server's "
-            "max_prepared_stmt_count limits them for all connections together; beyond it, "
-            "statements are sent unprepared. Set to false behind a proxy that distributes the "
-            "transactions of one connection over several, such as ProxySQL.",
+            "max_prepared_stmt_count limits them for all connections together; beyond this limit, "
+            "statements are sent unprepared. Set this option to false behind a proxy that "
+            "distributes the transactions of one connection over several, such as ProxySQL.",
         ),
         cfg.IntOpt(
             "connection_recycle_time",
@@ -219,7 +222,7 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.IntOpt(
             "max_retries",
             default=10,
-            help="Retries of the first connection; -1 retries without limit.",
+            help="Retries of the first connection. -1 means no limit.",
         ),
         cfg.IntOpt("retry_interval", default=10, help="Seconds between these retries."),
         cfg.FloatOpt(
@@ -232,7 +235,7 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             default=4.0,
             min=0,
             help="Seconds that one statement of a request may take before the database cancels "
-            "it and the request fails with 503; 0 means no limit. A statement that writes may "
+            "it and the request fails with 503. 0 means no limit. A statement that writes may "
             "take write_timeout in addition, because it may have to wait for other writers. "
             "Commands such as db sync and db check have no limit.",
         ),
@@ -252,7 +255,7 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.BoolOpt(
             "optimize_for_wide_provider_trees",
             default=False,
-            help="Accepted for compatibility; wide trees need no workaround here.",
+            help="Accepted for compatibility. Wide trees need no workaround in this service.",
         ),
     ],
 }
