@@ -1,1 +1,1 @@
-"""The layer that knows HTTP: versions, routes, schemas, queries, bodies and errors."""
+"""The HTTP layer, with versions, routes, schemas, queries, bodies and errors."""

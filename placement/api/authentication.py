@@ -27,7 +27,7 @@ RETRY_AFTER = [("Retry-After", "1")]  # seconds
 
 
 class NoAuth:
-    """`noauth2`: trusts the token, `user` or `user:project`, and the identity headers."""
+    """`noauth2`: accepts every token (`user` or `user:project`) and the identity headers."""
 
     def __init__(self, application: "WSGIApplication", public: Collection[str]) -> None:
         self._application = application

@@ -45,13 +45,13 @@ def read(req: falcon.Request, max_size: int) -> bytes:
 
 
 def _stream(req: falcon.Request) -> Any:
-    # A server that ends the input itself states that; only it knows where a chunked body ends.
+    # Servers that end the input themselves set a flag. Only they know the end of a chunked body.
     chunked = req.content_length is None and req.env.get("wsgi.input_terminated")
     return req.stream if chunked else req.bounded_stream
 
 
 def _next_chunk(stream: Any) -> bytes:
-    """Return the next bytes of a body, empty at its end.
+    """Return the next bytes of a body, or empty bytes at its end.
 
     Raises:
         RequestRefused: the body cannot be read.

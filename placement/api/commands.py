@@ -1,4 +1,4 @@
-"""Turns validated bodies, and names in paths, into domain commands."""
+"""Conversion of validated bodies, and of names in paths, into domain commands."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -45,7 +45,7 @@ def custom_name(name: str, kind: str) -> str:
 
 def record(body: Body) -> InventoryRecord:
     """Return an inventory record; missing members have their defaults."""
-    # JSON allows 5.0 for 5.
+    # In JSON, 5.0 and 5 are equal.
     amounts = {name: int(body[name]) for name in INVENTORY_AMOUNTS if name in body}
     return InventoryRecord(**amounts, allocation_ratio=float(body.get("allocation_ratio", 1.0)))
 
@@ -156,7 +156,7 @@ def _uuid(text: str) -> str:
 
 
 def _edit(value: Any, path: str, key: Callable[[str], str]) -> Edit:
-    """Return how a set of names changes; key: what equal names have in common."""
+    """Return the change of a set of names. key: function that normalizes a name."""
     if value is None:
         return NO_EDIT
     if isinstance(value, list):

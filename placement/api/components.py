@@ -1,4 +1,4 @@
-"""Schemas for the OpenAPI document: references to named ones, and examples."""
+"""Schemas for the OpenAPI document, with references to named schemas and examples."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from placement.api.shapes import Fragment
 
 
 class Components:
-    """The named schemas of a document: those with a title."""
+    """The named schemas of a document, which are the schemas with a title."""
 
     def __init__(self) -> None:
         self.schemas: dict[str, Any] = {}
@@ -41,7 +41,7 @@ def _by_keys(schema: Fragment) -> Fragment:
     patterns = schema.get("patternProperties")
     if patterns is None:
         return schema
-    # Few generators know patternProperties; with a single pattern, propertyNames is equivalent.
+    # Few generators support patternProperties. With a single pattern, propertyNames is equivalent.
     [(pattern, values)] = patterns.items()
     others = {key: value for key, value in schema.items() if key != "patternProperties"}
     keys = {**schema.get("propertyNames", {}), "type": "string", "pattern": pattern}

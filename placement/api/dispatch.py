@@ -1,7 +1,7 @@
 """The pipeline of every operation.
 
-Version, content type or accept, policy, path, body, handler, response, in this order. If several
-things are wrong with a request, the error is about the first of them.
+The steps are version, content type or accept, policy, path, body, handler and response, in this
+order. If a request has several errors, the response reports the first one.
 """
 
 from bisect import bisect_right
@@ -38,7 +38,7 @@ MAX_CHUNK = 256 * 1024  # bytes of a response that are written at once
 
 @dataclass(frozen=True, slots=True)
 class CallersRights:
-    """What a caller may do, by default on its own project."""
+    """The rights of a caller, by default on its own project."""
 
     policy: Policy
     # None if the request needs no authentication.
@@ -121,7 +121,7 @@ class Endpoint:
             _write_unmodified(resp, unmodified.tag)
             return
         except Unstorable as error:
-            # The engine reports which text it cannot store; find where the request contains it.
+            # The engine reports the text that it cannot store; find the text in the request.
             raise BadBody(f"{_name_of(call, error.text)}: {error}") from error
         if reply.tag is not None and tags.ANY in known_tags:
             _write_unmodified(resp, reply.tag)
@@ -172,7 +172,7 @@ class Endpoint:
             value = json_body.decode(raw)
             schemas.at(call.version).check(value)
         except BadBody:
-            # Some operations first look up the object that the path names: 404 instead of 400.
+            # Some operations first look up the object of the path: 404 takes precedence over 400.
             if route.order.at_bad_body is not None:
                 route.order.at_bad_body(call)
             raise
@@ -184,19 +184,19 @@ class Endpoint:
 def _stated(req: falcon.Request) -> list[tuple[str, str]]:
     """Return the parameters of a query, parsed leniently.
 
-    A caller without the right must not learn what is wrong with the query.
+    Callers without the right must not receive details about the errors of a query.
     """
     return parse_qsl(req.query_string, keep_blank_values=True)
 
 
 def _known_tags(req: falcon.Request) -> tuple[str, ...]:
-    """Return the entity tags that the client has cached, or `*`; a quoted `*` is a normal tag."""
+    """Return the entity tags that the client has cached, or `*`. A quoted `*` is a normal tag."""
     stated = req.if_none_match or ()
     return tuple(tag for tag in stated if tag != tags.ANY or not isinstance(tag, falcon.ETag))
 
 
 def _name_of(call: Call, text: str) -> str:
-    """Return where a text comes from: the name of a parameter, or the path of a body member."""
+    """Return the source of a text: the name of a parameter, or the path of a body member."""
     for name, value in (*call.path.items(), *parse_qsl(call.query_string)):
         if text in value:
             return name
@@ -277,7 +277,7 @@ def _write_body(resp: falcon.Response, content: Any) -> None:
 
 
 def _join_chunks(pieces: Sequence[bytes], ends: Sequence[int]) -> Iterator[bytes]:
-    """Yield pieces joined up to a size; `ends` has the total length up to each piece."""
+    """Yield pieces joined up to a size. `ends` contains the total length up to each piece."""
     start, written = 0, 0
     while start < len(pieces):
         end = max(start + 1, bisect_right(ends, written + MAX_CHUNK))

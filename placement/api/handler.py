@@ -1,4 +1,4 @@
-"""The interface of handlers: each takes a `Call` and returns a `Reply`; none uses Falcon."""
+"""The interface of handlers, which take a `Call`, return a `Reply`, and do not use Falcon."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ MAX_TEXT = 16 * 1024 * 1024  # bytes cached of one kind of text
 class Service:
     """The collaborators of all handlers, made once by the application."""
 
-    # Options of the service, validated.
+    # Validated options of the service.
     settings: Settings
     # Connections and transactions.
     database: Database
-    # Trees of providers, cached for searches.
+    # Cached trees of providers for searches.
     trees: TreeCache
     # Returns the OpenAPI document as JSON, at a version and below a path prefix.
     document: Callable[[Microversion, str], bytes]
@@ -61,7 +61,7 @@ class Call:
     path: Mapping[str, str]
     # The query as sent; handlers without parameters ignore it.
     query_string: str
-    # Validated by the operation's schema, or None if it takes no body.
+    # Body that the operation's schema has validated, or None if the operation takes no body.
     body: Any
     # Prefix of all paths in links.
     mount: str
@@ -85,7 +85,7 @@ class Reply:
 
     # HTTP status.
     status: int
-    # Rendered by the shape of the route's response, or None for a response without a body.
+    # Value that the shape of the route's response renders, or None for a response without a body.
     value: Any = None
     # Path of the created object, or None if none was created.
     location: str | None = None

@@ -1,11 +1,12 @@
-"""All microversions and what they introduced.
+"""The history of all microversions, with the features that they introduced.
 
-There are two series. Those of 1.x are OpenStack's; any that it adds comes before 2.0. 2.x is this
-service's own, and includes all of 1.x.
+The history contains two series of versions. The versions 1.x are OpenStack's versions, and a new
+version of OpenStack is added before 2.0. The versions 2.x belong to this service and include all
+features of 1.x.
 
 Code uses versions in only three ways: the first version of an operation (`routes`), a table of
 values by version (`versioned`), and a `Feature`, which becomes a named option below the API. Each
-checks on import that its versions exist.
+of them checks on import that its versions exist.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from placement.api.microversion import Microversion
 
 
 def v(text: str) -> Microversion:
-    """Return the version of a text, as in `v("1.39")`."""
+    """Parse a version, as in `v("1.39")`."""
     major, minor = text.split(".")
     return Microversion(int(major), int(minor))
 
@@ -69,11 +70,11 @@ HISTORY: Mapping[Microversion, str] = {
 class Line(NamedTuple):
     """The versions of one major number."""
 
-    # First version with the feature.
+    # First version of the series.
     oldest: Microversion
-    # Last version.
+    # Last version of the series.
     newest: Microversion
-    # Status in the version document, by which clients choose.
+    # Status in the version document, which clients use to select a version.
     status: str
 
     @property
@@ -87,7 +88,7 @@ def _line(major: int, status: str) -> Line:
     return Line(min(versions), max(versions), status)
 
 
-# Clients choose the newest CURRENT version; 2.x has to be requested by its number.
+# Clients select the newest CURRENT version, and have to request 2.x by its number.
 LINES = (_line(1, "CURRENT"), _line(2, "EXPERIMENTAL"))
 OLDEST, LATEST, _status = LINES[0]
 
@@ -114,11 +115,11 @@ class Feature(Enum):
 
     @property
     def since(self) -> Microversion:
-        """The first version that has it."""
+        """The first version with the feature."""
         return _SINCE[self]
 
     def at(self, version: Microversion) -> bool:
-        """Return whether a version has it."""
+        """Return whether a version has the feature."""
         return version >= _SINCE[self]
 
 

@@ -1,7 +1,7 @@
-"""Request bodies: from bytes to validated values.
+"""Conversion of request bodies from bytes to validated values.
 
-The cost of a body is limited before it is parsed: its members are counted in the bytes. Its depth
-and its keys are checked before its values.
+The cost of a body is limited before it is parsed, because its members are counted in the bytes.
+Depth and keys are checked before values.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from jsonschema.exceptions import ValidationError
 from placement.api.keywords import FORMATS, Validator, errors, in_order
 from placement.errors import BadBody
 
-# Enough for a reshape of 13,000 consumers with three classes each. A member takes up to 130 bytes
+# The limit allows a reshape of 13,000 consumers with three classes each. A member takes 130 bytes
 # of memory and about 3 µs.
 MAX_MEMBERS = 150_000
 MAX_DEPTH = 32  # nested lists and objects
@@ -22,14 +22,14 @@ MAX_REASON = 480  # characters
 
 
 def decode(raw: bytes) -> Any:
-    """Parse JSON; the last of duplicate keys counts.
+    """Parse JSON. If keys are repeated, the last one takes effect.
 
     Raises:
         BadBody: the JSON is invalid, or has more members, deeper nesting or longer keys than any
             operation accepts.
     """
     # Each member except the first of a list or object follows a comma. Commas and brackets within
-    # texts are counted too, but large bodies have few of them.
+    # texts are also counted, but large bodies contain few of them.
     if sum(map(raw.count, (b",", b"[", b"{"))) > MAX_MEMBERS:
         raise BadBody(f"body: all lists and objects together may have {MAX_MEMBERS} members")
     try:
@@ -84,7 +84,7 @@ class EitherSchema(Schema):
         self._member = member
 
     def check(self, value: Any) -> None:
-        """Raise BadBody as the schema of the form that applies."""
+        """Check a body with the schema of its form.  Raises BadBody."""
         part = value
         if self._within is not None:
             part = value.get(self._within) if isinstance(value, dict) else None

@@ -1,4 +1,4 @@
-"""The media types that a request states: of its body, and of acceptable responses."""
+"""The media types of request bodies and of acceptable responses."""
 
 import re
 

@@ -20,7 +20,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where the metrics are served, and their text."""
+    """The path of the metrics, and their text."""
 
     # URL path.
     path: str

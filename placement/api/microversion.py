@@ -26,7 +26,7 @@ class MalformedVersionError(ValueError):
 # PERF: callers state one of a few versions.
 @lru_cache(maxsize=100)
 def requested(header: str | None, latest: Microversion) -> Microversion:
-    """Return the version that a header states, 1.0 if it states none.
+    """Return the version of a header, or 1.0 for a header without a version.
 
     The caller has to check whether the version is supported.
 

@@ -12,7 +12,7 @@ from placement.api.request_log import REQUEST_ID_KEY, VERSION_KEY
 
 MAX_URI = 64 * 1024  # bytes of path and query
 
-# A name or an address, optionally with a port; `Location` repeats it.
+# Host name or address, optionally with a port. `Location` contains it.
 _HOST = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]*", re.ASCII)
 
 
@@ -33,7 +33,7 @@ class Intake:
 
 
 class Negotiation:
-    """Negotiates the version of a request, and states it in the response."""
+    """Negotiates the version of a request, and adds it to the response."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Set `req.context.version`.
@@ -63,7 +63,7 @@ class Negotiation:
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: Any, succeeded: bool
     ) -> None:
-        """State the version in the response."""
+        """Add the version to the response."""
         version = getattr(req.context, "version", None)
         if version is not None:
             resp.set_header(HEADER, f"placement {version}")

@@ -1,7 +1,7 @@
-"""The API as an OpenAPI document, generated from the declarations that the service runs on.
+"""The OpenAPI document, generated from the declarations that the service itself uses.
 
-There is one document for each microversion, from its routes, request schemas, parameters and
-responses.
+There is one document for each microversion. It contains the routes, request schemas, parameters and
+responses of that version.
 """
 
 import inspect
@@ -77,12 +77,12 @@ describes one microversion; to get another one, request the document with that h
 
 @lru_cache(maxsize=8)
 def document(version: Microversion, mount: str = "") -> bytes:
-    """Return the document as JSON; `mount` is the prefix of all paths."""
+    """Return the document as JSON. mount: prefix of all paths."""
     return orjson.dumps(describe(version, mount))
 
 
 def describe(version: Microversion, mount: str = "") -> dict[str, Any]:
-    """Return the document of one microversion; `mount` is the prefix of all paths."""
+    """Return the document of one microversion. mount: prefix of all paths."""
     components = Components()
     error = components.add(problems.ERRORS)
     microversion = _header(version, components)

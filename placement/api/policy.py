@@ -1,4 +1,4 @@
-"""Authorization: oslo.policy rules, each for one or several operations."""
+"""Authorization with rules of oslo.policy, each for one or several operations."""
 
 import ast
 import logging
@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 REFRESH = 1.0  # seconds
 MAX_ANSWERS = 1000
 
-# Kinds of checks that query another service, such as `http`: their results may change.
+# Kinds of checks that query another service, such as `http`, so their results may change.
 REMOTE_KINDS = frozenset(entry.name for entry in entry_points(group="oslo.policy.rule_checks"))
 
 # Kinds of checks that do not compare an attribute of the caller, and attributes that others can.
@@ -57,7 +57,7 @@ def register_options(conf: cfg.ConfigOpts) -> None:
 
 
 class Policy:
-    """The effective rules: the defaults, with the overrides of the operator's policy files.
+    """The effective rules, which are the defaults with the overrides of the policy files.
 
     Files are checked for changes every `REFRESH` seconds. Results are cached until the rules
     change, because an evaluation takes 150 µs, as much as a small request. If a rule queries
@@ -136,9 +136,9 @@ class Policy:
 
     def _answer(self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None) -> bool:
         if self._values is None:
-            # PERF: reading the attributes is several times as fast as `to_policy_values`.
+            # PERF: reading the attributes is several times faster than `to_policy_values`.
             self._values = attrgetter(*caller.to_policy_values())
-        # All values that a rule can read. Lists are the only unhashable ones.
+        # All values that a rule can read. Only lists are not hashable.
         values = (tuple(value) if type(value) is list else value for value in self._values(caller))
         key = (rule, target and tuple(target.items()), *values)
         # A concurrent change of the rules replaces the dictionary.
@@ -154,7 +154,7 @@ class Policy:
     def _evaluate(
         self, rule: str, credentials: dict[str, Any], target: Mapping[str, Any] | None
     ) -> bool:
-        """Evaluate a rule; without a target, on the caller's own project."""
+        """Evaluate a rule, by default on the caller's own project."""
         if target is None:
             target = {name: credentials[name] for name in ("project_id", "user_id")}
         with self._lock:

@@ -1,7 +1,8 @@
-"""Errors as HTTP responses: the table of error class -> status, and the format of the response.
+"""Errors as HTTP responses, with the table of error classes and statuses.
 
-A domain error gets the status of its nearest ancestor in the table. Any other error is a bug of the
-service: 500, logged with its traceback; the client only gets the request id.
+A domain error gets the status of its nearest base class in the table. Any other error is a bug of
+the service. It results in 500, the log contains its traceback, and the client only receives the
+request id.
 """
 
 import http
@@ -205,7 +206,7 @@ def _filled(pattern: str, segment: str) -> str:
 
 
 def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _params: Any) -> None:
-    """Respond to a bug of the service."""
+    """Respond to an unexpected exception, which is a bug of the service."""
     LOG.exception("unexpected error in %s %s", req.method, req.path, exc_info=error)
     _render(resp, 500, envelope(500, FAULT, req.context.request_id, _version(req)))
 
@@ -215,7 +216,7 @@ def register(app: falcon.App[Any, Any], paths: Iterable[str] = ()) -> None:
 
     Args:
         app: the application.
-        paths: those of the application, for suggestions if a path is unknown.
+        paths: paths of the application, for suggestions if a path is unknown.
     """
     app.add_error_handler(Exception, unexpected)
     app.add_error_handler(falcon.HTTPError, partial(http_error, paths=tuple(paths)))

@@ -1,8 +1,8 @@
-"""The life of a request: its id, its context, its line in the log.
+"""The id of a request, its context, and its lines in the log.
 
-Log records of all libraries name the request through its context. The context belongs to the
-thread: each request sets a new one before authentication, and clears it at its end. A slow request
-is logged with a second line that shows where its time went.
+Log records of all libraries contain the request through its context. The context belongs to the
+thread: each request sets a new context before authentication, and clears it at its end. A slow
+request is logged with a second line, which contains the duration of each phase.
 """
 
 import logging
@@ -36,7 +36,7 @@ VERSION_KEY = "placement.version"
 OPERATION_KEY = "placement.operation"
 
 NO_OPERATION = "other"
-METRICS = "show_metrics"  # operation outside of the API
+METRICS = "show_metrics"  # operation of paths outside of the API
 PROBES = {"check_health", METRICS}  # operations that monitoring calls continuously
 
 LINE = '%s "%s %s" status: %s len: %s microversion: %s time: %.6f statements: %s'
@@ -157,9 +157,9 @@ class _Answer:
 
 
 class _Whole(list[bytes]):
-    """A complete body. The server calls `close` after it has sent it.
+    """A complete body. The server calls `close` after it has sent the body.
 
-    So the client does not wait for the log and the metrics.
+    Therefore, the client does not wait for the log and the metrics.
     """
 
     def __init__(self, body: list[bytes], answer: _Answer) -> None:
@@ -173,7 +173,7 @@ class _Whole(list[bytes]):
 
 
 class _Pieces:
-    """A body that is generated while it is sent; the response ends with it."""
+    """A body that is generated while it is sent."""
 
     def __init__(self, body: Iterable[bytes], answer: _Answer) -> None:
         self._body = body
@@ -219,7 +219,7 @@ def _longest_first(phases: Mapping[Phase, float]) -> list[tuple[Phase, float]]:
 
 
 def _uri(environ: "WSGIEnvironment") -> str:
-    """Return path and query as they were sent; servers unquote the path."""
+    """Return path and query in their original form, because servers unquote the path."""
     path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     query = environ.get("QUERY_STRING", "")
     quoted = path

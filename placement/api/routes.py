@@ -1,4 +1,4 @@
-"""All operations: method, path, handler, first version, rule, response, in order of paths."""
+"""All operations in the order of their paths."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ Handler = Callable[[Call], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order of checks, which decides which of several errors is reported."""
+    """The order of checks, which determines the reported error of several errors."""
 
     # Status at versions below the first one of the path.
     below: int = 404
@@ -146,7 +146,7 @@ class Route:
 
     @property
     def public(self) -> bool:
-        """Whether no token is needed."""
+        """Whether the operation needs no token."""
         return self.rule is None
 
     @property

@@ -1,4 +1,4 @@
-"""Shapes of responses: each is declared once, and both rendered and described from it.
+"""Shapes of responses, which are used both to render and to describe responses.
 
 `schema` returns the JSON schema of a shape at a version, `renderer` a function that converts values
 to that form. A schema with a title is a component of the OpenAPI document. Examples of bodies are
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class View(NamedTuple):
-    """What the form of a response depends on."""
+    """The inputs that determine the form of a response."""
 
     version: Microversion
     # Prefix of all paths in links.
@@ -30,10 +30,10 @@ class View(NamedTuple):
 
 
 class Shape(Protocol):
-    """A form of JSON values, compared by identity."""
+    """A form of JSON values. Shapes are compared by identity."""
 
     def __hash__(self) -> int:
-        """Return the hash: renderers are cached by shape."""
+        """Return the hash, because renderers are cached by shape."""
 
     def schema(self, version: Microversion) -> Fragment:
         """Return the JSON schema at a version.  Raises LookupError below the first one."""
@@ -82,7 +82,7 @@ class Ready:
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """A list of values of one shape."""
+    """A list of values with one shape."""
 
     items: Shape
 
@@ -98,7 +98,7 @@ class Array:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """An object with keys of one form, such as UUIDs, and values of one shape."""
+    """An object with keys of one form, such as UUIDs, and values with one shape."""
 
     keys: Fragment
     values: Shape

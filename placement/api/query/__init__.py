@@ -1,4 +1,4 @@
-"""Query strings: parsed into a `CandidateRequest`, a `ProviderFilter` and similar values.
+"""Parsing of query strings into a `CandidateRequest`, a `ProviderFilter` and similar values.
 
 Each operation with parameters has a module that declares and parses them. Errors are BadQuery, with
 the parameter and its value. The modules do not depend on HTTP.

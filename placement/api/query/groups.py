@@ -70,7 +70,7 @@ class Group:
     can_split: frozenset[str] = frozenset()
 
     def add(self, keyword: str, key: str, value: str) -> None:
-        """Parse one parameter; `keyword` is its name without the suffix."""
+        """Parse one parameter. keyword: name of the parameter without the suffix."""
         if keyword == "resources":
             self.resources = resources(key, value)
         else:

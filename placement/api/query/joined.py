@@ -95,7 +95,7 @@ def check_splits(request: CandidateRequest) -> None:
 
 
 def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collection[str]) -> None:
-    """Raise BadQuery if a suffix is not that of a suffixed group."""
+    """Raise BadQuery for the suffix of a group that does not exist."""
     unknown = set(suffixes).difference(group.suffix for group in request.groups if group.suffixed)
     if unknown:
         path = request.error_path(keyword, "", min(unknown))
@@ -106,7 +106,7 @@ def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collectio
 
 
 def _nearest(request: CandidateRequest, unknown: str) -> str:
-    """Return a hint with the suffix that was probably meant; often only `_` is missing."""
+    """Return a hint with the most similar suffix; often only `_` is missing."""
     suffixes = [group.suffix for group in request.groups if group.suffixed]
     return did_you_mean(nearest(unknown, suffixes, cutoff=0.5))
 
@@ -143,7 +143,7 @@ def check_root(root: Sequence[Term], error_path: ErrorPath = parameter_of) -> No
 def choices(terms: Collection[Term]) -> int:
     """Return how many terms the database evaluates separately for each provider.
 
-    Single traits are evaluated together; a choice of several is a condition of its own.
+    Single traits are evaluated together; a choice of several traits is a separate condition.
     """
     several = [term for term in of_kind(terms, RequiredTraits) if len(term.any_of) > 1]
     return len(several) + len(of_kind(terms, MemberOf))

@@ -1,6 +1,6 @@
-"""Candidate requests as JSON, equivalent to those in a query string.
+"""Candidate requests as JSON, which are equivalent to query strings.
 
-Errors name a member by its path.
+Errors contain the path of a member.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ for _kind in GROUP_TERMS:
 def read_alternatives(
     body: Mapping[str, Any], within: Sequence[Step] = ()
 ) -> tuple[CandidateRequest, ...]:
-    """Read a body of either form: one request, or those of `first_available`.
+    """Read a body with one request, or with the requests of `first_available`.
 
     Each alternative has the limit and the order of the whole. Raises BadQuery.
     """
@@ -109,8 +109,8 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
     return request
 
 
-# By what hosts are sorted -> what makes the key, the member that names it, and what may be first,
-# of which the first one makes the key with True.
+# Criterion -> constructor of the key, the member with its name, and the values of `first`, of which
+# the first one is passed to the constructor as True.
 _ORDER_KEYS: Mapping[str, tuple[Callable[[str, bool], OrderKey], str, tuple[str, str]]] = {
     "free": (FreeKey, "resource_class", ("most", "least")),
     "trait": (TraitKey, "name", ("with", "without")),
@@ -119,7 +119,7 @@ _ORDER_KEYS: Mapping[str, tuple[Callable[[str, bool], OrderKey], str, tuple[str,
 
 
 def read_order(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Order:
-    """Return the order that a request states.  Raises BadQuery, which names the member."""
+    """Return the order of a request.  Raises BadQuery with the path of the member."""
     keys: list[OrderKey] = []
     for position, stated in enumerate(body.get("order", ())):
         steps = (*within, "order", position)
@@ -143,7 +143,7 @@ def read_order_request(body: Mapping[str, Any]) -> CandidateRequest:
 
 
 def _check_size(body: Mapping[str, Any], name: str) -> None:
-    """Raise BadQuery for more names than a query may have, because each costs a look-up."""
+    """Raise BadQuery for more names than a query may have, because each needs a lookup."""
     names = size_of(body)
     if names > MAX_ITEMS:
         raise BadQuery(f"{name}: it has {names} members and names, at most {MAX_ITEMS} are allowed")
@@ -171,7 +171,7 @@ def _terms(members: Mapping[str, Any], kinds: Sequence[type[Term]]) -> tuple[Ter
 
 
 def _rules(rules: Sequence[Mapping[str, Sequence[str]]]) -> tuple[SubtreeRule, ...]:
-    """Return the distinct rules; empty ones are dropped."""
+    """Return the distinct rules without empty rules."""
     different: dict[SubtreeRule, None] = {}
     for rule in rules:
         within, outside = frozenset(rule.get("of", ())), frozenset(rule.get("not", ()))
@@ -185,7 +185,7 @@ def _limit(body: Mapping[str, Any]) -> int | None:
 
 
 def _error_path(body: Mapping[str, Any], within: Sequence[Step]) -> ErrorPath:
-    """Return a function that finds the path of a name; of its member if it is not found."""
+    """Return a function that finds the path of a name, or else the path of its member."""
 
     def error_path(keyword: str, suffix: str, name: str) -> str:
         members = _MEMBERS.get(keyword, ((keyword,),))
@@ -223,7 +223,7 @@ def _names(value: Any, steps: Sequence[Step] = ()) -> Iterator[tuple[Step, ...]]
 
 
 def json_of(request: CandidateRequest) -> dict[str, Any]:
-    """Return a request as JSON, whatever its original form; unset members are omitted."""
+    """Return a request of any form as JSON, without unset members."""
     body: dict[str, Any] = {
         "groups": {group.suffix: _json_of_group(group) for group in request.groups},
         "same_subtree": [

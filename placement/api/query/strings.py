@@ -53,7 +53,7 @@ PROVIDER_UUID = (
 
 
 def bad(key: str, value: str, what: str, code: str | None = None) -> BadQuery:
-    """Return the error for a parameter: its name, its value and what is wrong with it."""
+    """Return an error with the name and the value of a parameter, and a description."""
     repeated = value if len(value) <= MAX_REPEATED else f"{value[:MAX_REPEATED]}…"
     text = f"{key}={repeated!r}: {what}"
     return BadQuery(text) if code is None else BadQuery(text, code)
@@ -63,7 +63,7 @@ def positive(key: str, value: str) -> int:
     """Return the integer that a value states.  Raises BadQuery unless it is at least 1."""
     if not _POSITIVE.match(value):
         raise bad(key, value, "expected an integer of at least 1")
-    # Larger numbers make no difference.
+    # Larger numbers have no effect.
     return int(value[:18])
 
 
@@ -120,6 +120,6 @@ def refuse_parameters(query_string: str, version: Microversion) -> None:
 def check_feature(
     key: str, value: str, what: str, since: Microversion, version: Microversion
 ) -> None:
-    """Raise BadQuery for a form of values that came with a later version."""
+    """Raise BadQuery for a form of values that only later versions support."""
     if version < since:
         raise bad(key, value, f"{what} needs microversion {since} or later")

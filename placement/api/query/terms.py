@@ -25,7 +25,7 @@ _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
 
 
 def resources(key: str, value: str) -> tuple[tuple[str, int], ...]:
-    """Parse `CLASS:AMOUNT,…`; the last amount of a repeated class counts."""
+    """Parse `CLASS:AMOUNT,…`. The last amount of a repeated class takes effect."""
     amounts: dict[str, int] = {}
     for item in value.split(","):
         name, colon, number = item.partition(":")
@@ -44,7 +44,7 @@ def resources(key: str, value: str) -> tuple[tuple[str, int], ...]:
 def effective(query: Pairs, version: Microversion) -> Pairs:
     """Return the parameters that have an effect.
 
-    Before 1.39 only the last `required` of each group has one.
+    Before 1.39, only the last `required` of each group has an effect.
     """
     if Feature.ANY_TRAITS.at(version):
         return query
@@ -80,7 +80,7 @@ class TermReader:
         self.terms = READERS[parameter](self.terms, key, value, self.version)
 
 
-# Takes the earlier terms, the name of a parameter, its value and the version; returns all terms.
+# Function of the earlier terms, a parameter's name and value, and the version; returns all terms.
 Reader = Callable[[list[Term], str, str, Microversion], list[Term]]
 
 
@@ -133,7 +133,7 @@ def _read_membership(
 
 
 def _reader_of_provider(kind: type[Term]) -> Reader:
-    """Return a reader for the UUID of a provider; the last one counts."""
+    """Return a reader for the UUID of a provider. The last value takes effect."""
 
     def read(earlier: list[Term], key: str, value: str, _version: Microversion) -> list[Term]:
         uuid = value.strip()

@@ -31,7 +31,7 @@ BY_PROVIDER = {
     "maxProperties": MAX_ITEMS,
 }
 
-# Accepted because candidates have them; they have no effect.
+# These members are accepted because candidates contain them. They have no effect.
 MAPPINGS: Fragment = {
     "type": "object",
     "minProperties": 1,

@@ -29,7 +29,7 @@ def _list(item: Fragment) -> Fragment:
 
 
 def _terms(name: Fragment) -> Fragment:
-    """Return the schema of names that are all required; a nested list matches any of its names.
+    """Return the schema of required names, where a nested list matches any of its names.
 
     A nested list must not be empty, because no provider could match it.
     """

@@ -25,7 +25,7 @@ CUSTOM_NAME: Fragment = {
 UUID_KEY = rf"^[0-9a-fA-F-]{{36}}{END}"
 CLASS_KEY = rf"^[A-Z0-9_]{{1,255}}{END}"
 GENERATION: Fragment = {"type": "integer", "examples": [6]}
-# No NUL: some databases cannot store it.
+# NUL is excluded, because some databases cannot store it.
 TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$"}
 OWNER: Fragment = {**TEXT, "minLength": 1, "maxLength": 255}
 UUID_LIKE: Fragment = {"type": "string", "format": "uuid", "maxLength": 64}
@@ -36,18 +36,18 @@ MAX_ITEMS = 10_000
 
 
 def by_uuid(value: Fragment, example: str) -> Fragment:
-    """Return the schema of an object of such values by UUID; `example` is one such value."""
+    """Return the schema of an object of values by UUID. example: one of the values."""
     return _by_key(UUID_KEY, "a 'uuid'", example, value)
 
 
 def by_class(value: Fragment) -> Fragment:
-    """Return the schema of an object of such values by resource class."""
+    """Return the schema of an object of values by resource class."""
     noun = "the name of a resource class (A to Z, 0 to 9, _)"
     return {**_by_key(CLASS_KEY, noun, "VCPU", value), "maxProperties": MAX_ITEMS}
 
 
 def _by_key(pattern: str, noun: str, example: str, value: Fragment) -> Fragment:
-    """Return the schema of an object whose keys have one form; errors use the noun for a key."""
+    """Return the schema of an object whose keys have one form. noun: name of a key in errors."""
     return {
         "type": "object",
         "propertyNames": {"description": noun, "examples": [example]},
@@ -66,7 +66,7 @@ def closed(
     optional: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> Fragment:
-    """Return the schema of an object with these members and no others; `title` names it."""
+    """Return the schema of an object with exactly these members. title: name of the schema."""
     return {
         **({"title": title} if title else {}),
         "type": "object",

@@ -21,7 +21,7 @@ def show_allocations(call: Call) -> Reply:
 def list_allocations(call: Call) -> Reply:
     """List the allocations of all consumers that use a tree.
 
-    Each consumer has all its allocations, including those in other trees. Unlike the responses of
+    Each consumer includes its allocations in other trees. Unlike the responses of
     several requests, the list is consistent.
     """
     uuid = query.parse_allocation_query(query.pairs(call.query_string), call.version)
@@ -40,7 +40,7 @@ def check_consumer(call: Call) -> None:
 def replace_allocations(call: Call) -> Reply:
     """Replace the allocations of a consumer: claim, move or release its resources.
 
-    The request is refused unless all of them fit.
+    The request is refused unless all allocations fit.
     """
     owned = Feature.ALLOCATION_OWNERS.at(call.version)
     consumer_owner = None if owned else call.service.settings.incomplete_consumer_owner
@@ -52,7 +52,7 @@ def replace_allocations(call: Call) -> Reply:
 def manage_allocations(call: Call) -> Reply:
     """Replace the allocations of several consumers together.
 
-    Either all changes are made or none. A consumer without allocations is deleted.
+    All changes are made in one transaction. A consumer without allocations is deleted.
     """
     claims = commands.claims(call.body)
     call.service.database.write(partial(allocations.replace, claims=claims))

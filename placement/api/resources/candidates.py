@@ -51,7 +51,7 @@ def find_allocation_candidates(call: Call) -> Reply:
 
 
 def _first_available(call: Call, requests: Sequence[CandidateRequest]) -> Reply:
-    """Find the candidates of the first of several requests that has some."""
+    """Return the candidates of the first request that has any."""
     service = call.service
     with service.database.read_trees() as conn:
         alternative, result = find_first_available(
@@ -64,7 +64,7 @@ def _first_available(call: Call, requests: Sequence[CandidateRequest]) -> Reply:
 
 
 def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) -> Reply:
-    """Return the candidates; `body`: the request as JSON if it is to be explained."""
+    """Return the candidates. body: the request as JSON, if an explanation is requested."""
     if request.explain:
         call.rights.require(EXPLAIN)
     service = call.service
@@ -90,6 +90,6 @@ def _log_empty(call: Call, result: SearchResult, explained: Explained | None = N
 
 
 def _asked(call: Call) -> str:
-    """Return the request as it was sent, in one line of limited length."""
+    """Return the original request, in one line of limited length."""
     sent = call.query_string if call.body is None else orjson.dumps(call.body).decode()
     return escaped(sent if len(sent) <= MAX_LOGGED else f"{sent[:MAX_LOGGED]}…")

@@ -9,7 +9,7 @@ from placement.api.responses.common import AtGeneration
 from placement.api.versioned import Versioned
 from placement.objects import inventories
 
-# With a capacity of 0, everything is reserved.
+# With a capacity of 0, all units are reserved.
 MIN_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})
 
 
@@ -90,13 +90,13 @@ def update_inventory(call: Call) -> Reply:
 
 
 def delete_inventories(call: Call) -> Reply:
-    """Delete all inventories of a provider; none of them may be in use."""
+    """Delete all inventories of a provider, none of which may be in use."""
     call.service.database.write(partial(inventories.delete_all, uuid=call.path["uuid"]))
     return Reply(204)
 
 
 def delete_inventory(call: Call) -> Reply:
-    """Delete a provider's inventory of one resource class; it may not be in use."""
+    """Delete a provider's inventory of one resource class, which may not be in use."""
     call.service.database.write(
         partial(
             inventories.delete,
@@ -108,7 +108,7 @@ def delete_inventory(call: Call) -> Reply:
 
 
 def show_provider_usages(call: Call) -> Reply:
-    """Show how much of each inventory of a provider is used."""
+    """Show the usage of each inventory of a provider."""
     tag_of = partial(tags.get_for_provider, call)
     with call.service.database.read_trees() as conn:
         provider, used = inventories.usages(conn, call.path["uuid"], tag_of)

@@ -24,8 +24,8 @@ from placement.objects.providers import Provider
 from placement.objects.revision_cache import CachedText
 from placement.objects.unset import UNSET
 
-# Providers of a list whose texts fit into the cache. Rendering them one by one takes longer than
-# all at once, and pays only if the texts are found again.
+# Maximum number of listed providers whose texts are cached. Rendering single texts takes longer
+# than rendering all at once, so it is only useful if the texts are found again.
 MAX_CACHED = 14_000
 
 
@@ -83,7 +83,7 @@ def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[C
         return None
 
     def load(missing: Mapping[int, int]) -> dict[int, CachedText]:
-        # Changes since the look at the revisions may be incomplete, and providers may be deleted.
+        # Changes since the revisions were read may be incomplete, and providers may be deleted.
         return provider_texts(provider_list.read(conn, selection, missing.keys()), view)
 
     texts = call.service.lists.get(view).read(seen, load)

@@ -10,8 +10,8 @@ from placement.objects import reshape as reshaper
 def reshape(call: Call) -> Reply:
     """Replace inventories of providers and allocations of consumers together.
 
-    Operators and services use it to move inventories to other providers of a tree while they are in
-    use. Either all changes are made or none.
+    Services use this operation to move inventories to other providers of a tree while they are in
+    use. All changes are made in one transaction.
     """
     call.service.database.write(partial(reshaper.reshape, command=commands.reshape(call.body)))
     return Reply(204)

@@ -29,7 +29,7 @@ def create_resource_class(call: Call) -> Reply:
 
 
 def rename_resource_class(call: Call) -> Reply:
-    """Rename a custom resource class; its inventories and allocations are kept."""
+    """Rename a custom resource class. Its inventories and allocations do not change."""
     name = call.body["name"]
     call.service.database.write(
         partial(resource_classes.rename, name=call.path["name"], new_name=name)

@@ -8,8 +8,8 @@ from placement.objects import rollup
 def show_provider_rollup(call: Call) -> Reply:
     """Sum up the inventories of a provider and its descendants by resource class.
 
-    The `free` units of a provider are at least 0. `largest` is the maximum that a single provider
-    can give. `sharing` has the sharing providers outside of the tree that all its providers can
+    The `free` units of a provider are at least 0. `largest` is the maximum amount that one provider
+    can serve. `sharing` lists the sharing providers outside of the tree that all its providers can
     use.
     """
     query.refuse_parameters(call.query_string, call.version)

@@ -1,4 +1,4 @@
-"""The service itself: its versions, its health, its OpenAPI document."""
+"""The versions, the health and the OpenAPI document of the service."""
 
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import LINES

@@ -6,7 +6,7 @@ from placement.objects import usages
 
 
 def show_usages(call: Call) -> Reply:
-    """Show how much of each resource class a project uses, or one of its users."""
+    """Show the usage of each resource class by a project, or by one of its users."""
     filters = query.parse_usage_query(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
         by_type = usages.get_for_project(conn, filters.project, filters.user, filters.consumer_type)

@@ -1,1 +1,1 @@
-"""The responses of the API: their members, each with its first version."""
+"""The responses of the API, which declare the first version of each member."""

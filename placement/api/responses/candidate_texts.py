@@ -1,7 +1,9 @@
-"""Candidates as text; those that differ only in the UUIDs of providers share a template.
+"""Candidates as text, rendered from templates.
 
-Most hosts serve a request in few ways: the root gives everything, or the third child gives a
-device. The text of a way is rendered for its first candidate, and filled with UUIDs for all others.
+Candidates that differ only in the UUIDs of providers share a template, because most hosts serve a
+request in few ways: the root serves everything, or the third child serves a device. The first
+candidate of each way is rendered as a template, and the template is filled with UUIDs for all
+others.
 """
 
 import re
@@ -19,7 +21,7 @@ from placement.candidates.search.candidate import Candidate, SlotLayout, allocat
 # Input of a renderer: provider -> class -> units, and suffix -> providers.
 RenderInput = tuple[Mapping[str, Mapping[str, int]], Mapping[str, Sequence[str]]]
 
-# Stands for a provider in a template. No class and no suffix has this form.
+# Placeholder of a provider in a template. No class and no suffix has this form.
 _BLANK = "<{}>"
 _BLANKS = re.compile(rb'"<(\d+)>"')
 
@@ -32,7 +34,7 @@ class _Template(NamedTuple):
 
     # A format string for `%`.
     text: bytes
-    # Repeats the UUIDs of distinct providers, as text, in the order of the format string.
+    # Function that returns the UUIDs of distinct providers in the order of the format string.
     arrange: Callable[[Sequence[bytes]], Any]
 
 
@@ -67,7 +69,7 @@ def _template(render: Renderer, layout: SlotLayout, pattern: Sequence[int]) -> _
     """Render a candidate with placeholders instead of providers.
 
     Args:
-        render: makes the JSON value of a candidate.
+        render: function that returns the JSON value of a candidate.
         layout: layout of the candidate.
         pattern: slot -> number of its provider, in order of first use.
     """

@@ -1,7 +1,7 @@
 """Responses with allocation candidates.
 
-A response is generated in pieces of text, because it may have 100,000 candidates: the whole is
-never in memory.
+A response is generated in pieces of text, because it may have 100,000 candidates. The complete text
+is never in memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,9 +40,9 @@ class Candidates(NamedTuple):
 
     result: SearchResult
     request: CandidateRequest
-    # None: no explanation was requested.
+    # The explanation. None means that the request does not ask for it.
     explained: Explained | None = None
-    # The place of the request among those of `first_available`. None means that no request has a
+    # The index of the request in `first_available`. None means that no request has a
     # candidate. UNSET: there was one request.
     alternative: int | Unset | None = UNSET
 
@@ -114,7 +114,7 @@ def _summaries(candidates: Candidates, view: View) -> list[bytes]:
 
 
 def _end(candidates: Candidates, view: View) -> list[bytes]:
-    """Return the members after the summaries, with all that closes the response."""
+    """Return the members after the summaries, and the end of the response."""
     members: dict[str, Any] = {}
     if candidates.explained is not None:
         members["explanation"] = rendered(candidates.explained, EXPLANATION.renderer(view))

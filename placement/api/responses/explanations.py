@@ -160,7 +160,7 @@ def path_of_term(term: StatedTerm, body: Mapping[str, Any]) -> str:
 
 
 def _is(stated: Any, term: StatedTerm) -> bool:
-    """Return whether an item of a list states the term."""
+    """Return whether an item of a list is equal to the term."""
     if isinstance(stated, dict):
         rule = frozenset(stated.get("of", ())), frozenset(stated.get("not", ()))
         return SubtreeRule(*rule) == term.value

@@ -85,7 +85,7 @@ class WithParts(NamedTuple):
     """Providers with included parts."""
 
     providers: Sequence[Provider]
-    # Part -> provider id -> text, as made by `part_texts`.
+    # Part -> provider id -> text (see `part_texts`).
     parts: Mapping[Part, Mapping[int, CachedText]] = NO_PARTS
     # Query string of the next page; None on the last page.
     more: str | None = None
@@ -105,7 +105,7 @@ def part_texts(
 ) -> dict[int, CachedText]:
     """Return provider id -> JSON text of the part, with the revision that it belongs to.
 
-    Equal values share one text: most hosts have the traits of their model.
+    Equal values share one text, because most hosts have the traits of their model.
     """
     render = _PARTS[part].renderer(view)
     texts: dict[int, CachedText] = {}
@@ -232,7 +232,7 @@ _LINKS = _ListLinks()
 
 
 class _List(Object[WithParts | ProviderTexts]):
-    """A list as text in pieces; it has links only if there is a next page."""
+    """A list as text in pieces, with links only if there is a next page."""
 
     def renderer(self, view: View) -> Renderer:
         """Return a function that makes the text of a list."""
