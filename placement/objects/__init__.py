@@ -1,1 +1,1 @@
-"""The domain: providers, inventories, consumers and allocations, and their rules."""
+"""The domain rules of providers, inventories, consumers and allocations."""

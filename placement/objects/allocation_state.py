@@ -127,6 +127,6 @@ def _class_ids(
 
 
 def find_consumers(conn: Connection, uuids: Collection[str]) -> dict[str, Consumer]:
-    """Return the find_consumers consumers, by the given identifiers."""
+    """Return the requested consumers, by the given identifiers."""
     query = StateQuery(consumers=uuids)
     return dict(_read(conn, query, query.queries()).consumers)

@@ -27,7 +27,7 @@ class Owners:
 
     # Uuids of servers and other owners, in canonical form.
     uuids: Collection[str]
-    # Younger consumers are skipped: their owners may be missing in the list.
+    # Younger consumers are skipped, because their owners may be missing in the list.
     created_before: datetime
     # Types of the consumers to compare, or empty for all.
     types: Collection[str] = field(default=())
@@ -41,7 +41,7 @@ class Inquiry:
     conn: Connection
     # None if no list of owners was supplied.
     owners: Owners | None = None
-    # How many consumers a check has not judged, by its name.
+    # Number of skipped consumers by the name of the check.
     left_out: Counter[str] = field(default_factory=Counter)
 
 
@@ -51,10 +51,10 @@ class AuditCheck:
 
     name: str
     meaning: str
-    # Columns of its rows.
+    # Columns of the rows.
     columns: Sequence[str]
     find: Callable[[Inquiry], Iterator[Row]]
-    # False if its rows are information only.
+    # Whether the rows are faults; otherwise they are information only.
     wrong: bool = True
 
 

@@ -46,7 +46,7 @@ class Changes(NamedTuple):
 
     # Each tree occurs once.
     changes: Sequence[Change]
-    # Continues after these changes.
+    # The cursor with which a client continues after these changes.
     cursor: ChangeCursor
     # Whether no more changes are waiting.
     complete: bool

@@ -19,7 +19,7 @@ class Claim:
     # The generation that the client read, or None if the consumer must not exist; UNSET for no
     # check.
     generation: int | Unset | None = UNSET
-    # UNSET keeps the type of an existing consumer; a new one gets none.
+    # UNSET keeps the type of an existing consumer; a new consumer gets no type.
     consumer_type: str | Unset = UNSET
 
 

@@ -1,7 +1,7 @@
-"""Consumers: their rows, and the changes of a write of allocations.
+"""The rows of consumers, and their changes in a write of allocations.
 
 The row of a consumer is the mutex of its allocations: every write of allocations increments its
-generation, on condition that it is the one that was read.
+generation, if the generation has not changed since it was read.
 """
 
 from collections import defaultdict
@@ -60,7 +60,7 @@ class Consumer:
 def from_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[int, int]]:
     """Return uuid -> consumer, and root id -> revision of the trees that they use.
 
-    `rows` are those of `allocation_state`: one for each allocation, or one without an allocation.
+    `rows` contains a row for each allocation, or one row without an allocation.
     """
     revisions: dict[int, int] = {}
     rows_of_consumers: dict[str, list[_ConsumerRow]] = defaultdict(list)
@@ -165,8 +165,8 @@ def consumer_change(claims: Sequence[Claim], consumers: Mapping[str, Consumer]) 
 
 
 def _owner(claim: Claim, type_id: int | None, ids: Ids) -> dict[str, int | None]:
-    """Return the owner columns of a consumer; `type_id` is its present type."""
-    # Old versions of the API have no types: keep the present one.
+    """Return the owner columns of a consumer. type_id: its present type."""
+    # Old versions of the API have no types, so the present type is kept.
     if not isinstance(claim.consumer_type, Unset):
         type_id = ids["consumer_type"][claim.consumer_type]
     return {

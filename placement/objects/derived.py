@@ -33,7 +33,7 @@ class Corrections:
 
 def recompute(conn: Connection, progress: Progress = silent) -> Corrections:
     """Recompute `used` and `capacity` of every inventory, and renew the revision of every tree."""
-    # The revisions first: this locks every tree against concurrent claims.
+    # New revisions lock every tree against concurrent claims.
     trees = renew_all_revisions(conn, progress)
     return Corrections(trees, correct_used(conn, progress), correct_capacity(conn, progress))
 

@@ -19,5 +19,5 @@ def check(database: Database) -> None:
 
 
 def check_shape(conn: Connection) -> None:
-    """Raise DatabaseUnusable, from the enclosing read, unless every column can be read."""
+    """Raise DatabaseUnusable unless every column can be read."""
     statements.shape().rows(conn)

@@ -1,4 +1,4 @@
-"""The consumers of trees, with all that they hold."""
+"""The consumers of trees, with all their allocations."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -107,14 +107,14 @@ class IntegrityCheck:
     """A kind of fault."""
 
     name: str
-    # Description of the rows that have it.
+    # Description of the rows with the fault.
     meaning: str
     find: Callable[[Inspection], Finding]
-    # What `mend` does; without `mend`, what an operator can do.
+    # The effect of `mend`, or the repair by an operator if there is no `mend`.
     remedy: str
-    # None if an operator has to repair it.
+    # Function that repairs the fault. None if an operator has to repair it.
     mend: Callable[[Inspection], object] | None = None
-    # False if it affects no inventory, usage or claim of another consumer.
+    # Whether the fault affects an inventory, a usage or a claim of another consumer.
     wrong: bool = True
 
 
@@ -145,7 +145,7 @@ def _delete_idle_consumers(inspection: Inspection) -> None:
 
 
 def _dangling_rows(kind: str, name: str, meaning: str) -> IntegrityCheck:
-    """Return the check of rows that refer to a missing row; they are deleted."""
+    """Return a check that deletes rows which refer to a missing row."""
 
     def delete(inspection: Inspection) -> None:
         """Delete all such rows."""
@@ -257,7 +257,7 @@ def inspect(
     limit: int | None = EXAMPLES,
     progress: Progress = silent,
 ) -> list[tuple[IntegrityCheck, Finding]]:
-    """Return the faults of the database, each with up to `limit` rows (None for all)."""
+    """Return the faults of the database, each with up to `limit` rows, or all rows for None."""
     inspection = Inspection(conn, consumer_owner, limit)
     with progress(CHECKS, "kinds of faults") as checks:
         findings = [(check, check.find(inspection)) for check in checks]
@@ -265,7 +265,7 @@ def inspect(
 
 
 def mend(conn: Connection, consumer_owner: tuple[str, str], progress: Progress = silent) -> None:
-    """Repair all faults that can be repaired automatically; every tree is locked meanwhile."""
+    """Repair all faults that can be repaired automatically, while every tree is locked."""
     inspection = Inspection(conn, consumer_owner)
     with progress(CHECKS, "kinds of faults") as checks:
         for check in checks:

@@ -29,7 +29,7 @@ from placement.objects.providers import Provider
 def get_for_provider(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, dict[str, Inventory]]:
-    """Return a provider and its inventories by class; see `providers.get_with`."""
+    """Return a provider and its inventories by class (see `providers.get_with`)."""
     return providers.get_with(conn, uuid, lambda provider: _read(conn, provider.id), seen)
 
 
@@ -39,7 +39,7 @@ def get(
     resource_class: str,
     seen: Callable[[Provider], object],
 ) -> tuple[Provider, Inventory]:
-    """Return one inventory; see `get_for_provider`.  Raises InventoryNotFound, too."""
+    """Return one inventory (see `get_for_provider`).  Raises InventoryNotFound, too."""
     provider, inventories = get_for_provider(conn, uuid, seen)
     if resource_class not in inventories:
         raise InventoryNotFound(resource_class, provider.uuid)
@@ -49,7 +49,7 @@ def get(
 def usages(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, Mapping[str, int]]:
-    """Return a provider and class -> used amount; see `get_for_provider`."""
+    """Return a provider and class -> used amount (see `get_for_provider`)."""
     provider, inventories = get_for_provider(conn, uuid, seen)
     return provider, {name: inventory.used for name, inventory in inventories.items()}
 

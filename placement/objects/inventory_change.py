@@ -1,4 +1,4 @@
-"""Changes of the inventories of providers: the rows that a write inserts, updates and deletes."""
+"""Changes of inventories, with the rows that a write inserts, updates and deletes."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -118,7 +118,7 @@ def inventory_change(
     for provider_id, records_by_class in records.items():
         rows = inventories[provider_id]
         for name, record in records_by_class.items():
-            # Rounded as in the database; otherwise every write would be a change.
+            # Ratios are rounded as in the database; otherwise, every write would be a change.
             stored_record = as_stored(conn, record)
             if name not in rows:
                 created.append(NewInventory(provider_id, class_ids[name], name, stored_record))

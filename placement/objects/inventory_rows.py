@@ -17,7 +17,7 @@ InventoryKey = tuple[int, int]  # (provider id, resource class id)
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """A row: a record of a provider with its usage."""
+    """A row with a record of a provider and its usage."""
 
     id: int
     provider_id: int
@@ -51,7 +51,7 @@ def as_stored(conn: Connection, record: InventoryRecord) -> InventoryRecord:
 
 
 def read(conn: Connection, provider_ids: Collection[int]) -> dict[int, dict[str, Inventory]]:
-    """Return provider id -> class -> inventory; every provider is a key."""
+    """Return provider id -> class -> inventory, with a key for every provider."""
     inventories: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
     for row in statements.for_providers(provider_ids).rows(conn):
         inventories[row.provider_id][row.class_name] = _from_row(row)

@@ -1,4 +1,4 @@
-"""Locks on trees of providers: the root row is the mutex of its tree.
+"""Locks on trees of providers, where the row of a root is the mutex of its tree.
 
 A write that locks a tree gives it a new revision; concurrent writes of the tree wait for it. Some
 writes lock before they read the state (`lock_trees`, `lock_roots`). Others read it first, and rely
@@ -39,7 +39,7 @@ class LockedProvider(NamedTuple):
 
 
 def new_revision() -> int:
-    """Return a random revision, unique with high probability; revisions have no order."""
+    """Return a random revision, which is unique with high probability and has no order."""
     return random.SystemRandom().randrange(1, 2**63)
 
 

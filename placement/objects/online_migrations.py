@@ -82,7 +82,7 @@ def count_unrecorded(conn: Connection) -> int:
 
 
 def refuse_incomplete(conn: Connection) -> None:
-    """Raise ConfigurationError if the database has such rows."""
+    """Raise ConfigurationError if the database has incomplete rows."""
     for count, rows in (
         (count_rootless(conn), "providers have no root id"),
         (count_unrecorded(conn), "consumers of allocations have no record"),

@@ -27,7 +27,7 @@ class FilterTerm(Protocol):
         """Kind -> the names to look up."""
 
     def is_known(self, known: KnownNames) -> bool:
-        """Whether enough of its names exist for a provider to satisfy it."""
+        """Whether the existing names allow a provider to satisfy the term."""
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
         """Return the conditions for the database."""
@@ -39,7 +39,7 @@ class ProviderFilter:
 
     # Exact name, or None for any.
     name: str | None = None
-    # None for any.
+    # Exact UUID, or None for any.
     uuid: str | None = None
     # (class, amount) pairs; the provider itself must have room for each amount.
     resources: tuple[tuple[str, int], ...] = ()

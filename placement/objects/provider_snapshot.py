@@ -1,12 +1,12 @@
-"""Writes of one provider: read first, then lock the tree if it has not changed.
+"""Writes of one provider, which read first and then lock the tree if it has not changed.
 
 One statement reads the state that a write is based on, with the revision of the tree. Every
 transaction that changes a tree renews its revision. If the tree has the same revision under the
-lock, the state is still valid; so the lock is held only while the change is written. A request that
+lock, the state is still valid, so the lock is held only while the change is written. A request that
 is rejected or changes nothing takes no lock.
 
-On engines whose views may be torn (`objects/revisions.py`), the revision is also read before: state
-with an equal revision is complete.
+On engines whose views may be torn (`objects/revisions.py`), the revision is also read before the
+state, because state with an equal revision is complete.
 """
 
 from collections.abc import Callable, Collection
@@ -91,7 +91,7 @@ def _read(conn: Connection, uuid: str, reader: Reader) -> ProviderSnapshot:
 
 
 def _lock_unchanged(conn: Connection, provider: ProviderSnapshot, *, bump: bool) -> None:
-    """Renew the revision of the tree.  Raises TreesChanged if it is not the one that was read.
+    """Renew the revision of the tree.  Raises TreesChanged if the revision has changed.
 
     Nothing has been written when it raises, so the transaction can continue.
     """

@@ -46,7 +46,7 @@ class ProviderTree(NamedTuple):
 
 
 class ProviderOutcome(NamedTuple):
-    """What became of a listed provider."""
+    """The outcome of a write for a listed provider."""
 
     generation: int
     # `created`, `updated` or `unchanged`.
@@ -54,7 +54,7 @@ class ProviderOutcome(NamedTuple):
 
 
 class TreeOutcome(NamedTuple):
-    """What a write has changed."""
+    """The changes of a write."""
 
     providers: Mapping[str, ProviderOutcome]
     # UUIDs of the deleted providers.
@@ -105,7 +105,7 @@ def _parents_first(members: list[TreeMember]) -> list[TreeMember]:
 
 
 def put(conn: Connection, command: TreeCommand, may_create: Callable[[str], None]) -> TreeOutcome:
-    """Make a tree what the command lists, in one transaction.
+    """Change a tree to match the command, in one transaction.
 
     Args:
         conn: the transaction.
@@ -114,7 +114,7 @@ def put(conn: Connection, command: TreeCommand, may_create: Callable[[str], None
             `trait`), and raises if the caller may not create them.
 
     Raises:
-        Unchanged: with the outcome, where there is nothing to write.
+        Unchanged: there is nothing to write; the error contains the outcome.
         PlacementError: what the separate requests raise, beginning with the path of the member.
         Restart: the tree keeps changing.
     """
@@ -136,7 +136,7 @@ def put(conn: Connection, command: TreeCommand, may_create: Callable[[str], None
 def _create_names(
     conn: Connection, command: TreeCommand, may_create: Callable[[str], None]
 ) -> bool:
-    """Create the custom names that do not exist; return whether there were any."""
+    """Create the custom names that do not exist; return whether any were created."""
     class_names: set[str] = set()
     trait_names: set[str] = set()
     for listed in command.providers:

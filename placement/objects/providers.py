@@ -37,10 +37,10 @@ class Provider(NamedTuple):
     uuid: str
     name: str
     generation: int
-    # None for a root.
+    # UUID of the parent, or None for a root.
     parent_uuid: str | None
     root_uuid: str
-    # Time of the latest change; None in rows of very old databases.
+    # Time of the latest change, or None in rows of very old databases.
     changed_at: datetime | None
     id: int
     # Revision of the tree; UNKNOWN also if content that was read with it may be of another one.
@@ -109,7 +109,7 @@ def create(
 
 
 def create_root(conn: Connection, uuid: str, name: str) -> Provider:
-    """Create the root of a new tree; its UUID and name are free."""
+    """Create the root of a new tree with a UUID and a name that are free."""
     revision = locking.new_revision()
     write = statements.create(uuid, name, parent_id=None, root_id=None, revision=revision)
     row_id = write.insert(conn)

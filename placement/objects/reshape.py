@@ -39,7 +39,7 @@ class ReshapeCommand:
 
 
 def reshape(conn: Connection, command: ReshapeCommand) -> None:
-    """Execute a reshape, all or nothing.
+    """Execute a reshape in one transaction.
 
     Raises:
         UnknownReshapedProvider, ProviderGenerationConflict, ConsumerGenerationConflict,

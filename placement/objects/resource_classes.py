@@ -27,7 +27,7 @@ class ResourceClass:
 
 
 def find(conn: Connection) -> list[ResourceClass]:
-    """Return all classes by id; the standard classes come first."""
+    """Return all classes by id, beginning with the standard classes."""
     rows = names.entries_with_times("resource_class").rows(conn)
     return [ResourceClass(row.name, row.changed_at) for row in rows]
 
@@ -91,7 +91,7 @@ def _renew_revisions(conn: Connection, class_id: int) -> None:
 def delete(conn: Connection, name: str) -> None:
     """Delete a custom class.  Raises ResourceClassNotFound, NotCustom, ResourceClassInUse."""
     _refuse_standard(conn, "delete", name)
-    # Wait for writes that create an inventory of the class: they hold a shared lock.
+    # Wait for writes that create an inventory of the class, which hold a shared lock.
     class_ids = [row.id for row in names.lock_exclusive("resource_class", name).rows(conn)]
     try:
         names.delete_unused("resource_class", name).execute(conn)

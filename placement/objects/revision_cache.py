@@ -30,11 +30,11 @@ class Revisioned(Protocol):
 class CachedText(NamedTuple):
     """The rendered text of a provider in lists, or of a part of it."""
 
-    # JSON, in the form that the renderer uses.
+    # JSON in the form of the renderer.
     text: Any
     # Revision of the tree.
     revision: int
-    # Bytes, with the objects that hold the text.
+    # Size in bytes, including the objects that hold the text.
     size: int
     # Time of the provider's latest change, or None if it has none, or for the text of a part.
     changed_at: datetime | None = None
@@ -87,7 +87,7 @@ class RevisionCache(Generic[Entry]):
         entries: dict[int, Entry] = {}
         with self._lock:
             known, use = self._entries.get, self._entries.move_to_end
-            # PERF: the order of use matters only when entries will be evicted.
+            # PERF: the order of use is only needed if entries will be evicted.
             in_order = 2 * self._size > self._max_size
             for entry_id, revision in revisions.items():
                 entry = known(entry_id)

@@ -1,4 +1,4 @@
-"""Totals of a subtree, and the sharing providers that its tree reaches."""
+"""Totals of a subtree, and the sharing providers of its tree."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
