@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.fail(Exception("interrupted"))
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of the output, such as `head`, has closed it. Discard what is left.
+        # The reader of the output, such as `head`, has closed it. Discard the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OUTPUT_CLOSED
     except Exception as error:

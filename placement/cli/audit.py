@@ -137,7 +137,7 @@ def _find(
 
 
 def _notes(options: Any, left_out: LeftOut) -> Iterator[str]:
-    """Yield what the audit has not looked at, though the operator may believe so."""
+    """Yield notes about consumers that the audit has not examined."""
     if not options.owners and not options.check:
         yield "Owners of consumers were not checked: --owners FILE names them."
     for count in left_out.values():

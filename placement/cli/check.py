@@ -86,7 +86,7 @@ def _examples(finding: Finding) -> str:
 
 
 def _print_outcome(remaining: Findings | None, last: Findings) -> None:
-    """Print what remains after a repair, and whether the database is in order.
+    """Print the remaining findings after a repair, and the state of the database.
 
     Args:
         remaining: findings after the repair, or None if there was none.

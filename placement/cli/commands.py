@@ -81,7 +81,7 @@ def describe() -> str:
 
 
 def _leaves(commands: Mapping[str, Command]) -> Iterator[tuple[str, Command]]:
-    """Yield the commands, with the name of the group before those of a group."""
+    """Yield the names of commands, with the name of their group if they have a group."""
     for name, command in commands.items():
         for action, below in _leaves(command.actions):
             yield f"{name} {action}", below

@@ -54,7 +54,7 @@ def only(cloud: Cloud, names: list[str]) -> Cloud:
     """Return the trees whose roots have these names.
 
     Raises:
-        UnusableFile: a name is not that of a root.
+        UnusableFile: a name is not the name of a root.
     """
     roots = {
         provider.name: provider.uuid for provider in cloud.providers if provider.parent_uuid is None

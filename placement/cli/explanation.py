@@ -159,7 +159,7 @@ def _relaxations(relaxations: Sequence[Mapping[str, Any]], terminal: Terminal) -
 
 
 def describe_relaxation(entry: Mapping[str, Any]) -> str:
-    """Return a text for what one relaxation drops or reduces."""
+    """Return a text for the condition that a relaxation removes or reduces."""
     path = entry.get("drop") or entry["reduce"]
     match = _PATH.match(path)
     if match is None:

@@ -15,7 +15,7 @@ def set_up(parser: Any) -> None:
 
 
 def _sync(conf: cfg.ConfigOpts) -> int:
-    """Migrate and print what was done."""
+    """Migrate, and print the changes."""
     migration = app.migrate(connect(conf), delayed_progress("counting"))
     before = ", was " + (migration.before or "none")
     if migration.before == migration.now:

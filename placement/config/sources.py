@@ -30,7 +30,7 @@ _BAD_VALUE = re.compile(
 
 
 class UnknownOption(NamedTuple):
-    """A group that is unknown, or an unknown option in a group of this service."""
+    """An unknown group, or an unknown option in a group of this service."""
 
     # Path of the file that contains it.
     file: str

@@ -1,4 +1,4 @@
-"""Statements as text: rendered once, then passed to the driver with the values of each call.
+"""Statements as text, rendered once and passed to the driver with the values of each call.
 
 SQLAlchemy looks each statement up in its compiled cache and processes the parameters. That takes 20
 to 50 µs, half the time in which a database finds a row. So an engine caches the text of each

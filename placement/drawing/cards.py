@@ -68,7 +68,7 @@ def cards(cloud: Cloud, *, collapse: bool = True) -> list[Card]:
     used = _used(cloud)
     tags = _tags(cloud)
     children: dict[str | None, list[Card]] = defaultdict(list)
-    # In reverse, so that the cards of all children exist before that of their parent.
+    # In reverse, so that the cards of children exist before the card of their parent.
     for provider in reversed(cloud.providers):
         child_cards = children.pop(provider.uuid, [])[::-1]
         if collapse:

@@ -30,7 +30,7 @@ LARGE_WORK_BUSY = "placement.large_work_busy"
 class PlacementError(Exception):
     """An error that a client may see."""
 
-    # Machine-readable name; `UNDEFINED` if clients have no use for a special one.
+    # Machine-readable name, or `UNDEFINED` if clients do not need a specific code.
 
     code = UNDEFINED
 

@@ -18,7 +18,7 @@ class Conflict(PlacementError):
 
 
 class ProviderUuidTaken(Conflict):
-    """A new provider has the UUID of an existing one."""
+    """A new provider has the UUID of an existing provider."""
 
     code = DUPLICATE_NAME
 
@@ -58,9 +58,9 @@ class ProviderNameTaken(Conflict):
 
 
 class NameNotDistinct(Conflict):
-    """The database's collation does not distinguish a new name from an existing one.
+    """The database's collation does not distinguish a new name from an existing name.
 
-    It has no code of its own, because a retry would fail in the same way.
+    The error has no separate code, because a retry would fail in the same way.
 
     Args:
         kind: kind of the named object, as in `db.tables.NAMES`.

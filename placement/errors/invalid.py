@@ -105,7 +105,7 @@ class BadParent(Invalid):
 
 
 class NotARoot(Invalid):
-    """The path names a provider that is the child of another."""
+    """The path names a provider that is not a root."""
 
     def __init__(self, uuid: str, root_uuid: str) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Loading of a cloud file: bring the server to the described state.
+"""Loading of a cloud file, which brings the server to the described state.
 
 Loading reads first and writes only the differences. An interrupted run is completed by the next
 one, and a run without differences sends no write.

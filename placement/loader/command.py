@@ -85,7 +85,7 @@ def preview_load(
 ) -> int:
     """Print the changes that loading a cloud file would make, without making them.
 
-    The arguments and the exit code are those of `load_cloud`.
+    See `load_cloud` for the arguments and the exit code.
     """
     out = sys.stderr if out is None else out
 

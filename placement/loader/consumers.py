@@ -33,7 +33,7 @@ def reconcile_consumer(client: RestClient, consumer: CloudConsumer) -> LoadOutco
 
 
 def is_on_server(client: RestClient, consumer: CloudConsumer) -> bool:
-    """Whether the consumer on the server equals that of the file."""
+    """Whether the consumer on the server equals the consumer in the file."""
     return _same(client.get(f"/allocations/{consumer.uuid}"), consumer)
 
 
@@ -52,9 +52,9 @@ def _same(on_server: Mapping[str, Any], consumer: CloudConsumer) -> bool:
 
 
 def _body(consumer: CloudConsumer, generation: int | None) -> tuple[dict[str, Any], Version | None]:
-    """Return the body that writes a consumer, and the version to use instead of the usual one.
+    """Return the body that writes a consumer, and the version if it differs from the default.
 
-    `generation` is that of the server, or None if the consumer does not exist.
+    generation: generation on the server, or None if the consumer does not exist.
     """
     allocations = {
         uuid: {"resources": dict(amounts)} for uuid, amounts in consumer.allocations.items()

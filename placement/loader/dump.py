@@ -1,6 +1,6 @@
 """Reading of a server's cloud over REST.
 
-REST has no snapshots: the parts of each provider, and each consumer, are read at different moments.
+REST has no snapshots, so the parts of providers, and consumers, are read at different times.
 Objects that are created or deleted concurrently are omitted.
 """
 

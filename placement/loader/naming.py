@@ -1,4 +1,4 @@
-"""Names in a cloud file: their counters, and the UUIDs that are derived from them."""
+"""Names in a cloud file, with their counters and the UUIDs that are derived from them."""
 
 import re
 import uuid
@@ -8,12 +8,12 @@ from placement.yamlfile.problems import shown
 
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
 
-# Matches a doubled brace, which is a literal one, or a counter.
+# Matches a doubled brace, which is a literal brace, or a counter.
 _COUNTER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)(?::(0[1-9])d?)?\}")
 
 
 def expand_counters(name: str, numbers: Mapping[str, int]) -> str:
-    """Return a name with counters replaced by numbers, and doubled braces by single ones."""
+    """Return a name with counters replaced by numbers, and doubled braces by single braces."""
     return _COUNTER.sub(
         lambda match: format(numbers[match[1]], match[2] or "") if match[1] else match[0][0], name
     )
@@ -25,7 +25,7 @@ def escape_braces(name: str) -> str:
 
 
 def counter_faults(name: str, counters: tuple[str, ...]) -> Iterator[str]:
-    """Yield the faults of counters in a name; `counters` are those of the surrounding entries."""
+    """Yield the faults of counters in a name. counters: counters of the surrounding entries."""
     named = [match[1] for match in _COUNTER.finditer(name) if match[1]]
     for counter in dict.fromkeys(counters):
         if counter not in named:

@@ -36,9 +36,9 @@ class NewTrees:
             self._trees.pop(roots.get(uuid, uuid), None)
 
     def creates(self, client: RestClient, uuid: str) -> bool:
-        """Return whether a provider was created with its tree; a root has its tree created.
+        """Return whether a provider was created with its tree. For a root, create the tree.
 
-        A refused tree is left to single requests, which find the entry that is refused.
+        Refused trees are left to single requests, which find the refused entry.
         """
         tree = self._trees.pop(uuid, [])
         if tree and len(tree) <= MAX_PROVIDERS and client.writes_trees:

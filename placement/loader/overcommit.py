@@ -41,7 +41,7 @@ def consumers_of(cloud: Cloud, providers: Mapping[str, CloudProvider]) -> list[C
 
 
 def _enlarged(record: InventoryRecord, amounts: Sequence[int]) -> InventoryRecord:
-    """Return the inventory, or one that is just large enough if it is too small."""
+    """Return the inventory, enlarged to the required capacity if it is too small."""
     usage = sum(amounts)
     if usage <= record.capacity and all(units_allow(record, amount) for amount in amounts):
         return record

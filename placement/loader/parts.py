@@ -19,7 +19,7 @@ class ProviderPart:
     empty: Any
     # Returns the value in the file.
     of_file: Callable[[CloudProvider], Any]
-    # Whether the value of the server (first) equals that of the file.
+    # Whether the value of the server (first) equals the value of the file.
     same: Callable[[Any, Any], bool]
 
 

@@ -1,4 +1,4 @@
-"""Strategies of reading a server's cloud: lists of many objects if supported, else one by one."""
+"""Strategies for reading a server's cloud, with lists of many objects if supported."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

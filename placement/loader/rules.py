@@ -73,7 +73,7 @@ def _parent_problems(document: Document, entry: Any, steps: Steps) -> Iterator[P
 def _entry_problems(
     document: Document, entry: Any, steps: Steps, counters: tuple[str, ...]
 ) -> Iterator[Problem]:
-    """Yield the problems of a single entry; `counters` are its own and the surrounding ones."""
+    """Yield the problems of an entry. counters: its own and the surrounding counters."""
     if counters and "uuid" in entry:
         yield document.problem((*steps, "uuid"), "an entry with count cannot have a uuid")
     yield from map(

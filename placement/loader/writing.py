@@ -52,7 +52,7 @@ def _trees(cloud: Cloud) -> Iterator[str]:
     for provider in reversed(cloud.providers):
         children[provider.parent_uuid].append(provider)
     names = {provider.uuid: provider.name for provider in cloud.providers}
-    # Top-level entries: the roots, and providers that are nested too deeply.
+    # Top-level entries, which are the roots and the providers that are nested too deeply.
     tops = deque(reversed(children[None]))
     while tops:
         waiting = [(tops.popleft(), 0)]
@@ -117,7 +117,7 @@ def _consumer(consumer: CloudConsumer, names_by_uuid: Mapping[str, str]) -> Iter
 
 @lru_cache(maxsize=10_000)
 def _scalar(value: str | float) -> str:
-    """Return a value as YAML on one line that is read back as the same value."""
+    """Return a value as one line of YAML that parses to the same value."""
     if isinstance(value, str):
         if _PLAIN.match(value) and value.lower() not in _OTHER_VALUES:
             return value

@@ -1,6 +1,6 @@
-"""The directory of the counters of a service; each process writes its own files there.
+"""The directory of the counters of a service, with separate files for each process.
 
-The files are those of prometheus-client: `counter_PID.db`, `histogram_PID.db`,
+The files have the names of prometheus-client: `counter_PID.db`, `histogram_PID.db`,
 `gauge_livesum_PID.db`. The counts of a process remain after it has ended.
 """
 

@@ -35,7 +35,7 @@ class Inventories:
         self._keep = keep
 
     def text(self, database: Database) -> bytes:
-        """Return the text; it is made again if the cached one is too old.
+        """Return the text, which is created again if the cached text is too old.
 
         While another process or thread makes it, the previous text is returned; for the very first
         one, the call waits. If the database cannot be read, the text only reports that.

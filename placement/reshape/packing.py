@@ -155,7 +155,7 @@ def _divide(amounts: Amounts, bins: Sequence[Bin], parts: dict[int, dict[str, in
 
 
 def _choices(amounts: Amounts, bins: Sequence[Bin]) -> list[int]:
-    """Return the bins that fit, by increasing room, and one of several interchangeable bins."""
+    """Return the bins that fit, by increasing room, without interchangeable bins."""
     by_shape: dict[tuple[object, ...], int] = {}
     for position, child in enumerate(bins):
         if child.allows(amounts):

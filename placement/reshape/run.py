@@ -108,7 +108,7 @@ class Reshape:
         return any(affects(step, provider) for step in self._transformation.steps)
 
     def _check_names(self, draft: Draft) -> None:
-        """Raise Misfit if a provider to create has the name of an existing one."""
+        """Raise Misfit if a new provider has the name of an existing provider."""
         for provider in draft.new_providers():
             for other in self._api.pages(f"name={quote(provider.name)}"):
                 raise Misfit(provider.name, f"this name belongs to provider {other['uuid']}")

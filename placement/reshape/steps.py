@@ -178,7 +178,7 @@ def _shares(
 def _totals(
     provider: ProviderData, name: str, total: int, stated: Sequence[Mapping[str, int | float]]
 ) -> list[int]:
-    """Return the total of each child: the stated one, or an equal share of the remainder."""
+    """Return the total of each child, as stated or as an equal share of the remainder."""
     totals: list[int] = []
     open_positions: list[int] = []
     for i, record in enumerate(stated):

@@ -65,7 +65,7 @@ def _give_metrics(master: Any) -> None:
 
 
 def _bind_metrics(master: Any) -> None:
-    """Make the master listen on the port of the metrics too, if they have a separate one."""
+    """Make the master listen on the port of the metrics, if they have a separate port."""
     address = getattr(gunicorn.get_application(master), "metrics_address", None)
     if address is not None:
         host, port = address

@@ -43,7 +43,7 @@ class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
         self.stopping = False
         # Number of requests.
         self.answered = 0
-        # Bytes of unanswered requests.
+        # Bytes of requests without a complete response.
         self.gathered = 0
         self._lock = Lock()
 

@@ -166,7 +166,7 @@ class Server(waitress.Listener):
             self._make_room()
 
     def _is_busy(self) -> bool:
-        """Return whether another process may be less busy than this one."""
+        """Return whether another process may be less busy than this process."""
         is_alone = self.adj.cfg.workers == 1
         return not is_alone and self.task_dispatcher.active_count > 0 and not self.adj.stopping
 
@@ -184,7 +184,7 @@ class Server(waitress.Listener):
         self.adj.log.exception("a connection was not accepted")
 
     def _make_room(self) -> bool:
-        """Close the connection that has been idle for longest; return whether there is one."""
+        """Close the connection with the longest idle time; return whether one was closed."""
         channels = self.watched.connections()
         idle = [each for each in channels if not (each.requests or each.total_outbufs_len)]
         if idle:

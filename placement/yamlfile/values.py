@@ -28,7 +28,7 @@ class ValueReader:
     """Converts nodes to values. A node with a fault becomes None, and `problems` has the fault."""
 
     def __init__(self, length: int) -> None:
-        """`length` is that of the document, which cannot have more values than characters."""
+        """length: length of the document, which cannot have more values than characters."""
         self.problems: list[Problem] = []
         self._constructor = yaml.constructor.SafeConstructor()
         self._max_values = max(MAX_VALUES, length)

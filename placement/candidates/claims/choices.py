@@ -117,7 +117,7 @@ class ClaimSearches:
     def _find(
         self, claim_request: ClaimRequest, budget: Budget, pending_trees: Mapping[int, Tree]
     ) -> SearchResult:
-        """Return the result of the first alternative with a candidate, or of the first one.
+        """Return the result of the first alternative with a candidate, or of the first alternative.
 
         Raises:
             Exception: errors of `resolve`, including unknown names in alternatives that are not
@@ -148,7 +148,7 @@ class ClaimSearches:
             self.ids.setdefault(kind, {}).update(ids)
         with stopwatch.SEARCH:
             for request, each in zip(requests, resolved, strict=True):
-                # Without a limit or an order any candidates will do, so take the cheapest ones.
+                # Without a limit or an order, any candidates are valid: take the cheapest.
                 tuning = self._tuning
                 if request.limit is None and not request.order:
                     tuning = replace(tuning, stop_after_cached=STOP_AFTER_CACHED)

@@ -14,7 +14,7 @@ NO_PROVIDER = -1
 
 
 def pool_parents(pool: Pool) -> list[int]:
-    """Return the nearest ancestor of each member that is in the pool too, or NO_PROVIDER."""
+    """Return each member's nearest ancestor in the pool, or NO_PROVIDER."""
     parents = [member.parent for member in pool.members[: pool.local]]
     positions = {
         (sharing.tree.id, sharing.position): position
@@ -128,7 +128,7 @@ class CommonAncestors:
 
         A subtree must have enough options of each list: one for each slot if providers are not
         shared. If slots have different lists, counting is not sufficient, and a matching decides.
-        An ancestor of a host needs neither check, because its subtree contains that of the host.
+        An ancestor of a host needs neither check, because its subtree contains the host's subtree.
         """
         slots_by_options = Counter(options)
         needed = [

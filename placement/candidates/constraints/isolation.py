@@ -168,7 +168,7 @@ class OnePerTree(Constraint):
         return (cls(range(len(plan.slots)), trees),)
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Use the provider for its tree, unless the tree has another one."""
+        """Use the provider for its tree, unless the tree uses another provider."""
         placed = self._placed.setdefault(self._tree_of[provider], [])
         if placed and placed[-1] != provider:
             return None

@@ -101,7 +101,7 @@ class SameSubtree(Constraint):
         return self._undo
 
     def _lowest_host_above(self, provider: int) -> int:
-        """Return the lowest host above the provider and all placed ones, or a negative number."""
+        """Return the lowest host above this and all placed providers, or a negative number."""
         if not self._tops:
             return self._hosts.nearest[provider]
         top, climbed = self._tops[-1], 0

@@ -40,7 +40,7 @@ def explain(
     """Explain which hosts cannot serve a request, and why.
 
     Args:
-        scan: The request, and what a search for it has read in the same snapshot.
+        scan: The request, and the data that its search has read in the same snapshot.
         cache: The cache of trees.
         settings: The bound on work.
         tuning: The sizes of windows and batches.

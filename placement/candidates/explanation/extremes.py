@@ -112,7 +112,7 @@ def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:
 def merge_extremes(
     code: Refusal, manner: Manner | None, known: Extreme | None, extreme: Extreme
 ) -> Extreme:
-    """Return the extreme of two values of a code; known None: the other one."""
+    """Return the extreme of two values of a code, or the other value if one is None."""
     figure = _figure(code, manner)
     assert figure is not None
     return _merge(figure, known, extreme)

@@ -186,4 +186,4 @@ def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
 
 
 def _ignore(code: Refusal) -> None:
-    """Ignore a rejected provider; solutions report each one."""
+    """Ignore a rejected provider. Solutions report each rejected provider."""

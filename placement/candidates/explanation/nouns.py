@@ -23,14 +23,14 @@ def asked(terms: Iterable[StatedTerm]) -> str:
 
 
 def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES) -> str:
-    """Return the first names of a list, and the number of further ones."""
+    """Return the first names of a list, and the number of further names."""
     first = list(names)[:most]
     more = len(names) - len(first)
     return between.join(first) + (f"{between}{more} more" if more else "")
 
 
 def joined(names: Sequence[str], last: str) -> str:
-    """Join names with commas, and the last one with a word."""
+    """Join names with commas, and the last name with a word."""
     if len(names) > MAX_NAMES:
         names = [*names[:MAX_NAMES], f"{len(names) - MAX_NAMES} more"]
     return last.join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
@@ -92,7 +92,7 @@ def group_of(term: StatedTerm) -> str:
 
 
 def is_forbidden(term: StatedTerm) -> bool:
-    """Whether a term names what a provider must not have."""
+    """Whether a term excludes providers with a property."""
     kind = KINDS.get(keyword_of(term))
     return kind is not None and kind.excludes
 

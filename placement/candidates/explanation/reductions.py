@@ -63,7 +63,7 @@ class Reductions:
         self.undecided = False
         self._explain_request = explain_request
         self._evaluator = evaluator
-        # Work that is left for reductions.
+        # Remaining work for reductions.
         self._left = evaluator.budget.steps_left * COST_PER_STEP // 2
         # The value of `budget.cost` at which the work for the current host ends.
         self._end = 0

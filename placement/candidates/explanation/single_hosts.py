@@ -18,7 +18,7 @@ MAX_HOSTS = 100
 
 
 class SingleHosts:
-    """The first hosts that are not served; if the request names trees, only hosts of these."""
+    """The first rejected hosts, within the trees of the request if it names trees."""
 
     def __init__(self, request: CandidateRequest) -> None:
         self._hosts: list[UnservedHost] = []

@@ -30,7 +30,7 @@ class SumCauses:
         self._evaluator = evaluator
         self._plan = evaluator.explain_request.joins.plan
         self._kinds = evaluator.explain_request.joins.kinds
-        # Work that is left for causes.
+        # Remaining work for causes.
         self._left = evaluator.budget.steps_left * COST_PER_STEP // SHARE
 
     def key(self, pool: Pool) -> Hashable:

@@ -62,7 +62,7 @@ class Blocked(NamedTuple):
     code: Refusal
     # Suffix of the group, or None if no single group is the cause.
     group: str | None
-    # What the request requires, and what the hosts have instead.
+    # The requirement of the request, and the property of the hosts.
     detail: str
     # Number of hosts.
     hosts: int

@@ -26,11 +26,11 @@ class Words:
         self._context = Context(plan, names)
 
     def asked_together(self, code: Refusal) -> str:
-        """Return what the request requires at a code that joins groups."""
+        """Return the requirement of the request at a code that joins groups."""
         return fill_asked(code.reason.asked, self._context)
 
     def detail(self, code: Refusal, by_causes: Sequence[CauseHosts], hosts: int) -> str:
-        """Return the detail of a step: what the request requires, and what the hosts have instead.
+        """Return the detail of a step: the requirement, and the property of the hosts.
 
         Args:
             code: The code of the step.

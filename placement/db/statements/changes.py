@@ -62,7 +62,7 @@ _LOCKED_FEED = _FEED.with_for_update()
 
 
 def feed(*, lock: bool = False) -> Query:
-    """Select (position, token, numbered_at, clock) of the feed, if there is one."""
+    """Select (position, token, numbered_at, clock) of the feed, if it exists."""
     return Query(_LOCKED_FEED if lock else _FEED, locks=lock)
 
 
@@ -162,7 +162,7 @@ _TOMBSTONES = sa.select(_change.c.uuid).where(_is_tombstone)
 
 
 def tombstones(uuids: Collection[str]) -> Queries:
-    """Select the UUIDs that are those of numbered deletions."""
+    """Select the UUIDs of numbered deletions."""
     return bulk.select_by(_TOMBSTONES, uuids)
 
 
@@ -220,7 +220,7 @@ _SIZES = sa.select(
 
 
 def sizes() -> Query:
-    """Select one row: the number of numbers, and that of numberings."""
+    """Select one row with the number of numbers and the number of numberings."""
     return Query(_SIZES)
 
 
@@ -266,5 +266,5 @@ _OLD_TOMBSTONES = sa.select(_change.c.uuid).where(
 
 
 def old_tombstones(position: int) -> Query:
-    """Select the UUIDs of deleted trees whose deletion has this number or a smaller one."""
+    """Select the UUIDs of deleted trees whose deletion has at most this number."""
     return Query(_OLD_TOMBSTONES, {"position": position})

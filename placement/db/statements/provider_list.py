@@ -91,7 +91,7 @@ def page(condition: ProviderCondition, after: str, size: int) -> Query:
     return Query(_page(condition), {"after": after, "size": size}, parse=_parse_page)
 
 
-# PERF: clients repeat the same requests, and to build the statement takes a third of a short one.
+# PERF: clients repeat requests, and building the statement takes a third of a short request.
 @lru_cache(maxsize=256)
 def _listed(condition: ProviderCondition) -> Selection:
     return inline_literals(_LISTED.where(*_list_clauses(condition)))

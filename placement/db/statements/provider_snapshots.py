@@ -49,7 +49,7 @@ class ProviderSnapshot(NamedTuple):
 
     @property
     def associated_ids(self) -> set[int]:
-        """The ids of its traits or aggregates, if it was read with one of these parts."""
+        """The ids of its traits or aggregates, if these were read with the provider."""
         return {row_id for (row_id,) in self.parts}
 
 

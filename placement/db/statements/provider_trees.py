@@ -1,4 +1,4 @@
-"""Whole trees of providers: what one request reads of them, and writes to them."""
+"""The reads and writes of requests for whole trees of providers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

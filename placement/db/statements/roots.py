@@ -227,7 +227,7 @@ def _is_root(root: sa.FromClause) -> ColumnElement[bool]:
 
 
 def _is_after(root_id: ColumnElement[int]) -> ColumnElement[bool]:
-    # Nor with the ids: if hosts are equal, SQLite estimates that any trait is a common one.
+    # Nor with the ids: if hosts are equal, SQLite estimates that every trait is common.
     return without_index(root_id) > _AFTER
 
 
