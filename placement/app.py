@@ -27,8 +27,9 @@ from placement.db.engine import Database
 from placement.db.messages import one_line
 from placement.errors import ConfigurationError, DatabaseUnusable, PlacementError, Unavailable
 from placement.metrics import Metrics, stop_listening
-from placement.objects import catalog, derived, health, online_migrations
+from placement.objects import catalog, claim_records, derived, health, online_migrations
 from placement.objects.derived import Corrections
+from placement.objects.hold_expiry import HoldExpiry
 from placement.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ def migrate(database: Database, progress: Progress = silent) -> Migration:
                 raise
             time.sleep(MIGRATE_PAUSE)
     corrections = database.write(partial(derived.recompute, progress=progress))
+    database.write(claim_records.delete_meaningless)
     classes, traits = database.write(catalog.sync)
     if corrections.trees:
         database.write(schema.gather_statistics)
@@ -197,8 +199,10 @@ class Served:
         settings: Settings,
         metrics: Metrics | None,
         database: str,
+        expiry: HoldExpiry,
     ) -> None:
         self._application = application
+        self._expiry = expiry
         self.database = database
         self.max_body_size = settings.max_body_size
         self.metrics = metrics
@@ -208,6 +212,7 @@ class Served:
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
         """Process one request."""
+        self._expiry.ensure_started()
         return self._application(environ, start_response)
 
 
@@ -236,7 +241,8 @@ def serve(*, patient: bool = True) -> Served:
         stop_listening()
     else:
         metrics.listen()
-    return Served(application, settings, metrics, product(database.writer.dialect))
+    product_name = product(database.writer.dialect)
+    return Served(application, settings, metrics, product_name, HoldExpiry(database))
 
 
 def start(

@@ -1,6 +1,6 @@
 """Conversion of validated bodies, and of names in paths, into domain commands."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from falcon_placement_client.inventory import InventoryRecord
@@ -18,7 +18,8 @@ from placement.candidates.simulation import (
 )
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
-from placement.objects.claims import Claim
+from placement.objects.claim_records import request_text
+from placement.objects.claims import Claim, SpreadGroup
 from placement.objects.reshape import ProviderInventories, ReshapeCommand
 from placement.objects.tree_state import NO_EDIT, Edit, ListedProvider, TreeCommand
 from placement.objects.unset import UNSET
@@ -168,6 +169,18 @@ def _edit(value: Any, path: str, key: Callable[[str], str]) -> Edit:
     return Edit(add, remove, replaces=False)
 
 
+def new_consumer(body: Body) -> Claim:
+    """Return the claim of a consumer that must not exist, still without allocations."""
+    return Claim(
+        body["consumer_uuid"],
+        {},
+        body["project_id"],
+        body["user_id"],
+        generation=None,
+        consumer_type=body["consumer_type"],
+    )
+
+
 def demand(body: Body, within: tuple[str | int, ...] = ()) -> ClaimRequest:
     """Return the claim request of a new consumer.
 
@@ -179,17 +192,26 @@ def demand(body: Body, within: tuple[str | int, ...] = ()) -> ClaimRequest:
         BadQuery: the request is invalid.
     """
     steps = (*within, "request")
-    claim = Claim(
-        body["consumer_uuid"],
-        {},
-        body["project_id"],
-        body["user_id"],
-        generation=None,
-        consumer_type=body["consumer_type"],
+    claim = new_consumer(body)
+    stated = body["request"]
+    requests = read_alternatives(stated, steps)
+    is_choice = "first_available" in stated
+    remembered: Sequence[str] = ()
+    if body.get("remember"):
+        remembered = [request_text(each) for each in stated.get("first_available", [stated])]
+    return ClaimRequest(
+        requests[0],
+        claim,
+        path_of(steps),
+        requests if is_choice else (),
+        _spread_group(body.get("spread_group")),
+        None if "expires_in" not in body else int(body["expires_in"]),
+        remembered,
     )
-    requests = read_alternatives(body["request"], steps)
-    is_choice = "first_available" in body["request"]
-    return ClaimRequest(requests[0], claim, path_of(steps), requests if is_choice else ())
+
+
+def _spread_group(body: Body | None) -> SpreadGroup | None:
+    return None if body is None else SpreadGroup(body["name"], int(body["max_per_host"]))
 
 
 def demands(body: Body) -> list[ClaimRequest]:

@@ -22,6 +22,7 @@ from placement.api.request_schemas import aggregates as aggregate_bodies
 from placement.api.request_schemas import allocations as allocation_bodies
 from placement.api.request_schemas import candidates as candidate_bodies
 from placement.api.request_schemas import claims as claim_bodies
+from placement.api.request_schemas import consumers as consumer_bodies
 from placement.api.request_schemas import headroom as headroom_bodies
 from placement.api.request_schemas import inventories as inventory_bodies
 from placement.api.request_schemas import provider_trees as tree_bodies
@@ -38,6 +39,7 @@ from placement.api.resources import (
     claims,
     consumers,
     headroom,
+    holds,
     inventories,
     provider_trees,
     providers,
@@ -64,6 +66,7 @@ from placement.api.responses.resource_classes import RESOURCE_CLASS, RESOURCE_CL
 from placement.api.responses.rollup import ROLLUP
 from placement.api.responses.root import DOCUMENT, HEALTH, VERSIONS
 from placement.api.responses.simulations import SIMULATION
+from placement.api.responses.times import HOLD
 from placement.api.responses.traits import PROVIDER_TRAITS, TRAITS
 from placement.api.responses.usages import USAGES as PROJECT_USAGES
 from placement.api.shapes import CREATED, ENSURED, NO_CONTENT, Response, Shape
@@ -174,6 +177,7 @@ ONE_RP = "/resource_providers/{uuid}"
 INVENTORIES_PATH = f"{ONE_RP}/inventories"
 ONE_INVENTORY = f"{INVENTORIES_PATH}/{{resource_class}}"
 CONSUMER_PATH = "/allocations/{consumer}"
+HOLD_PATH = "/holds/{consumer}"
 TREE_PATH = "/provider_trees/{root}"
 RULE = "placement:resource_providers"
 # `include=PART` requires the policy rule of `GET …/PART`.
@@ -258,6 +262,11 @@ ROUTES: tuple[Route, ...] = (
     _get("/consumers/{consumer}", consumers.show_consumer, "2.0", "placement:consumers:show",
          SHOWN_CONSUMER, parameters=consumer_query.SHOW_PARAMETERS,
          part_rules=CONSUMER_PART_RULES),
+    Route("PUT", "/consumers/{consumer}/request", consumers.remember_request, "2.0",
+          "placement:consumers:remember", NO_CONTENT, consumer_bodies.REMEMBER),
+    Route("PUT", HOLD_PATH, holds.update_hold, "2.0", "placement:holds:update", Response(HOLD),
+          consumer_bodies.HOLD),
+    _delete(HOLD_PATH, holds.delete_hold, "2.0", "placement:holds:delete"),
 
     _get("/resource_classes", resource_classes.list_resource_classes, "1.2",
          "placement:resource_classes:list", RESOURCE_CLASSES),

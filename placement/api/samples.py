@@ -5,6 +5,7 @@ PARENT = "542df8ed-9be2-49b9-b4db-6d3183ff8ec8"
 ROOT = PARENT
 AGGREGATE = "42896e0d-205d-4fe3-bd1e-100924931787"
 CONSUMER = "30328d13-e299-4a93-a102-61e4ccabe474"
+HOLD = "6d3f2d8c-8e4e-4a6e-9d1c-3f1f9f0a4c55"
 PROJECT = "131d4efb-abc0-4872-9b92-8c8b9dc4320f"
 USER = "e0b927a0-6f5b-4f0e-9b4a-2d5f5c9cd9d7"
 PROVIDER_NAME = "compute-1.example.org"

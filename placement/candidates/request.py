@@ -87,6 +87,8 @@ class CandidateRequest:
     tolerate: frozenset[str] = frozenset()
     # Sort keys of the hosts. empty means no order.
     order: Order = ()
+    # Uuids of the roots that have as many members of the claim's spread group as one host may have.
+    full_hosts: frozenset[str] = frozenset()
     # Whether `group_policy` isolates all suffixed groups.
     isolate_all: bool = field(default=False, compare=False)
     # "summary" explains the request as a whole, "providers" also single hosts. None means neither.

@@ -205,6 +205,13 @@ class Refusal(StrEnum):
         Form("{have} no subtree that serves {subtrees} together with the other conditions"),
         "{rules}",
     )
+    SPREAD = (
+        "spread",
+        "the host has as many members of the spread group as one host may have",
+        Form("as many members of the spread group as one host may have"),
+        Form("{have} as many members of the spread group as one host may have"),
+        "hosts with fewer members of the spread group",
+    )
     # the search itself
     BUDGET = (
         "budget",

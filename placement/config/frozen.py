@@ -92,6 +92,16 @@ class MetricsSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldSettings:
+    """The options of `[placement]` that concern holds."""
+
+    # Maximum number of holds of a project; None: no maximum.
+    max_per_project: int | None
+    # Maximum seconds from the claim of a hold to its end.
+    max_age: int
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of the service, read once from files and environment."""
 
@@ -103,6 +113,8 @@ class Settings:
     database: DatabaseSettings
     # The options of `[placement]` that concern the search.
     candidates: CandidateSettings
+    # The options of `[placement]` that concern holds.
+    holds: HoldSettings
     # The options of `[metrics]`.
     metrics: MetricsSettings
     # Seconds after which a request is logged as slow. 0 means that no request is.
@@ -139,6 +151,10 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
                 max_answer_size=conf.placement.max_answer_size,
                 tree_cache_size=conf.placement.tree_cache_size,
                 taints=_taints(conf.placement.taints),
+            ),
+            holds=HoldSettings(
+                max_per_project=conf.placement.max_holds_per_project or None,
+                max_age=conf.placement.max_hold_age,
             ),
             metrics=metrics_settings(conf),
             slow_request=conf.placement.slow_request,

@@ -143,6 +143,19 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "whose cursor is older receives 410 and must list the resource providers again.",
         ),
         cfg.IntOpt(
+            "max_holds_per_project",
+            default=0,
+            min=0,
+            help="Maximum number of holds of one project. A claim with expires_in beyond it is "
+            "refused with 409; claims that are made at the same time may exceed it. 0: no maximum.",
+        ),
+        cfg.IntOpt(
+            "max_hold_age",
+            default=86_400,
+            min=1,
+            help="Maximum seconds from the claim of a hold to its end, including all extensions.",
+        ),
+        cfg.IntOpt(
             "max_request_body_size",
             default=32 * 1024 * 1024,
             min=1,

@@ -96,12 +96,16 @@ def _same_text(element: _SameText, compiler: Any, **options: Any) -> str:
     return f"({column} = {value} AND {same_bytes})"
 
 
-def same_text(column: ColumnElement[Any], value: str) -> ColumnElement[bool]:
-    """Compare a text column with a value exactly.
+def same_text(
+    column: ColumnElement[Any], value: str | sa.BindParameter[str]
+) -> ColumnElement[bool]:
+    """Compare a text column with a value or parameter exactly.
 
     The default collations of MySQL and MariaDB ignore case, accents and trailing spaces.
     """
-    return _SameText(column, sa.literal(value, type_=column.type))
+    if isinstance(value, str):
+        value = sa.literal(value, type_=column.type)
+    return _SameText(column, value)
 
 
 def inline_literals(rows: Rows) -> Rows:

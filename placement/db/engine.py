@@ -108,6 +108,14 @@ class Database:
         primary.reader = self._primary_reader
         return primary
 
+    def committing(self) -> "Database":
+        """Return this database with writes that commit, also in a dry run."""
+        if not self.rolls_back:
+            return self
+        database = copy(self)
+        database.rolls_back = False
+        return database
+
     @property
     def tears_views(self) -> bool:
         """Whether a view may be torn, so that each statement of `read_trees` has its own view."""

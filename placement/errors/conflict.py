@@ -6,6 +6,8 @@ from placement.errors.base import (
     CANNOT_DELETE_PARENT,
     CONCURRENT_UPDATE,
     DUPLICATE_NAME,
+    HOLD_EXPIRED,
+    HOLD_LIMIT,
     INVENTORY_IN_USE,
     NO_CANDIDATES,
     PROVIDER_IN_USE,
@@ -244,3 +246,41 @@ class NoCandidatesFound(Conflict):
     def __init__(self, error_path: str, reason: str = "") -> None:
         explanation = f". {reason}" if reason else ""
         super().__init__(f"{error_path}: no candidate satisfies this request now{explanation}")
+
+
+class HostFull(Conflict):
+    """The host of a claim has as many members of the spread group as one host may have."""
+
+    def __init__(self, group: str, max_per_host: int) -> None:
+        super().__init__(
+            f"the host has {max_per_host} or more members of the spread group {group!r}"
+        )
+
+
+class TooManyHolds(Conflict):
+    """The project has as many holds as `[placement] max_holds_per_project` allows."""
+
+    code = HOLD_LIMIT
+
+    def __init__(self, project: str, maximum: int) -> None:
+        super().__init__(f"project {project!r} has {maximum} holds, and no more are allowed")
+
+
+class HoldTooLong(Conflict):
+    """A hold would last longer than `[placement] max_hold_age` allows."""
+
+    code = HOLD_LIMIT
+
+    def __init__(self, consumer: str, maximum: int) -> None:
+        super().__init__(
+            f"the hold {consumer} would last longer than {maximum} seconds after its claim"
+        )
+
+
+class HoldGone(Conflict):
+    """A claim from a hold that has expired and was released, or that never existed."""
+
+    code = HOLD_EXPIRED
+
+    def __init__(self, consumer: str) -> None:
+        super().__init__(f"there is no hold {consumer}: it has expired, or it is no hold")

@@ -143,3 +143,13 @@ class NotCustom(Invalid):
 
     def __init__(self, verb: str, kind: str, name: str) -> None:
         super().__init__(f"Cannot {verb} standard {kind} {name}; only CUSTOM_ ones can be changed")
+
+
+class HoldHasGroup(Invalid):
+    """A claim from a hold that is in a spread group."""
+
+    def __init__(self, consumer: str, group: str) -> None:
+        super().__init__(
+            f"from_hold: the hold {consumer} is in the spread group {group!r}, and its membership "
+            f"cannot move to another consumer"
+        )

@@ -92,3 +92,10 @@ class CursorExpired(Expired):
             "since: changes after this cursor are not remembered, or it was issued by another "
             "database: take a new one with GET /changes, and list the resource providers"
         )
+
+
+class HoldNotFound(NotFound):
+    """The path names no hold."""
+
+    def __init__(self, consumer: str) -> None:
+        super().__init__(f"No hold {consumer}: it has expired, or the consumer is no hold")

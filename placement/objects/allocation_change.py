@@ -72,6 +72,14 @@ class ClaimedAmount(NamedTuple):
     amount: int
 
 
+class MovedAmount(NamedTuple):
+    """An amount of one class that moves from one consumer to another."""
+
+    consumer_uuid: str
+    key: InventoryKey
+    amount: int
+
+
 class UsageMove(NamedTuple):
     """A change of an inventory's `used`, and the amounts that its units must allow.
 
@@ -93,7 +101,7 @@ class AllocationChange:
 
     consumers: ConsumerChange
     deleted_rows: Sequence[AllocationRow]
-    amounts: Sequence[ClaimedAmount]
+    amounts: Sequence[ClaimedAmount | MovedAmount]
     # Changes of `used`.
     deltas: Mapping[InventoryKey, int]
     # Ids of the inventories that existed when the state was read.
@@ -145,8 +153,8 @@ def allocation_change(
 
     # All claims are compared together: a consumer may use what another one of them releases.
     rows = _present_rows(state, claims)
-    used_before = _sums((row.key, row.used) for row in rows)
-    used_after = _sums((amount.key, amount.amount) for amount in amounts)
+    used_before = sums((row.key, row.used) for row in rows)
+    used_after = sums((amount.key, amount.amount) for amount in amounts)
     _refuse_unfit(amounts, stocks, used_before)
 
     consumers = consumer_change(claims, state.consumers)
@@ -154,26 +162,11 @@ def allocation_change(
         consumers,
         deleted_rows=rows,
         amounts=amounts,
-        deltas=_deltas(used_before, used_after),
-        inventory_ids=_inventory_ids(rows) | {row.key: row.id for row in state.inventory_rows()},
-        root_ids=_root_ids(rows) | {each.id: each.root_id for each in _claimed(state, claims)},
+        deltas=deltas(used_before, used_after),
+        inventory_ids=inventory_ids(rows) | {row.key: row.id for row in state.inventory_rows()},
+        root_ids=root_ids(rows) | {each.id: each.root_id for each in _claimed(state, claims)},
         provider_ids=_changed_provider_ids(state, claims, consumers.deleted),
         ids=state.ids,
-    )
-
-
-def release(consumer: Consumer) -> AllocationChange:
-    """Return the change that deletes a consumer; generations of providers do not change."""
-    rows = consumer.allocations
-    return AllocationChange(
-        ConsumerChange(created={}, updated=(), deleted=(consumer,)),
-        deleted_rows=rows,
-        amounts=(),
-        deltas=_deltas(_sums((row.key, row.used) for row in rows), {}),
-        inventory_ids=_inventory_ids(rows),
-        root_ids=_root_ids(rows),
-        provider_ids=frozenset(),
-        ids={},
     )
 
 
@@ -258,25 +251,29 @@ def _present_rows(state: AllocationState, claims: Iterable[Claim]) -> list[Alloc
     return rows
 
 
-def _sums(amounts: Iterable[tuple[InventoryKey, int]]) -> dict[InventoryKey, int]:
-    sums: dict[InventoryKey, int] = defaultdict(int)
+def sums(amounts: Iterable[tuple[InventoryKey, int]]) -> dict[InventoryKey, int]:
+    """Return inventory -> sum of its amounts."""
+    totals: dict[InventoryKey, int] = defaultdict(int)
     for key, amount in amounts:
-        sums[key] += amount
-    return sums
+        totals[key] += amount
+    return totals
 
 
-def _deltas(
+def deltas(
     used_before: Mapping[InventoryKey, int], used_after: Mapping[InventoryKey, int]
 ) -> dict[InventoryKey, int]:
+    """Return inventory -> change of its usage."""
     keys = used_before.keys() | used_after.keys()
     return {key: used_after.get(key, 0) - used_before.get(key, 0) for key in keys}
 
 
-def _inventory_ids(rows: Iterable[AllocationRow]) -> dict[InventoryKey, int]:
+def inventory_ids(rows: Iterable[AllocationRow]) -> dict[InventoryKey, int]:
+    """Return inventory -> id, of the existing inventories of allocations."""
     return {row.key: row.inventory_id for row in rows if row.inventory_id is not None}
 
 
-def _root_ids(rows: Iterable[AllocationRow]) -> dict[int, int]:
+def root_ids(rows: Iterable[AllocationRow]) -> dict[int, int]:
+    """Return provider id -> root id, of the existing providers of allocations."""
     return {row.provider_id: row.root_id for row in rows if row.root_id is not None}
 
 

@@ -15,14 +15,21 @@ from sqlalchemy.engine import Connection
 from placement.db.statements import allocations as statements
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import AllocationsNotFound
-from placement.objects import allocation_state, catalog, identifiers, locking, providers
+from placement.objects import (
+    allocation_state,
+    catalog,
+    claim_records,
+    identifiers,
+    locking,
+    providers,
+)
 from placement.objects.allocation_change import (
     AllocationChange,
     AllocationState,
     allocation_change,
     check_consumer_generations,
-    release,
 )
+from placement.objects.allocation_release import release
 from placement.objects.allocation_state import StateQuery
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim, owner_names
@@ -33,15 +40,18 @@ from placement.objects.providers import Provider
 # -- writing --------------------------------------------------------------------------------
 
 
-def replace(conn: Connection, claims: Sequence[Claim]) -> None:
+def replace(conn: Connection, claims: Sequence[Claim]) -> Mapping[str, int]:
     """Replace the allocations of every consumer by its claim, all or none.
+
+    Returns:
+        Consumer uuid -> end of the hold in seconds since 1970, of new holds.
 
     Raises:
         ConsumerGenerationConflict, and the errors of `allocation_change`
     """
     state = allocation_state.read(conn, allocation_state.for_claims(claims))
     check_consumer_generations(state, claims)
-    _replace(conn, state, claims)
+    return _replace(conn, state, claims)
 
 
 def delete_if(
@@ -64,8 +74,10 @@ def delete_if(
     return len(deletions)
 
 
-def _replace(conn: Connection, state: AllocationState, claims: Sequence[Claim]) -> None:
-    _write_change(conn, allocation_change(state, claims, state.stocks()), state)
+def _replace(
+    conn: Connection, state: AllocationState, claims: Sequence[Claim]
+) -> Mapping[str, int]:
+    return write_change(conn, allocation_change(state, claims, state.stocks()), state)
 
 
 def delete(conn: Connection, consumer_uuid: str) -> None:
@@ -78,10 +90,12 @@ def delete(conn: Connection, consumer_uuid: str) -> None:
     consumer = state.consumers.get(consumer_uuid)
     if consumer is None or not consumer.allocations:
         raise AllocationsNotFound(consumer_uuid)
-    _write_change(conn, release(consumer), state)
+    write_change(conn, release([consumer]), state)
 
 
-def _write_change(conn: Connection, change: AllocationChange, state: AllocationState) -> None:
+def write_change(
+    conn: Connection, change: AllocationChange, state: AllocationState
+) -> Mapping[str, int]:
     """Write a change whose state may not be locked.
 
     The trees are locked as late as possible, because other transactions wait for them: only one
@@ -89,13 +103,19 @@ def _write_change(conn: Connection, change: AllocationChange, state: AllocationS
     generation that was read, or no row; providers are in the same trees; inventories have room, and
     their units allow the amounts.
 
+    Returns:
+        Consumer uuid -> end of the hold in seconds since 1970, of new holds.
+
     Raises:
         Unmatched, IntegrityError: the state has changed.
+        HostFull, TooManyHolds: see `claim_records.add`.
     """
     write_rows(conn, change)
     revisions = {root_id: state.revisions[root_id] for root_id in change.root_ids.values()}
     locking.lock_seen(conn, revisions, change.root_ids, change.provider_ids)
+    ends = claim_records.add(conn, change.consumers.created)
     inventory_statements.move_used(change.moves()).execute(conn)
+    return ends
 
 
 def write_rows(conn: Connection, change: AllocationChange) -> None:

@@ -73,6 +73,7 @@ def look_up(
     names: Names,
     trees: Collection[str] = (),
     further: Sequence[Selection] = (),
+    params: Mapping[str, Any] | None = None,
 ) -> LookUp:
     """Look up names, and the roots of the trees of providers, in one statement.
 
@@ -83,12 +84,13 @@ def look_up(
         names: kind -> names; aggregates in any spelling.
         trees: uuids of providers in any form.
         further: statements with the columns of `names.with_trees`, to include in the statement.
+        params: their parameters.
     """
     spelled = {
         kind: identifiers.spellings(*values) if kind == "aggregate" else values
         for kind, values in names.items()
     }
-    query = statements.with_trees(spelled, identifiers.stored_forms(*trees), further=further)
+    query = statements.with_trees(spelled, identifiers.stored_forms(*trees), further, params)
     ids: dict[str, dict[str, int]] = {kind: {} for kind in (*names, "aggregate", "tree")}
     others = []
     for row in query.rows(conn):

@@ -6,18 +6,89 @@ which does not know this one, deletes consumers too.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from placement.db.json_rows import parse_time
+from placement.db.statement import CHUNK_SIZE, chunks
+from placement.db.statements import claim_records as statements
+from placement.errors import AllocationsNotFound, HostFull, TooManyHolds
+from placement.objects import identifiers
+from placement.objects.claims import Claim, NewRecord, SpreadGroup
+from placement.vocabulary import FIRST_GENERATION
 
 Request = Mapping[str, Any]  # a candidate request as JSON
 
+# -- reading -----------------------------------------------------------------------------------
 
-class SpreadGroup(NamedTuple):
-    """A group of consumers of one project that are spread over hosts."""
 
-    name: str
-    # Maximum number of members on the host of a member when it is claimed.
-    max_per_host: int
+@dataclass(frozen=True, slots=True)
+class ClaimRecord:
+    """What is recorded about a consumer besides its allocations."""
+
+    # Id of the row.
+    id: int
+    # Id of the project's row; the spread group is one of this project.
+    project_id: int
+    # None if the consumer is in no group.
+    spread_group: SpreadGroup | None
+    # End of the hold in seconds since 1970; None if the consumer is no hold.
+    expires_at: int | None
+    # Begin of the hold; None if it is none.
+    held_since: int | None
+    # Present time of the database server, in seconds since 1970.
+    now: int
+    # `mappings` of the candidate that a hold was claimed from, as JSON.
+    mappings: str | None
+    # The stored request, as JSON; `remembered_request` decides whether it still applies.
+    request: str | None
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the consumer is a hold that has ended and will be released."""
+        return self.expires_at is not None and self.expires_at <= self.now
+
+
+def get_for_consumers(conn: Connection, uuids: Collection[str]) -> dict[str, ClaimRecord]:
+    """Return uuid (as stored) -> record of the consumers that have one.
+
+    One statement reads up to a thousand consumers. The records of all consumers in spread groups,
+    by project and group, are those of `members`.
+    """
+    return {
+        row.uuid: ClaimRecord(
+            row.id,
+            row.project_id,
+            spread_group(row.spread_group, row.max_per_host),
+            row.expires_at,
+            row.held_since,
+            int(row.clock) // 1000,
+            row.mappings,
+            row.request,
+        )
+        for row in statements.for_consumers(uuids).rows(conn)
+    }
+
+
+class GroupKey(NamedTuple):
+    """The identity of a spread group."""
+
+    # Name of the project.
+    project: str
+    # Name of the group.
+    group: str
+
+
+def members(conn: Connection) -> dict[GroupKey, dict[str, int]]:
+    """Return group -> consumer uuid -> the number of its own claim, of all spread groups."""
+    groups: dict[GroupKey, dict[str, int]] = {}
+    for uuid, project, group, max_per_host in statements.members().rows(conn):
+        groups.setdefault(GroupKey(project, group), {})[uuid] = max_per_host
+    return groups
 
 
 def spread_group(name: str | None, max_per_host: int | None) -> SpreadGroup | None:
@@ -56,3 +127,158 @@ def sum_by_class(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
         for name, amount in amounts.items():
             sums[name] = sums.get(name, 0) + int(amount)
     return sums
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def add(conn: Connection, created: Mapping[str, Claim]) -> dict[str, int]:
+    """Create the records of new consumers. The trees of their allocations are locked.
+
+    Every member of a spread group on a host has locked its tree, so their number is exact.
+
+    Args:
+        conn: the connection, which has created the consumers.
+        created: consumer uuid -> claim; claims without a record are ignored.
+
+    Returns:
+        Consumer uuid -> end of the hold in seconds since 1970, of new holds.
+
+    Raises:
+        HostFull: a host would have more members of a spread group than a claim allows.
+        TooManyHolds: a project would have more holds than are allowed.
+    """
+    claims = {uuid: claim for uuid, claim in created.items() if claim.record is not None}
+    ends: dict[str, int] = {}
+    counts: Counter[tuple[object, ...]] = Counter()
+    for uuids in chunks(list(claims)):
+        ends |= _add(conn, {uuid: claims[uuid] for uuid in uuids}, counts)
+    return ends
+
+
+def _add(
+    conn: Connection, claims: Mapping[str, Claim], counts: Counter[tuple[object, ...]]
+) -> dict[str, int]:
+    records = {uuid: claim.record for uuid, claim in claims.items() if claim.record is not None}
+    spread = [each for each in records.values() if each.spread and each.host]
+    query = statements.before_creation(
+        records,
+        {each.host for each in spread if each.host},
+        {each.spread.name for each in spread if each.spread},
+        with_holds=any(each.hold and each.hold.max_per_project for each in records.values()),
+    )
+    consumers: dict[str, tuple[int, Any, int, int]] = {}
+    number_of_members: dict[tuple[object, ...], int] = {}
+    number_of_holds: dict[object, int] = {}
+    for tag, *values in query.rows(conn):
+        if tag == "consumer":
+            uuid, row_id, created_at, project_id, clock = values
+            consumers[uuid] = row_id, created_at, project_id, int(clock) // 1000
+        elif tag == "members":
+            *key, number = values
+            number_of_members[tuple(key)] = number
+        else:
+            project_id, number = values
+            number_of_holds[project_id] = number
+    rows: list[dict[str, object]] = []
+    ends: dict[str, int] = {}
+    # Claims are judged in their order, each with those before it.
+    for uuid, record in records.items():
+        row_id, created_at, project_id, now = consumers[uuid]
+        _judge_spread(record, project_id, number_of_members, counts)
+        _judge_holds(claims[uuid], project_id, number_of_holds, counts)
+        row = _row(record, now)
+        if record.hold is not None:
+            ends[uuid] = now + record.hold.expires_in
+        identity = {"consumer_id": row_id, "consumer_uuid": uuid, "project_id": project_id}
+        rows.append({**identity, "consumer_created_at": parse_time(created_at), **row})
+    statements.create(rows).execute(conn)
+    return ends
+
+
+def _judge_spread(
+    record: NewRecord,
+    project_id: int,
+    number_of_members: Mapping[tuple[object, ...], int],
+    counts: Counter[tuple[object, ...]],
+) -> None:
+    """Count a new member of a spread group, unless its host is full (HostFull)."""
+    spread = record.spread
+    if spread is None or record.host is None:
+        return
+    key = (record.host, project_id, spread.name)
+    # The count of the database includes the claims of the request, whose records are missing.
+    if number_of_members.get(key, 0) + counts[key] >= spread.max_per_host:
+        raise HostFull(*spread)
+    counts[key] += 1
+
+
+def _judge_holds(
+    claim: Claim,
+    project_id: int,
+    number_of_holds: Mapping[object, int],
+    counts: Counter[tuple[object, ...]],
+) -> None:
+    """Count a new hold, unless its project has too many (TooManyHolds)."""
+    hold = claim.record.hold if claim.record is not None else None
+    if hold is None:
+        return
+    maximum = hold.max_per_project
+    if maximum and number_of_holds.get(project_id, 0) + counts["holds", project_id] >= maximum:
+        raise TooManyHolds(claim.project, maximum)
+    counts["holds", project_id] += 1
+
+
+def _row(record: NewRecord, now: int) -> dict[str, object]:
+    """Return the columns of a new record that do not identify its consumer."""
+    spread, hold = record.spread, record.hold
+    return {
+        "spread_group": spread and spread.name,
+        "max_per_host": spread and spread.max_per_host,
+        "hold_generation": hold and FIRST_GENERATION,
+        "held_since": hold and now,
+        "expires_at": hold and now + hold.expires_in,
+        "mappings": hold and hold.mappings,
+        "request": record.request,
+    }
+
+
+def remember(conn: Connection, uuid: str, request: Request) -> None:
+    """Remember the request of a consumer.
+
+    Raises:
+        AllocationsNotFound: the consumer has no allocations.
+    """
+    forms = identifiers.stored_forms(uuid)
+    rows = {row.uuid: row for row in statements.lock_consumers(forms).rows(conn)}
+    consumer = identifiers.match([uuid], rows).get(uuid)
+    if consumer is None:
+        raise AllocationsNotFound(uuid)
+    text = request_text(request)
+    record = get_for_consumers(conn, [consumer.uuid]).get(consumer.uuid)
+    if record is not None:
+        statements.remember(record.id, text).execute(conn)
+        return
+    row = {
+        "consumer_id": consumer.id,
+        "consumer_uuid": consumer.uuid,
+        "project_id": consumer.project_id,
+        "consumer_created_at": consumer.created_at,
+        **_row(NewRecord(request=text), now=0),
+    }
+    statements.create([row]).execute(conn)
+
+
+def delete_meaningless_of(conn: Connection, row_ids: Collection[int]) -> None:
+    """Delete those of the records (ids) that belong to no consumer."""
+    rows = statements.without_consumer_of(row_ids).rows(conn)
+    statements.delete({row.id: row.expires_at for row in rows}).execute(conn)
+
+
+def delete_meaningless(conn: Connection) -> int:
+    """Delete the records that belong to no consumer; return their number."""
+    number = 0
+    while rows := statements.without_consumer(CHUNK_SIZE).rows(conn):
+        statements.delete({row.id: row.expires_at for row in rows}).execute(conn)
+        number += len(rows)
+    return number

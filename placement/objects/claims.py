@@ -2,8 +2,41 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placement.objects.unset import UNSET, Unset
+
+
+class SpreadGroup(NamedTuple):
+    """A group of consumers of one project that are spread over hosts."""
+
+    name: str
+    # Maximum number of members on the host of a member when it is claimed.
+    max_per_host: int
+
+
+class NewHold(NamedTuple):
+    """The terms of a new hold."""
+
+    # Duration in seconds.
+    expires_in: int
+    # `mappings` of the candidate, as JSON.
+    mappings: str
+    # Maximum number of holds of the project; None for no maximum.
+    max_per_project: int | None = None
+
+
+class NewRecord(NamedTuple):
+    """What a claim states about its new consumer besides the allocations."""
+
+    # None if the consumer is in no group.
+    spread: SpreadGroup | None = None
+    # Uuid of a provider in the host's tree; None if the consumer uses no host.
+    host: str | None = None
+    # None if the claim is for good.
+    hold: NewHold | None = None
+    # The request to remember, as JSON; None for none.
+    request: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +54,8 @@ class Claim:
     generation: int | Unset | None = UNSET
     # UNSET keeps the type of an existing consumer; a new consumer gets no type.
     consumer_type: str | Unset = UNSET
+    # Only for a new consumer; None for none.
+    record: NewRecord | None = None
 
 
 def claimed_providers(claims: Iterable[Claim]) -> set[str]:

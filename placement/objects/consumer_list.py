@@ -12,7 +12,7 @@ from placement.db.statements.consumer_list import ConsumerCondition
 from placement.errors import ConsumerNotFound
 from placement.objects import allocations, claim_records, identifiers
 from placement.objects.allocations import ProviderAllocations
-from placement.objects.claim_records import SpreadGroup
+from placement.objects.claims import SpreadGroup
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import allocations as statements
+from placement.db.statements import claim_records as record_statements
 from placement.objects import identifiers
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim
@@ -39,6 +40,16 @@ class AllocationRow(NamedTuple):
         return provider_id
 
 
+class RecordKey(NamedTuple):
+    """The claim record of a consumer."""
+
+    id: int
+    # Generation at which the consumer is a hold; None if it is none.
+    hold_generation: int | None
+    # End of the hold in seconds since 1970; None if it is none.
+    expires_at: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Consumer:
     """A consumer's row with its allocations."""
@@ -50,6 +61,13 @@ class Consumer:
     user_id: int
     type_id: int | None
     allocations: tuple[AllocationRow, ...]
+    # None if it has no claim record.
+    record: RecordKey | None = None
+
+    @property
+    def is_hold(self) -> bool:
+        """Whether it is a hold: nothing has written it since it was claimed as one."""
+        return self.record is not None and self.record.hold_generation == self.generation
 
     @property
     def is_uncounted(self) -> bool:
@@ -87,6 +105,9 @@ class _ConsumerRow(NamedTuple):
     root_id: int | None
     revision: int
     inventory_id: int | None
+    record_id: int | None = None
+    hold_generation: int | None = None
+    expires_at: int | None = None
 
 
 def _consumer_from_rows(rows: Sequence[_ConsumerRow]) -> Consumer:
@@ -99,7 +120,10 @@ def _consumer_from_rows(rows: Sequence[_ConsumerRow]) -> Consumer:
             )
     row = rows[0]  # the columns of the consumer are equal in all rows
     owner = row.project_id, row.user_id, row.type_id
-    return Consumer(row.id, row.uuid, row.generation, *owner, tuple(allocations))
+    record = None
+    if row.record_id is not None:
+        record = RecordKey(row.record_id, row.hold_generation, row.expires_at)
+    return Consumer(row.id, row.uuid, row.generation, *owner, tuple(allocations), record)
 
 
 def stored_uuid(uuid: str, consumers: Mapping[str, Consumer]) -> str:
@@ -140,12 +164,19 @@ class ConsumerChange:
         # The generations that were read are conditions: a consumer that has changed since does not
         # match, and the transaction starts again.
         changed_rows: dict[int, dict[str, int | None]] = {}
+        leaving: list[int] = []
         for consumer, claim in self.updated:
             owner = _owner(claim, consumer.type_id, ids)
             changed_rows[consumer.id] = {"generation": consumer.generation, **owner}
+            if consumer.record is not None and owner["project_id"] != consumer.project_id:
+                leaving.append(consumer.record.id)
         statements.update_consumers(changed_rows).execute(conn)
         generations = {consumer.id: consumer.generation for consumer in self.deleted}
         statements.delete_consumers(generations).execute(conn)
+        # A record must not outlive its consumer, because SQLite may use its id again at once.
+        records = [consumer.record for consumer in self.deleted if consumer.record is not None]
+        record_statements.delete({each.id: each.expires_at for each in records}).execute(conn)
+        record_statements.leave_groups(leaving).execute(conn)
 
 
 def consumer_change(claims: Sequence[Claim], consumers: Mapping[str, Consumer]) -> ConsumerChange:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import inventories as inventory_statements
-from placement.objects import allocations, identifiers, locking
+from placement.objects import allocations, claim_records, identifiers, locking
 from placement.objects.catalog import Ids, Names
 from placement.objects.claims import Claim, owner_names
 from placement.objects.consumers import ConsumerChange, consumer_change
@@ -52,12 +52,17 @@ def claim_names(claims: Sequence[Claim]) -> Names:
     return {**owner_names(claims), "consumer": consumers}
 
 
-def claim(conn: Connection, claims: Sequence[Claim], snapshot: SearchSnapshot) -> int:
+def claim(
+    conn: Connection, claims: Sequence[Claim], snapshot: SearchSnapshot
+) -> tuple[int, Mapping[str, int]]:
     """Write the claims of new consumers, all or none, in the trees of the snapshot.
 
-    Returns the new revision of the trees, which then contain these claims and no other change.
+    Returns:
+        The new revision of the trees, which then contain these claims and no other change.
+        Consumer uuid -> end of the hold in seconds since 1970, of new holds.
 
     Raises:
+        HostFull, TooManyHolds: see `claim_records.add`.
         TreesChanged: the trees have changed since the snapshot.
         IntegrityError: a consumer exists by now.
     """
@@ -71,8 +76,9 @@ def claim(conn: Connection, claims: Sequence[Claim], snapshot: SearchSnapshot) -
     allocations.create_rows(conn, rows)
     # Lock the trees as late as possible, because other transactions wait for them.
     revision = locking.lock_unchanged(conn, snapshot.revisions, provider_ids)
+    ends = claim_records.add(conn, change.created)
     inventory_statements.take(taken).execute(conn)
-    return revision
+    return revision, ends
 
 
 def _rows(

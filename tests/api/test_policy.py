@@ -87,6 +87,9 @@ RULES = {
     ("POST", "/simulations"): "simulations:create",
     ("GET", "/consumers"): "consumers:list",
     ("GET", "/consumers/{consumer}"): "consumers:show",
+    ("PUT", "/consumers/{consumer}/request"): "consumers:remember",
+    ("PUT", "/holds/{consumer}"): "holds:update",
+    ("DELETE", "/holds/{consumer}"): "holds:delete",
     ("POST", "/reshaper"): "reshaper:reshape",
 }
 # Rules that some requests of an operation need besides.

@@ -115,6 +115,35 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "changes.token": (3,),
     "changes.tombstones": ([UUID],),
     "changes.update_feed": (FEED,),
+    "claim_records.before_creation": ([UUID], [UUID], ["web"], True),
+    "claim_records.clear_holds": ({1: 2},),
+    "claim_records.create": (
+        [
+            {
+                "consumer_id": 1,
+                "consumer_uuid": UUID,
+                "project_id": 1,
+                "consumer_created_at": None,
+                "spread_group": "web",
+                "max_per_host": 1,
+                "hold_generation": 1,
+                "held_since": 1,
+                "expires_at": 2,
+                "mappings": "{}",
+                "request": "{}",
+            }
+        ],
+    ),
+    "claim_records.delete": ({1: 2},),
+    "claim_records.expired": (100,),
+    "claim_records.extend": (1, 2, 3),
+    "claim_records.for_consumers": ([UUID],),
+    "claim_records.leave_groups": ([1],),
+    "claim_records.lock_consumers": ([UUID],),
+    "claim_records.members": (),
+    "claim_records.remember": (1, "{}"),
+    "claim_records.without_consumer": (1000,),
+    "claim_records.without_consumer_of": ([1],),
     "consumer_list.page": (
         ConsumerCondition(
             uuids=[UUID],

@@ -161,6 +161,11 @@ class Scene:
         """Have the consumer use something."""
         self.service.make("PUT", f"/allocations/{self.new}", self.claim(None, VCPU=1, DISK_GB=1))
 
+    def held(self) -> None:
+        """Make the consumer a hold in a spread group, with a remembered request."""
+        body = {**self.demand(VCPU=1, DISK_GB=1), **TERMS, "spread_group": GROUP}
+        assert self.service.send("POST", "/claims", body, "2.0").status_code == 201
+
     def look(self) -> str:
         """The API's view of all this, without the names."""
         paths = [
@@ -217,6 +222,9 @@ def _request(method: str, path: str, body: Callable[[Scene], object] | None = No
 RENEW, BUMP = "locks.renew_revisions", "providers.bump_generations"
 UNCHANGED = "locks.renew_and_bump"
 CLAIM = {"locks.renew_where_seen", "allocations.create", "inventories.move_used"}
+
+TERMS = {"expires_in": 600, "remember": True}
+GROUP = {"name": "web", "max_per_host": 1}
 
 SCENARIOS = {
     "a new root": Scenario(
@@ -343,6 +351,57 @@ SCENARIOS = {
         },
         _request("DELETE", "/allocations/{scene.new}"),
         before=Scene.claimed,
+    ),
+    "a new hold": Scenario(
+        {
+            "names.add_unless_present",
+            "allocations.create_consumers",
+            "allocations.create",
+            "claim_records.create",
+            "inventories.take",
+            UNCHANGED,
+        },
+        lambda it: it.service.send("POST", "/claims", {**it.demand(VCPU=1), **TERMS}, "2.0"),
+        otherwise=frozenset(CLAIM),
+    ),
+    "a hold is extended": Scenario(
+        {"claim_records.extend"},
+        lambda it: it.service.send("PUT", f"/holds/{it.new}", {"expires_in": 900}, "2.0"),
+        before=Scene.held,
+    ),
+    "a hold is confirmed": Scenario(
+        {"claim_records.clear_holds"},
+        lambda it: it.service.send("PUT", f"/holds/{it.new}", {"expires_in": None}, "2.0"),
+        before=Scene.held,
+    ),
+    "a hold is released": Scenario(
+        {
+            "allocations.delete_consumers",
+            "allocations.delete",
+            "claim_records.delete",
+            "locks.renew_where_seen",
+            "inventories.move_used",
+        },
+        lambda it: it.service.send("DELETE", f"/holds/{it.new}", None, "2.0"),
+        before=Scene.held,
+    ),
+    "a request is remembered": Scenario(
+        {"claim_records.remember"},
+        lambda it: it.service.send(
+            "PUT", f"/consumers/{it.new}/request", it.demand(VCPU=1)["request"], "2.0"
+        ),
+        before=Scene.held,
+    ),
+    "a member leaves its project": Scenario(
+        {
+            "names.add_unless_present",
+            "allocations.update_consumers",
+            "allocations.delete",
+            "claim_records.leave_groups",
+            *CLAIM,
+        },
+        _request("PUT", "/allocations/{scene.new}", lambda it: it.claim(1, VCPU=2)),
+        before=Scene.held,
     ),
     "a new trait": Scenario({"names.add"}, _request("PUT", "/traits/{B}C")),
     "a trait goes": Scenario({"names.delete_unused"}, _request("DELETE", "/traits/{B}")),

@@ -106,7 +106,7 @@ def test_the_page_of_locks_has_a_row_for_each_module_that_writes() -> None:
         "cli/check",
         "cli/online_migrations",
         "cli/schema",  # db stamp
-        "objects",  # the numbering of changes
+        "objects",  # the numbering of changes, and expired holds
     }
 
 

@@ -33,6 +33,10 @@ WHAT_TO_DO: Mapping[str, str] = {
     errors.NO_CANDIDATES: "No host can serve the request now. For callers that may request "
     "explanations the detail ends with the reason; ``placement-manage explain`` prints numbers. "
     "Reduce the request, or wait for a release.",
+    errors.HOLD_LIMIT: "Release or confirm holds of the project, or ask for a shorter hold. "
+    "``[placement] max_holds_per_project`` and ``max_hold_age`` are the limits.",
+    errors.HOLD_EXPIRED: "Send a claim with a ``request``: the hold was released, confirmed or "
+    "changed by another client.",
     errors.CANNOT_DELETE_PARENT: "Delete the providers below it first, the deepest ones before "
     "the others; ``GET /resource_providers?in_tree={uuid}`` lists them.",
     errors.PROVIDER_NOT_FOUND: "Create the provider before the reshape: ``POST /reshaper`` does "

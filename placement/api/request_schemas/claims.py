@@ -4,12 +4,41 @@ from placement.api import samples
 from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.request_schemas.allocations import OWNED
 from placement.api.request_schemas.candidates import FIRST_AVAILABLE, REQUEST
-from placement.api.request_schemas.common import CLASS_NAME, UUID_LIKE, closed, sample
+from placement.api.request_schemas.common import CLASS_NAME, END, UUID_LIKE, closed, sample
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
+from placement.vocabulary import MAX_INTEGER
 
 # Each claim takes a search.
 MAX_CLAIMS = 1000
+
+
+# Seconds that a hold may last.
+MAX_EXPIRES_IN = 86_400
+EXPIRES_IN = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": MAX_EXPIRES_IN,
+    "examples": [600],
+}
+SPREAD_GROUP = closed(
+    {
+        "name": {
+            "type": "string",
+            "pattern": f"^[A-Za-z0-9_.:-]{{1,64}}{END}",
+            "maxLength": 64,
+            "examples": ["web"],
+        },
+        "max_per_host": {"type": "integer", "minimum": 1, "maximum": MAX_INTEGER, "examples": [1]},
+    },
+    title="SpreadGroupOfClaim",
+)
+_GENERATION = {"consumer_generation": {"type": "null", "examples": [None]}}
+_NEW_CONSUMER = {
+    "consumer_uuid": sample(UUID_LIKE, samples.CONSUMER),
+    **OWNED,
+    "consumer_type": sample(CLASS_NAME, "INSTANCE"),
+}
 
 
 def _claim(request: Fragment, title: str) -> Fragment:
@@ -17,11 +46,14 @@ def _claim(request: Fragment, title: str) -> Fragment:
     return closed(
         {
             "request": request,
-            "consumer_uuid": sample(UUID_LIKE, samples.CONSUMER),
-            **OWNED,
-            "consumer_type": sample(CLASS_NAME, "INSTANCE"),
+            **_NEW_CONSUMER,
         },
-        {"consumer_generation": {"type": "null", "examples": [None]}},
+        {
+            **_GENERATION,
+            "remember": {"type": "boolean", "examples": [True]},
+            "spread_group": SPREAD_GROUP,
+            "expires_in": EXPIRES_IN,
+        },
         title,
     )
 
@@ -38,5 +70,9 @@ ONE: Schema = EitherSchema(
     "first_available",
     within="request",
 )
-ONE_OR_MANY: Schema = EitherSchema(ONE, Schema(CLAIMS, path_of), "claims")
+FROM_HOLD = closed(
+    {"from_hold": sample(UUID_LIKE, samples.HOLD), **_NEW_CONSUMER}, _GENERATION, "ClaimFromHold"
+)
+NEW_OR_HELD: Schema = EitherSchema(ONE, Schema(FROM_HOLD, path_of), "from_hold")
+ONE_OR_MANY: Schema = EitherSchema(NEW_OR_HELD, Schema(CLAIMS, path_of), "claims")
 CREATE = Versioned({"2.0": ONE_OR_MANY})

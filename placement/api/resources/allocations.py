@@ -1,5 +1,6 @@
 """`/allocations` and the allocations on a provider."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from placement.api import commands, query, tags
@@ -7,7 +8,8 @@ from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.responses.common import AtGeneration
 from placement.errors import BadPath
-from placement.objects import allocations, identifiers
+from placement.objects import allocations, holds, identifiers
+from placement.objects.claims import Claim
 
 
 def show_allocations(call: Call) -> Reply:
@@ -45,7 +47,7 @@ def replace_allocations(call: Call) -> Reply:
     owned = Feature.ALLOCATION_OWNERS.at(call.version)
     consumer_owner = None if owned else call.service.settings.incomplete_consumer_owner
     claim = commands.claim(call.path["consumer"], call.body, consumer_owner)
-    call.service.database.write(partial(allocations.replace, claims=[claim]))
+    _replace(call, [claim])
     return Reply(204)
 
 
@@ -54,9 +56,13 @@ def manage_allocations(call: Call) -> Reply:
 
     All changes are made in one transaction. A consumer without allocations is deleted.
     """
-    claims = commands.claims(call.body)
-    call.service.database.write(partial(allocations.replace, claims=claims))
+    _replace(call, commands.claims(call.body))
     return Reply(204)
+
+
+def _replace(call: Call, claims: Sequence[Claim]) -> None:
+    write = partial(call.service.database.write, partial(allocations.replace, claims=claims))
+    holds.retry_with_room(call.service.database, write)
 
 
 def delete_allocations(call: Call) -> Reply:

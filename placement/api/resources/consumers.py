@@ -5,7 +5,7 @@ from functools import partial
 from placement.api import query
 from placement.api.handler import NOW, Call, Reply
 from placement.api.responses.consumers import ListedConsumers
-from placement.objects import consumer_list
+from placement.objects import claim_records, consumer_list
 
 
 def list_consumers(call: Call) -> Reply:
@@ -27,3 +27,15 @@ def show_consumer(call: Call) -> Reply:
     show = partial(consumer_list.get, uuid=call.path["consumer"], parts=parts)
     with call.service.database.read() as conn:
         return Reply(200, show(conn), changed_at=NOW)
+
+
+def remember_request(call: Call) -> Reply:
+    """Remember the request of a consumer, which moves and simulations of it can use.
+
+    It is shown while its amounts, by class, are those that the consumer has allocated.
+    """
+    query.read_candidates(call.body)
+    call.service.database.write(
+        partial(claim_records.remember, uuid=call.path["consumer"], request=call.body)
+    )
+    return Reply(204)

@@ -4,6 +4,7 @@ from functools import partial
 
 from placement.api import commands
 from placement.api.handler import Call, Reply
+from placement.objects import holds
 from placement.objects import reshape as reshaper
 
 
@@ -13,5 +14,7 @@ def reshape(call: Call) -> Reply:
     Services use this operation to move inventories to other providers of a tree while they are in
     use. All changes are made in one transaction.
     """
-    call.service.database.write(partial(reshaper.reshape, command=commands.reshape(call.body)))
+    work = partial(reshaper.reshape, command=commands.reshape(call.body))
+    write = partial(call.service.database.write, work)
+    holds.retry_with_room(call.service.database, write)
     return Reply(204)

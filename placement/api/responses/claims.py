@@ -5,6 +5,7 @@ from typing import Any
 
 from placement.api.microversion import Microversion
 from placement.api.responses.candidates import ALTERNATIVE, BY_PROVIDER, MAPPINGS
+from placement.api.responses.times import UTC_TIME
 from placement.api.shapes import (
     Array,
     Fragment,
@@ -32,9 +33,26 @@ _PROPERTIES = (
         lambda claimed: claimed.generation,
     ),
 )
-_CLAIM: Object[Claimed] = Object("Claim", *_PROPERTIES)
-_FIRST_AVAILABLE: Object[Claimed] = Object(
-    "FirstAvailableClaim", *_PROPERTIES, Property("alternative", ALTERNATIVE)
+_EXPIRES_AT = "expires_at"
+
+
+class _Claim(Object[Claimed]):
+    """A claim; only a hold has an end."""
+
+    def renderer(self, view: View) -> Renderer:
+        """Return a function that renders a claim."""
+        whole, permanent = super().renderer(view), self.renderer_without([_EXPIRES_AT], view)
+        return lambda claimed: permanent(claimed) if claimed.expires_at is None else whole(claimed)
+
+
+_END = Property(_EXPIRES_AT, UTC_TIME)
+_CLAIM = _Claim("Claim", *_PROPERTIES, _END, optional=[_EXPIRES_AT])
+_FIRST_AVAILABLE = _Claim(
+    "FirstAvailableClaim",
+    *_PROPERTIES,
+    Property("alternative", ALTERNATIVE),
+    _END,
+    optional=[_EXPIRES_AT],
 )
 _CLAIMS: Object[list[Claimed]] = Object("Claims", Property("claims", Array(_CLAIM), itself))
 

@@ -1,16 +1,15 @@
 """Answers about consumers: one, and lists of them."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from placement.api import samples
-from placement.api.microversion import Microversion
 from placement.api.responses.allocations import BY_PROVIDER
 from placement.api.responses.common import LINK
-from placement.api.shapes import Array, Fragment, Json, Object, Property, Renderer, View
-from placement.objects.claim_records import SpreadGroup
+from placement.api.responses.times import UTC_TIME
+from placement.api.shapes import Array, Json, Object, Property, Renderer, View
+from placement.objects.claims import SpreadGroup
 from placement.objects.consumer_list import ListedConsumer
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
@@ -29,24 +28,6 @@ _REQUEST = Json(
 )
 
 
-def utc_time(seconds: int) -> str:
-    """Return a time in seconds since 1970 as the API shows it."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-class _UtcTime:
-    """A time in seconds since 1970, shown as text."""
-
-    def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of the text."""
-        return {**_TEXT, "format": "date-time", "examples": ["2026-01-31T12:00:00Z"]}
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that makes the text."""
-        return utc_time
-
-
-UTC_TIME = _UtcTime()
 _OPTIONAL = ("spread_group", "expires_at", "allocations", "request")
 
 

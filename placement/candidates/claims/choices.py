@@ -2,7 +2,8 @@
 
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
@@ -16,7 +17,7 @@ from placement.candidates.request import CandidateRequest
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.pipeline import RequestSearch
 from placement.candidates.search.result import SearchResult
-from placement.candidates.trees.resolve import resolve, resolve_all
+from placement.candidates.trees.resolve import ResolvedRequest, resolve, resolve_all
 from placement.candidates.trees.scan import Scan
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import SearchTuning
@@ -24,7 +25,8 @@ from placement.config import CandidateSettings
 from placement.errors import ConsumerGenerationConflict, NoCandidatesFound
 from placement.objects import allocation_state
 from placement.objects.catalog import NO_NAMES
-from placement.objects.claims import Claim
+from placement.objects.claim_records import GroupKey
+from placement.objects.claims import Claim, SpreadGroup
 from placement.objects.search_snapshot import MAX_KEYS, claim_names
 
 LOG = logging.getLogger(__name__)
@@ -51,6 +53,18 @@ class ClaimRequest:
     # Requests in order of preference, the first that has candidates is claimed, or empty if the
     # request has no alternatives.
     alternatives: Sequence[CandidateRequest] = ()
+    # None if the consumer joins no spread group.
+    spread: SpreadGroup | None = None
+    # Duration of the hold in seconds; None if the claim is for good.
+    expires_in: int | None = None
+    # The requests to remember as JSON, one for each alternative or one for the request; empty if
+    # none is remembered.
+    remembered: Sequence[str] = ()
+
+    @property
+    def group(self) -> GroupKey | None:
+        """The spread group; None if the consumer joins none."""
+        return None if self.spread is None else GroupKey(self.claim.project, self.spread.name)
 
 
 # One candidate per request of the claim, in the order of the requests.
@@ -80,7 +94,11 @@ class ClaimSearches:
             self._claims.setdefault(claim_request.request, []).append(claim_request.claim)
         # Owners are looked up with the search only for a small number of claims.
         self._names_owners = len(claim_requests) <= MAX_KEYS
-        self._searches: dict[CandidateRequest, RequestSearch] = {}
+        # (request, consumer of a spread group or None) -> search. A claim of a group has its own
+        # search, which leaves out the hosts that are full by then.
+        self._searches: dict[tuple[CandidateRequest, Hashable], RequestSearch] = {}
+        # Members that earlier claims of this request add: group -> root uuid -> number.
+        self._added_members: dict[GroupKey, Counter[str]] = {}
         # Index of the alternative that has candidates, or None without alternatives.
         self.alternative: int | None = None
 
@@ -111,6 +129,9 @@ class ClaimSearches:
             if len(self._claim_requests) == 1:
                 return [[each] for each in candidates]
             choice.append(candidates[0])
+            host = candidates[0].host
+            if claim_request.group is not None and host is not None:
+                self._added_members.setdefault(claim_request.group, Counter())[host.uuid] += 1
             pending_trees |= trees_after(choice[-1:])
         return [choice]
 
@@ -124,25 +145,36 @@ class ClaimSearches:
                 searched.
         """
         requests = list(dict.fromkeys(claim_request.alternatives or [claim_request.request]))
-        if requests[0] not in self._searches:
-            self._begin(requests, self._claims[claim_request.request])
+        claims = self._claims[claim_request.request]
+        owner: Hashable = None
+        if claim_request.spread is not None:
+            owner, claims = claim_request.claim.consumer, [claim_request.claim]
+        if (requests[0], owner) not in self._searches:
+            self._begin(requests, claims, claim_request, owner)
         results: list[SearchResult] = []
         for request in requests:
-            results.append(self._searches[request].find(budget, pending_trees))
+            results.append(self._searches[request, owner].find(budget, pending_trees))
             if results[-1].candidates:
                 if claim_request.alternatives:
                     self.alternative = list(claim_request.alternatives).index(request)
                 return results[-1]
         return results[0]
 
-    def _begin(self, requests: Sequence[CandidateRequest], claims: Sequence[Claim]) -> None:
+    def _begin(
+        self,
+        requests: Sequence[CandidateRequest],
+        claims: Sequence[Claim],
+        claim_request: ClaimRequest,
+        owner: Hashable,
+    ) -> None:
         """Create the searches for alternatives; one lookup resolves all of their names."""
         limited = [
             replace(request, limit=request.limit or DEFAULT_CANDIDATES) for request in requests
         ]
         with stopwatch.NAMES:
             names = claim_names(claims) if self._names_owners else NO_NAMES
-            resolved = resolve_all(self._conn, limited, names, self._settings.taints)
+            group = claim_request.group
+            resolved = resolve_all(self._conn, limited, names, self._settings.taints, group)
         known = resolved[0]  # every entry has the names of all requests
         for kind, ids in (("resource_class", known.class_ids), *known.other_ids.items()):
             self.ids.setdefault(kind, {}).update(ids)
@@ -152,14 +184,26 @@ class ClaimSearches:
                 tuning = self._tuning
                 if request.limit is None and not request.order:
                     tuning = replace(tuning, stop_after_cached=STOP_AFTER_CACHED)
-                self._searches[request] = RequestSearch(
+                self._searches[request, owner] = RequestSearch(
                     self._conn,
                     self._cache,
-                    each,
+                    self._without_full_hosts(each, claim_request),
                     self._settings,
                     tuning,
                     repeated=len(claims) > 1,
                 )
+
+    def _without_full_hosts(
+        self, resolved: ResolvedRequest, claim_request: ClaimRequest
+    ) -> ResolvedRequest:
+        """Return the request with the hosts that the spread group of a claim has filled."""
+        spread, group = claim_request.spread, claim_request.group
+        if spread is None or group is None:
+            return resolved
+        members = Counter(resolved.members_by_host)
+        members.update(self._added_members.get(group, {}))
+        full = frozenset(uuid for uuid, number in members.items() if number >= spread.max_per_host)
+        return replace(resolved, request=replace(resolved.request, full_hosts=full))
 
     def _why(self, scan: Scan, budget: Budget, pending_trees: Mapping[int, Tree]) -> str:
         """Return the explanation of a failed search, bounded by the rest of the budget."""
@@ -177,7 +221,7 @@ class ClaimSearches:
             ConsumerGenerationConflict: a consumer exists.
             Exception: errors of `resolve`.
         """
-        for request in self._claims.keys() - self._searches.keys():
+        for request in self._claims.keys() - {request for request, _owner in self._searches}:
             resolve(self._conn, request)
         consumers = [claim_request.claim.consumer for claim_request in self._claim_requests]
         existing = allocation_state.find_consumers(self._conn, consumers)

@@ -7,7 +7,7 @@ if a search finds nothing, or if it keeps losing until the write timeout.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -17,13 +17,8 @@ from sqlalchemy.engine import Connection
 
 from placement import deadline, events
 from placement.candidates.budget import Budget
-from placement.candidates.claims.choices import (
-    CandidateSet,
-    ClaimRequest,
-    ClaimSearches,
-    trees_after,
-)
-from placement.candidates.model import Tree
+from placement.candidates.claims.attempts import attempts
+from placement.candidates.claims.choices import CandidateSet, ClaimRequest, ClaimSearches
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import Settings
@@ -32,6 +27,7 @@ from placement.db.retries import Pauses
 from placement.errors import (
     CapacityExceeded,
     ClaimContention,
+    HostFull,
     LostRace,
     NoCandidatesFound,
     NoInventory,
@@ -40,15 +36,13 @@ from placement.errors import (
     UnknownResourceClasses,
 )
 from placement.events import Event
-from placement.objects import allocations, search_snapshot
+from placement.objects import allocations, holds, search_snapshot
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim
+from placement.objects.consumers import stored_uuid
 from placement.objects.locking import TreesChanged
 from placement.objects.search_snapshot import SearchSnapshot
 from placement.vocabulary import FIRST_GENERATION
-
-# Maximum number of choices that are tried first in unchanged trees only.
-MAX_AVOIDED = 4
 
 # Errors of a candidate that changed after the search; the next candidate may still succeed.
 RETRYABLE = (
@@ -57,6 +51,7 @@ RETRYABLE = (
     NoInventory,
     UnitsViolated,
     CapacityExceeded,
+    HostFull,
     LostRace,
 )
 
@@ -74,6 +69,8 @@ class Claimed(NamedTuple):
     generation: int
     # Index of the claimed alternative, or None without alternatives.
     alternative: int | None = None
+    # End of the hold in seconds since 1970; None if the claim is for good.
+    expires_at: int | None = None
 
 
 def claim(
@@ -86,6 +83,8 @@ def claim(
     explained: bool = False,
 ) -> list[Claimed]:
     """Claim a candidate for every request, in order, or for none of them.
+
+    If nothing is found, expired holds are released, and the claim is tried once more.
 
     Args:
         database: the database to search and write.
@@ -102,8 +101,25 @@ def claim(
             seconds.
         SearchExhausted: all searches together took too much work.
         DeadlineExceeded: all searches together took too long.
+        TooManyHolds: the project may not have more holds.
         Exception: other errors of `find_candidates` and `Database.write`, except LostRace.
     """
+    claim_once = partial(
+        _claim, database, cache, claim_requests, settings, tuning, explained=explained
+    )
+    return holds.retry_with_room(database, claim_once)
+
+
+def _claim(
+    database: Database,
+    cache: TreeCache,
+    claim_requests: Sequence[ClaimRequest],
+    settings: Settings,
+    tuning: SearchTuning,
+    *,
+    explained: bool,
+) -> list[Claimed]:
+    """Claim with the holds that are in the database, like `claim`."""
     until = time.monotonic() + settings.database.write_timeout
     budget = Budget(settings.candidates.max_search_steps)
     begin = partial(
@@ -117,9 +133,9 @@ def claim(
     tries = 0
     while True:
         choices, ids, alternative = _choose(database, begin, budget, explained=explained)
-        for attempt, snapshot in _attempts(claim_requests, choices, ids):
+        for attempt, snapshot in attempts(claim_requests, choices, ids, alternative, settings):
             try:
-                revision = _write(database, attempt.claims, snapshot)
+                revision, ends = _write(database, attempt.claims, snapshot)
             except TreesChanged:
                 continue  # this choice is attempted again without a snapshot
             except RETRYABLE:
@@ -137,6 +153,7 @@ def claim(
                     candidate.mappings,
                     FIRST_GENERATION,
                     alternative,
+                    ends.get(stored_uuid(each.consumer, {})),
                 )
                 for each, candidate in zip(attempt.claims, attempt.choice, strict=True)
             ]
@@ -172,70 +189,9 @@ def _choose(
         return choices, searches.ids, searches.alternative
 
 
-class _Attempt(NamedTuple):
-    """A choice and the writes that claim it."""
-
-    # One candidate per request of the claim.
-    choice: CandidateSet
-    # The claim of each candidate, with its allocations.
-    claims: Sequence[Claim]
-    # The trees of all candidates, with the allocations of the claims.
-    trees: Collection[Tree]
-
-    @classmethod
-    def of(cls, claim_requests: Sequence[ClaimRequest], choice: CandidateSet) -> "_Attempt":
-        """Return the attempt to claim a choice."""
-        claims = [
-            replace(claim_request.claim, allocations=candidate.allocations)
-            for claim_request, candidate in zip(claim_requests, choice, strict=True)
-        ]
-        return cls(choice, claims, trees_after(choice).values())
-
-    def snapshot(self, ids: Ids) -> SearchSnapshot:
-        """Return the revisions and ids from the search that the claims rely on."""
-        revisions = {tree.id: tree.revision for tree in self.trees}
-        provider_ids = {member.uuid: member.id for tree in self.trees for member in tree.members}
-        return SearchSnapshot(revisions, provider_ids, ids)
-
-
-def _attempts(
-    claim_requests: Sequence[ClaimRequest], choices: Sequence[CandidateSet], ids: Ids
-) -> Iterator[tuple[_Attempt, SearchSnapshot | None]]:
-    """Yield the attempts in order, each with a snapshot or None.
-
-    An attempt with a snapshot succeeds only if its trees have not changed since the search. Trees
-    changed by concurrent writers are contended and cost more, so these choices are attempted again
-    without a snapshot later, but before any choice with a split.
-    """
-    if claim_requests[0].request.order:
-        yield from _attempts_in_order(claim_requests, choices, ids)
-        return
-    split = choices[0][0].split
-    for choice in choices[:MAX_AVOIDED]:
-        if choice[0].split == split:
-            attempt = _Attempt.of(claim_requests, choice)
-            snapshot = attempt.snapshot(ids)
-            if snapshot.is_usable_for(attempt.claims):
-                yield attempt, snapshot
-    for choice in choices:
-        yield _Attempt.of(claim_requests, choice), None
-
-
-def _attempts_in_order(
-    claim_requests: Sequence[ClaimRequest], choices: Sequence[CandidateSet], ids: Ids
-) -> Iterator[tuple[_Attempt, SearchSnapshot | None]]:
-    """Yield two attempts per choice: with a snapshot, then without one."""
-    for choice in choices:
-        attempt = _Attempt.of(claim_requests, choice)
-        snapshot = attempt.snapshot(ids)
-        if snapshot.is_usable_for(attempt.claims):
-            yield attempt, snapshot
-        yield attempt, None
-
-
 def _write(
     database: Database, claims: Sequence[Claim], snapshot: SearchSnapshot | None
-) -> int | None:
+) -> tuple[int | None, Mapping[str, int]]:
     """Write the allocations of claims.
 
     Args:
@@ -243,6 +199,7 @@ def _write(
 
     Returns:
         The new revision of the trees if the claims are the only change since the snapshot.
+        Consumer uuid -> end of the hold in seconds since 1970, of new holds.
 
     Raises:
         TreesChanged: a tree has changed since the snapshot.
@@ -250,10 +207,9 @@ def _write(
     """
     snapshots = [] if snapshot is None else [snapshot]
 
-    def work(conn: Connection) -> int | None:
+    def work(conn: Connection) -> tuple[int | None, Mapping[str, int]]:
         if snapshots:  # only in the first run: a retry reads the current state
             return search_snapshot.claim(conn, claims, snapshots.pop())
-        allocations.replace(conn, claims)
-        return None
+        return None, allocations.replace(conn, claims)
 
     return database.write(work)

@@ -12,6 +12,7 @@ from placement.candidates.constraints.collective_traits import CollectiveTraits
 from placement.candidates.constraints.isolation import Isolation, OnePerTree, PartialIsolation
 from placement.candidates.constraints.same_subtree import OutsideSubtree, SameSubtree
 from placement.candidates.constraints.split_capacity import SplitCapacity
+from placement.candidates.constraints.spread import Spread
 
 # In the order of construction and evaluation. CollectiveTraits narrows the options of the others.
 CONSTRAINTS: tuple[type[Constraint], ...] = (
@@ -22,6 +23,7 @@ CONSTRAINTS: tuple[type[Constraint], ...] = (
     Capacity,
     SameSubtree,
     OutsideSubtree,
+    Spread,
 )
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "PartialIsolation",
     "SameSubtree",
     "SplitCapacity",
+    "Spread",
     "Undo",
     "build_constraints",
 ]

@@ -107,6 +107,7 @@ class AnchorSearches:
         self._by_dedup_key: dict[Hashable, FirstResult] = {}
         # Duplicates differ in their names, so requests that name providers cannot use them.
         self._deduplicates = not plan.names_providers
+        self._full_hosts = plan.request.full_hosts
         self._unique_pools = 0  # pools without a duplicate
         self._by_shape: dict[Hashable, FirstResult] = {}
         self._remembered = 0  # members and slots of the cached pools
@@ -120,6 +121,8 @@ class AnchorSearches:
         if not self._deduplicates or len(pool.members) > MAX_CACHED_MEMBERS:
             return self._search(pool, self._first_result(pool))
         key = dedup_key(pool)
+        if self._full_hosts:
+            key = key, pool.root in self._full_hosts
         result = self._by_dedup_key.get(key)
         if result is not None:
             # Reuse the result of the equal pool. Charge its first assignment as a step, like the

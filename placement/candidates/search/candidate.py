@@ -75,6 +75,15 @@ class Candidate:
         return mappings_of(self.layout.slots, self.providers)
 
     @property
+    def host(self) -> Tree | None:
+        """The anchor's tree; None if it provides nothing."""
+        pool = self.pool
+        for slot, position in zip(self.layout.slots, self.assignment, strict=True):
+            if slot.resources and position < pool.local:
+                return pool.anchor
+        return None
+
+    @property
     def trees(self) -> tuple[Tree, ...]:
         """The distinct trees of the providers with an allocation."""
         pool = self.pool

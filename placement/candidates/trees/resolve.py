@@ -1,7 +1,7 @@
 """Resolve the names of a request to ids, and its UUIDs to the stored spellings."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import Term, Untainted, of_kind
 from placement.candidates.trace import Refusal
-from placement.db.statements import root_windows, sharing
+from placement.db.statements import claim_records, root_windows, sharing
 from placement.errors import (
     QUERY_BAD_VALUE,
     UnknownNames,
@@ -20,6 +20,7 @@ from placement.errors import (
 )
 from placement.objects import catalog
 from placement.objects.catalog import NO_NAMES, Ids, Names
+from placement.objects.claim_records import GroupKey
 from placement.objects.known_names import KnownNames
 
 
@@ -40,6 +41,8 @@ class ResolvedRequest:
     # (id, revision) rows of the first `root_windows.FIRST` roots, or None for a request that names
     # trees.
     roots: Sequence[Any] | None
+    # Root uuid -> number of members of the spread group that use the tree.
+    members_by_host: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def class_ids(self) -> Mapping[str, int]:
@@ -77,10 +80,15 @@ def resolve_all(
     requests: Sequence[CandidateRequest],
     others: Names = NO_NAMES,
     taints: frozenset[str] = frozenset(),
+    spread: GroupKey | None = None,
 ) -> list[ResolvedRequest]:
-    """Resolve several requests like `resolve`, in one statement."""
+    """Resolve several requests like `resolve`, in one statement.
+
+    Args:
+        spread: the spread group whose members are counted in the same statement.
+    """
     resolved: list[ResolvedRequest] = []
-    for each in resolve_each(conn, requests, others, taints):
+    for each in resolve_each(conn, requests, others, taints, spread):
         if isinstance(each, UnknownNames):
             raise each
         resolved.append(each)
@@ -92,6 +100,7 @@ def resolve_each(
     requests: Sequence[CandidateRequest],
     others: Names = NO_NAMES,
     taints: frozenset[str] = frozenset(),
+    spread: GroupKey | None = None,
 ) -> Iterator[ResolvedRequest | UnknownNames]:
     """Resolve several requests in one statement; yield an error for each that has unknown names."""
     names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
@@ -102,6 +111,11 @@ def resolve_each(
 
     # The traits of sharing providers are needed only by requests with traits.
     first = sharing.FIRST_PROVIDERS_WITH_TRAITS if names["trait"] else sharing.FIRST_PROVIDERS
+    further = [first] if names["tree"] else [first, root_windows.FIRST_ROOTS]
+    params = {}
+    if spread is not None:
+        further.append(claim_records.MEMBERS_BY_HOST)
+        params = {claim_records.PROJECT: spread.project, claim_records.GROUP: spread.group}
     found = catalog.look_up(
         conn,
         {
@@ -111,14 +125,18 @@ def resolve_each(
             **others,
         },
         names["tree"],
-        [first] if names["tree"] else [first, root_windows.FIRST_ROOTS],
+        further,
+        params,
     )
     sharing_rows: list[Any] = []
     roots = None
+    members: dict[str, int] = {}
     for row in found.further:
-        kind, _id, text, _number = row
+        kind, _id, text, number = row
         if kind == sharing.KIND:
             sharing_rows.append(row)
+        elif kind == claim_records.KIND:
+            members[text] = int(number)
         else:
             roots = root_windows.parse_first(text)
     known = KnownNames.from_lookup(found.ids, found.aggregates, found.trees, names["tree"])
@@ -131,7 +149,9 @@ def resolve_each(
             continue
         unsatisfiable = tuple(_unsatisfiable(request, known))
         resolved = _resolved(request, known, taints)
-        yield ResolvedRequest(resolved, known, unsatisfiable, other_ids, sharing_rows, roots)
+        yield ResolvedRequest(
+            resolved, known, unsatisfiable, other_ids, sharing_rows, roots, members
+        )
 
 
 def _class_names(request: CandidateRequest) -> set[str]:

@@ -14,13 +14,14 @@ from placement.db.fragments import (
     ROOT,
     Selection,
     Union,
+    belongs_to,
     tagged_json_row,
 )
 from placement.db.json_rows import parse_each
 from placement.db.statement import Queries, Query, chunks, sorted_chunks
 
 _provider, _inventory, _class = t.resource_providers, t.inventories, t.resource_classes
-_consumer, _allocation = t.consumers, t.allocations
+_consumer, _allocation, _record = t.consumers, t.allocations, t.claim_records
 
 
 def state(
@@ -32,7 +33,8 @@ def state(
     "provider": a named provider, with the fields of `LockedProvider`, the revision of its tree, and
     one of its inventories with its class, or nulls if it has none. "consumer": a named consumer
     with one of its allocations, or with nulls if it has none. An allocation comes with the root and
-    the revision of its provider, and with the id of its inventory or null.
+    the revision of its provider, and with the id of its inventory or null. The last values are the
+    id of the consumer's claim record, and its hold: the generation and the end; or nulls.
 
     More than a thousand items of one kind take several statements, which may see different states.
     """
@@ -99,9 +101,13 @@ _CONSUMERS = (
         ROOT.c.id,
         ROOT.c.revision,
         _inventory.c.id,
+        _record.c.id,
+        _record.c.hold_generation,
+        _record.c.expires_at,
     )
     .select_from(
-        _consumer.outerjoin(_allocation, _allocation.c.consumer_id == _consumer.c.uuid)
+        _consumer.outerjoin(_record, belongs_to(_record, _consumer))
+        .outerjoin(_allocation, _allocation.c.consumer_id == _consumer.c.uuid)
         .outerjoin(_provider, _provider.c.id == _allocation.c.resource_provider_id)
         .outerjoin(ROOT, ROOT.c.id == _provider.c.root_provider_id)
         .outerjoin(

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
@@ -37,6 +38,7 @@ def with_trees(
     names: Mapping[str, Collection[str]],
     providers: Collection[str],
     further: Sequence[Selection] = (),
+    further_params: Mapping[str, Any] | None = None,
 ) -> Queries:
     """Select rows as `ids` does, and a row ("tree", root id, text, number) for each provider.
 
@@ -47,20 +49,24 @@ def with_trees(
         providers: uuids.
         further: selections of rows with the same columns and other kinds, to include in the
             statement.
+        further_params: parameters of `further`.
     """
     pairs = bulk.kinds_and_names(names)
     rest = [tuple(further)] if further else ()
     pieces = zip_longest(chunks(pairs), sorted_chunks(providers), rest, fillvalue=())
-    return Queries(_ids_and_trees(*piece) for piece in pieces)
+    return Queries(_ids_and_trees(*piece, further_params or {}) for piece in pieces)
 
 
 def _ids_and_trees(
     names: Sequence[tuple[str, str]],
     providers: Sequence[str],
     further: tuple[Selection, ...],
+    further_params: Mapping[str, Any],
 ) -> Query:
-    params = bulk.params_by_kind(names)
+    params: dict[str, Any] = bulk.params_by_kind(names)
     kinds = tuple(params)
+    if further:
+        params |= further_params
     if providers:
         params["providers"] = providers
     return Query(_with_trees(kinds, bool(providers), further), params)

@@ -23,11 +23,15 @@ UNION ALL
 SELECT json_array('consumer', consumers.id, consumers.uuid, consumers.generation,
     consumers.project_id, consumers.user_id, consumers.consumer_type_id, allocations.id,
     allocations.resource_provider_id, allocations.resource_class_id, allocations.used, root.id,
-    root.revision, inventories.id) AS json_row_4
-FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumers.uuid LEFT OUTER
-    JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id LEFT OUTER
-    JOIN resource_providers AS root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN
-    inventories ON inventories.resource_provider_id = allocations.resource_provider_id AND
+    root.revision, inventories.id, claim_records.id, claim_records.hold_generation,
+    claim_records.expires_at) AS json_row_4
+FROM consumers LEFT OUTER JOIN claim_records ON claim_records.consumer_id = consumers.id AND
+    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1) LEFT OUTER JOIN allocations ON
+    allocations.consumer_id = consumers.uuid LEFT OUTER JOIN resource_providers ON
+    resource_providers.id = allocations.resource_provider_id LEFT OUTER JOIN resource_providers AS
+    root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
+    inventories.resource_provider_id = allocations.resource_provider_id AND
     inventories.resource_class_id = allocations.resource_class_id
 WHERE consumers.uuid IN (:consumers …);
 -- on mysql
@@ -64,11 +68,16 @@ SELECT CONCAT('[', IFNULL(JSON_QUOTE('consumer'), 'null'), ',', IFNULL(consumers
     IFNULL(consumers.consumer_type_id, 'null'), ',', IFNULL(allocations.id, 'null'), ',',
     IFNULL(allocations.resource_provider_id, 'null'), ',', IFNULL(allocations.resource_class_id,
     'null'), ',', IFNULL(allocations.used, 'null'), ',', IFNULL(root.id, 'null'), ',',
-    IFNULL(root.revision, 'null'), ',', IFNULL(inventories.id, 'null'), ']') AS json_row_4
-FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumers.uuid LEFT OUTER
-    JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id LEFT OUTER
-    JOIN resource_providers AS root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN
-    inventories ON inventories.resource_provider_id = allocations.resource_provider_id AND
+    IFNULL(root.revision, 'null'), ',', IFNULL(inventories.id, 'null'), ',',
+    IFNULL(claim_records.id, 'null'), ',', IFNULL(claim_records.hold_generation, 'null'), ',',
+    IFNULL(claim_records.expires_at, 'null'), ']') AS json_row_4
+FROM consumers LEFT OUTER JOIN claim_records ON claim_records.consumer_id = consumers.id AND
+    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1) LEFT OUTER JOIN allocations ON
+    allocations.consumer_id = consumers.uuid LEFT OUTER JOIN resource_providers ON
+    resource_providers.id = allocations.resource_provider_id LEFT OUTER JOIN resource_providers AS
+    root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
+    inventories.resource_provider_id = allocations.resource_provider_id AND
     inventories.resource_class_id = allocations.resource_class_id
 WHERE consumers.uuid IN (:consumers …);
 -- on postgresql
@@ -96,10 +105,14 @@ UNION ALL
 SELECT CAST(json_build_array('consumer', consumers.id, consumers.uuid, consumers.generation,
     consumers.project_id, consumers.user_id, consumers.consumer_type_id, allocations.id,
     allocations.resource_provider_id, allocations.resource_class_id, allocations.used, root.id,
-    root.revision, inventories.id) AS TEXT) AS json_row_4
-FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumers.uuid LEFT OUTER
-    JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id LEFT OUTER
-    JOIN resource_providers AS root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN
-    inventories ON inventories.resource_provider_id = allocations.resource_provider_id AND
+    root.revision, inventories.id, claim_records.id, claim_records.hold_generation,
+    claim_records.expires_at) AS TEXT) AS json_row_4
+FROM consumers LEFT OUTER JOIN claim_records ON claim_records.consumer_id = consumers.id AND
+    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1) LEFT OUTER JOIN allocations ON
+    allocations.consumer_id = consumers.uuid LEFT OUTER JOIN resource_providers ON
+    resource_providers.id = allocations.resource_provider_id LEFT OUTER JOIN resource_providers AS
+    root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
+    inventories.resource_provider_id = allocations.resource_provider_id AND
     inventories.resource_class_id = allocations.resource_class_id
 WHERE consumers.uuid IN (:consumers …);

@@ -22,8 +22,8 @@ from placement.objects.allocation_change import (
     UsageMove,
     allocation_change,
     check_consumer_generations,
-    release,
 )
+from placement.objects.allocation_release import release
 from placement.objects.claims import Claim
 from placement.objects.consumers import AllocationRow, Consumer
 from placement.objects.inventory_rows import Inventory
@@ -131,7 +131,7 @@ def test_an_inventory_that_the_transaction_creates_is_moved_by_its_new_id() -> N
 
 
 def test_a_release_deletes_all_rows_and_moves_no_generation_of_a_provider() -> None:
-    freed = release(consumer(5))
+    freed = release([consumer(5)])
     assert [row.id for row in freed.deleted_rows] == [91]
     assert [old.uuid for old in freed.consumers.deleted] == [OLD]
     assert freed.moves() == {71: UsageMove(-5)}

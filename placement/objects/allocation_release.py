@@ -1,0 +1,51 @@
+"""The changes that delete consumers, or give their allocations to another consumer."""
+
+from collections.abc import Sequence
+
+from placement.objects.allocation_change import (
+    AllocationChange,
+    AllocationState,
+    MovedAmount,
+    deltas,
+    inventory_ids,
+    root_ids,
+    sums,
+)
+from placement.objects.claims import Claim
+from placement.objects.consumers import Consumer, ConsumerChange, stored_uuid
+
+
+def release(consumers: Sequence[Consumer]) -> AllocationChange:
+    """Return the change that deletes consumers; generations of providers do not change."""
+    rows = [row for consumer in consumers for row in consumer.allocations]
+    return AllocationChange(
+        ConsumerChange(created={}, updated=(), deleted=consumers),
+        deleted_rows=rows,
+        amounts=(),
+        deltas=deltas(sums((row.key, row.used) for row in rows), {}),
+        inventory_ids=inventory_ids(rows),
+        root_ids=root_ids(rows),
+        provider_ids=frozenset(),
+        ids={},
+    )
+
+
+def take_over(state: AllocationState, hold: Consumer, claim: Claim) -> AllocationChange:
+    """Return the change that gives all allocations of a hold to a new consumer.
+
+    Amounts are not checked again, because they do not change. Generations of the providers are
+    incremented, as by any move.
+    """
+    created = stored_uuid(claim.consumer, {})
+    rows = hold.allocations
+    roots = root_ids(rows)
+    return AllocationChange(
+        ConsumerChange(created={created: claim}, updated=(), deleted=(hold,)),
+        deleted_rows=rows,
+        amounts=[MovedAmount(created, row.key, row.used) for row in rows],
+        deltas={},
+        inventory_ids=inventory_ids(rows),
+        root_ids=roots,
+        provider_ids=frozenset(roots),
+        ids=state.ids,
+    )

@@ -1,0 +1,48 @@
+"""A thread of each serving process that releases expired holds."""
+
+import logging
+import os
+import random
+import threading
+import time
+
+from placement.db.engine import Database
+from placement.objects import holds
+
+LOG = logging.getLogger(__name__)
+
+# Seconds between two looks. Processes differ by JITTER, so that they do not look together.
+INTERVAL = 30.0
+JITTER = 0.1
+
+
+class HoldExpiry:
+    """Releases expired holds at an interval, from the first request of a process on."""
+
+    def __init__(self, database: Database, interval: float = INTERVAL) -> None:
+        self._database = database
+        self._interval = interval
+        # The process that has the thread: a forked process needs its own.
+        self._pid = 0
+        self._lock = threading.Lock()
+
+    def ensure_started(self) -> None:
+        """Start the thread of this process unless it runs."""
+        if self._pid == os.getpid():
+            return
+        with self._lock:
+            if self._pid != os.getpid():
+                self._pid = os.getpid()
+                threading.Thread(target=self._run, name="hold expiry", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(self._interval * random.uniform(1 - JITTER, 1))
+            try:
+                released = holds.release_expired(self._database)
+            except Exception:
+                # The database may be restarting; the next look finds what this one left.
+                LOG.exception("expired holds cannot be released; trying again")
+                continue
+            if released:
+                LOG.info("released %s expired holds", released)

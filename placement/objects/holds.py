@@ -1,0 +1,211 @@
+"""Holds: claims that end at a time unless they are extended, confirmed or taken over.
+
+A consumer is a hold while it has the generation that its claim record names. Any other write of the
+consumer, also by software that does not know holds, increments the generation, and the consumer
+stays for good. A release deletes the consumer on condition of this generation, and the record on
+condition of its end, so it wins against a concurrent extension or loses to it as a whole.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+from sqlalchemy.engine import Connection
+
+from placement.db.engine import Database
+from placement.db.statement import Unchanged
+from placement.db.statements import claim_records as statements
+from placement.errors import (
+    CapacityExceeded,
+    HoldGone,
+    HoldHasGroup,
+    HoldNotFound,
+    HoldTooLong,
+    NoCandidatesFound,
+)
+from placement.objects import allocation_state, allocations, claim_records, identifiers
+from placement.objects.allocation_change import check_consumer_generations
+from placement.objects.allocation_release import release, take_over
+from placement.objects.allocation_state import StateQuery
+from placement.objects.claims import Claim, NewRecord, owner_names
+from placement.objects.consumers import Consumer
+
+Result = TypeVar("Result")
+
+# Maximum number of holds that one transaction releases.
+MAX_RELEASED = 100
+
+# Errors that a release of expired holds may prevent.
+NO_ROOM = (CapacityExceeded, NoCandidatesFound)
+
+# -- expiry ------------------------------------------------------------------------------------
+
+
+def release_expired(database: Database) -> int:
+    """Release the expired holds, in transactions of their own; return their number.
+
+    Also in a dry run they are released for good.
+    """
+    if not database.primary().read_one(lambda conn: statements.expired(1).rows(conn)):
+        return 0
+    database = database.committing()
+    released, ended = 0, 1
+    while ended:
+        number, ended = database.write(_release_expired)
+        released += number
+    return released
+
+
+def _release_expired(conn: Connection) -> tuple[int, int]:
+    """Release some expired holds.
+
+    Returns:
+        The number of released holds, and of records whose hold has ended.
+    """
+    rows = {row.consumer_uuid: row for row in statements.expired(MAX_RELEASED).rows(conn)}
+    if not rows:
+        raise Unchanged((0, 0))
+    state = allocation_state.read(conn, StateQuery(consumers=list(rows)))
+    expired: list[Consumer] = []
+    # Records of consumers that something else has written or deleted: (id -> end).
+    cleared: dict[int, int | None] = {}
+    row_ids = {row.id for row in rows.values()}
+    for uuid, consumer in state.consumers.items():
+        record = consumer.record
+        if record is None or record.expires_at is None:
+            continue
+        row_ids.discard(record.id)
+        if record.expires_at * 1000 > rows[uuid].clock:
+            continue  # it has been extended
+        if consumer.is_hold:
+            expired.append(consumer)
+        else:
+            cleared[record.id] = record.expires_at
+    if expired:
+        allocations.write_change(conn, release(expired), state)
+    statements.clear_holds(cleared).execute(conn)
+    # Records without a consumer.
+    claim_records.delete_meaningless_of(conn, row_ids)
+    return len(expired), len(expired) + len(cleared) + len(row_ids)
+
+
+def retry_with_room(database: Database, work: Callable[[], Result]) -> Result:
+    """Return the result of `work`; if there is no room, release expired holds and try once more.
+
+    Raises:
+        Exception: the errors of `work` and of `Database.write`.
+    """
+    try:
+        return work()
+    except NO_ROOM:
+        if not release_expired(database):
+            raise
+    return work()
+
+
+# -- decisions of clients ----------------------------------------------------------------------
+
+
+def check_age(uuid: str, expires_in: int | None, max_age: int) -> None:
+    """Raise HoldTooLong if a new hold would exceed the maximum age (seconds)."""
+    if expires_in is not None and expires_in > max_age:
+        raise HoldTooLong(uuid, max_age)
+
+
+def extend(conn: Connection, uuid: str, expires_in: int, max_age: int) -> int:
+    """Set the end of a hold to a time from now; return it, in seconds since 1970.
+
+    Args:
+        conn: the connection.
+        uuid: the consumer.
+        expires_in: seconds from now.
+        max_age: maximum number of seconds since the claim.
+
+    Raises:
+        HoldNotFound: the consumer is no hold.
+        HoldTooLong: the hold would exceed its maximum age.
+    """
+    record, end, held_since = _lock(conn, uuid)
+    new_end = record.now + expires_in
+    if new_end - held_since > max_age:
+        raise HoldTooLong(uuid, max_age)
+    statements.extend(record.id, end, new_end).execute(conn)
+    return new_end
+
+
+def confirm(conn: Connection, uuid: str) -> None:
+    """Turn a hold into a claim for good.
+
+    Raises:
+        HoldNotFound: the consumer is no hold.
+    """
+    record, end, _held_since = _lock(conn, uuid)
+    if record.spread_group is None and record.request is None:
+        statements.delete({record.id: end}).execute(conn)
+    else:
+        statements.clear_holds({record.id: end}).execute(conn)
+
+
+def _lock(conn: Connection, uuid: str) -> tuple[claim_records.ClaimRecord, int, int]:
+    """Lock a hold; return its record, its end and its begin.  Raises HoldNotFound."""
+    forms = identifiers.stored_forms(uuid)
+    statements.lock_consumers(forms).rows(conn)
+    records = claim_records.get_for_consumers(conn, forms)
+    record = identifiers.match([uuid], records).get(uuid)
+    if record is None or record.expires_at is None or record.held_since is None:
+        raise HoldNotFound(uuid)
+    return record, record.expires_at, record.held_since
+
+
+def delete(conn: Connection, uuid: str) -> None:
+    """Release a hold.
+
+    Raises:
+        HoldNotFound: the consumer is no hold.
+    """
+    state = allocation_state.read(conn, StateQuery(consumers=[uuid]))
+    consumer = state.consumers.get(uuid)
+    if consumer is None or not consumer.is_hold:
+        raise HoldNotFound(uuid)
+    allocations.write_change(conn, release([consumer]), state)
+
+
+class TakenOver(NamedTuple):
+    """The allocations that a consumer has taken over from a hold."""
+
+    # Provider uuid -> class -> amount.
+    allocations: Mapping[str, Mapping[str, int]]
+    # `mappings` of the candidate that the hold was claimed from, as JSON.
+    mappings: str
+
+
+def convert(conn: Connection, hold_uuid: str, claim: Claim) -> TakenOver:
+    """Give the allocations and the remembered request of a hold to a new consumer.
+
+    Args:
+        conn: the connection.
+        hold_uuid: the consumer that is a hold, and is deleted.
+        claim: the new consumer, without allocations.
+
+    Raises:
+        ConsumerGenerationConflict: the new consumer exists.
+        HoldGone: the consumer is no hold.
+        HoldHasGroup: the hold is in a spread group.
+    """
+    query = StateQuery(consumers=[hold_uuid, claim.consumer], names=owner_names([claim]))
+    state = allocation_state.read(conn, query)
+    check_consumer_generations(state, [claim])
+    hold = state.consumers.get(hold_uuid)
+    if hold is None or not hold.is_hold:
+        raise HoldGone(hold_uuid)
+    record = claim_records.get_for_consumers(conn, [hold.uuid]).get(hold.uuid)
+    if record is None or record.expires_at is None:
+        raise HoldGone(hold_uuid)
+    if record.spread_group is not None:
+        raise HoldHasGroup(hold_uuid, record.spread_group.name)
+    by_provider = allocations.get_for_consumers(conn, [hold.uuid])[hold.uuid]
+    amounts = {uuid: each.resources for uuid, each in by_provider.items()}
+    new_record = None if record.request is None else NewRecord(request=record.request)
+    new_claim = replace(claim, allocations=amounts, record=new_record)
+    allocations.write_change(conn, take_over(state, hold, new_claim), state)
+    return TakenOver(amounts, record.mappings or "{}")
