@@ -96,7 +96,7 @@ def before_creation(
 ) -> Query:
     """Select lists that start with a tag, for the creation of records.
 
-    "consumer": uuid, id, time of creation, project id, and the present time in milliseconds since 1970.
+    "consumer": uuid, id, time of creation, project id, and the time in milliseconds since 1970.
     "members": the uuid of a provider, project id, spread group, and the number of its members that
     use the tree of the provider. "holds": project id, and its number of holds that have not
     expired.
@@ -247,7 +247,7 @@ _EXPIRED = (
 
 
 def expired(size: int) -> Query:
-    """Select (id, consumer uuid, present time in milliseconds) of the records whose hold ended first."""
+    """Select (id, consumer uuid, time in milliseconds) of the records whose hold ended first."""
     return Query(_EXPIRED, {"size": size})
 
 

@@ -1,7 +1,7 @@
 -- claim_records.before_creation: Select lists that start with a tag, for the creation of records.
 -- on sqlite
 SELECT json_array('consumer', consumers.uuid, consumers.id, consumers.created_at,
-    consumers.project_id, CAST(strftime('%s', 'now') AS INTEGER)) AS json_row_1
+    consumers.project_id, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)) AS json_row_1
 FROM consumers
 WHERE consumers.uuid IN (:consumers …)
 UNION ALL
@@ -30,13 +30,14 @@ FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AN
 WHERE claim_records.project_id IN (SELECT consumers.project_id
   FROM consumers
   WHERE consumers.uuid IN (:consumers …)) AND claim_records.hold_generation = consumers.generation
-      AND claim_records.expires_at > CAST(strftime('%s', 'now') AS INTEGER)
+      AND claim_records.expires_at > (CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) /
+      1000)
 GROUP BY claim_records.project_id;
 -- on mysql
 SELECT CONCAT('[', IFNULL(JSON_QUOTE('consumer'), 'null'), ',', IFNULL(JSON_QUOTE(consumers.uuid),
     'null'), ',', IFNULL(consumers.id, 'null'), ',', IFNULL(CONCAT('"', consumers.created_at, '"'),
-    'null'), ',', IFNULL(consumers.project_id, 'null'), ',', IFNULL(UNIX_TIMESTAMP(), 'null'), ']')
-    AS json_row_1
+    'null'), ',', IFNULL(consumers.project_id, 'null'), ',', IFNULL((TIMESTAMPDIFF(MICROSECOND,
+    '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000), 'null'), ']') AS json_row_1
 FROM consumers
 WHERE consumers.uuid IN (:consumers …)
 UNION ALL
@@ -68,11 +69,12 @@ FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers
 WHERE claim_records.project_id IN (SELECT consumers.project_id
   FROM consumers
   WHERE consumers.uuid IN (:consumers …)) AND claim_records.hold_generation = consumers.generation
-      AND claim_records.expires_at > UNIX_TIMESTAMP()
+      AND claim_records.expires_at > ((TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3))
+      DIV 1000) / 1000)
 GROUP BY claim_records.project_id;
 -- on postgresql
 SELECT CAST(json_build_array('consumer', consumers.uuid, consumers.id, consumers.created_at,
-    consumers.project_id, CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp())) AS BIGINT)) AS TEXT) AS
+    consumers.project_id, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)) AS TEXT) AS
     json_row_1
 FROM consumers
 WHERE consumers.uuid IN (:consumers …)
@@ -102,7 +104,8 @@ FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AN
 WHERE claim_records.project_id IN (SELECT consumers.project_id
   FROM consumers
   WHERE consumers.uuid IN (:consumers …)) AND claim_records.hold_generation = consumers.generation
-      AND claim_records.expires_at > CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp())) AS BIGINT)
+      AND claim_records.expires_at > (CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) /
+      1000)
 GROUP BY claim_records.project_id;
 
 
@@ -129,24 +132,29 @@ WHERE claim_records.id IN (:ids …) AND coalesce(claim_records.expires_at, 0) =
     WHEN :id_0 THEN :end_0 END;
 
 
--- claim_records.expired: Select (id, consumer uuid, present time) of the records whose hold ended first.
+-- claim_records.expired: Select (id, consumer uuid, time in milliseconds) of the records whose hold ended first.
 -- on sqlite
-SELECT claim_records.id, claim_records.consumer_uuid, CAST(strftime('%s', 'now') AS INTEGER) AS now
+SELECT claim_records.id, claim_records.consumer_uuid, CAST((julianday('now') - 2440587.5) * 86400000
+    AS INTEGER) AS clock
 FROM claim_records
-WHERE claim_records.expires_at <= CAST(strftime('%s', 'now') AS INTEGER)
+WHERE claim_records.expires_at <= (CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) /
+    1000)
 ORDER BY claim_records.expires_at
 LIMIT :size OFFSET 0;
 -- on mysql
-SELECT claim_records.id, claim_records.consumer_uuid, UNIX_TIMESTAMP() AS now
+SELECT claim_records.id, claim_records.consumer_uuid, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
+    UTC_TIMESTAMP(3)) DIV 1000) AS clock
 FROM claim_records
-WHERE claim_records.expires_at <= UNIX_TIMESTAMP()
+WHERE claim_records.expires_at <= ((TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV
+    1000) / 1000)
 ORDER BY claim_records.expires_at
 LIMIT :size;
 -- on postgresql
-SELECT claim_records.id, claim_records.consumer_uuid, CAST(FLOOR(EXTRACT(EPOCH FROM
-    clock_timestamp())) AS BIGINT) AS now
+SELECT claim_records.id, claim_records.consumer_uuid, CAST(EXTRACT(EPOCH FROM clock_timestamp()) *
+    1000 AS BIGINT) AS clock
 FROM claim_records
-WHERE claim_records.expires_at <= CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp())) AS BIGINT)
+WHERE claim_records.expires_at <= (CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) /
+    1000)
 ORDER BY claim_records.expires_at
 LIMIT :size;
 
@@ -157,14 +165,14 @@ SET updated_at=:now, expires_at=:new
 WHERE claim_records.id = :row_id AND claim_records.expires_at = :old;
 
 
--- claim_records.for_consumers: Select the records of consumers, and the present time.
+-- claim_records.for_consumers: Select the records of consumers, and the present time in milliseconds.
 -- on sqlite
 SELECT consumers.uuid, claim_records.id, CASE WHEN (claim_records.spread_group IS NOT NULL AND
     claim_records.project_id = consumers.project_id) THEN claim_records.spread_group END AS
     spread_group, claim_records.max_per_host, claim_records.project_id, CASE WHEN
     (claim_records.hold_generation = consumers.generation) THEN claim_records.expires_at END AS
     expires_at, claim_records.held_since, claim_records.mappings, claim_records.request,
-    CAST(strftime('%s', 'now') AS INTEGER) AS now
+    CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) AS clock
 FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AND
     claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_1)
@@ -175,7 +183,7 @@ SELECT consumers.uuid, claim_records.id, CASE WHEN (claim_records.spread_group I
     spread_group, claim_records.max_per_host, claim_records.project_id, CASE WHEN
     (claim_records.hold_generation = consumers.generation) THEN claim_records.expires_at END AS
     expires_at, claim_records.held_since, claim_records.mappings, claim_records.request,
-    UNIX_TIMESTAMP() AS now
+    (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) AS clock
 FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers.id AND
     claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_1)
@@ -186,7 +194,7 @@ SELECT consumers.uuid, claim_records.id, CASE WHEN (claim_records.spread_group I
     spread_group, claim_records.max_per_host, claim_records.project_id, CASE WHEN
     (claim_records.hold_generation = consumers.generation) THEN claim_records.expires_at END AS
     expires_at, claim_records.held_since, claim_records.mappings, claim_records.request,
-    CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp())) AS BIGINT) AS now
+    CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS clock
 FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AND
     claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_1)
