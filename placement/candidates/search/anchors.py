@@ -38,9 +38,9 @@ class Search:
         "_make_candidate",
         "_place",
         "_plan",
-        "_pool",
         "exhausted",
         "outcome",
+        "pool",
     )
 
     def __init__(
@@ -56,8 +56,8 @@ class Search:
         self.outcome = outcome
         # Whether it is known that there are no further candidates.
         self.exhausted = assignments is None
+        self.pool = pool
         self._plan = plan
-        self._pool = pool
         self._assignments = assignments
         self._place = 0  # index of the next assignment
         self._make_candidate = make_candidate
@@ -74,7 +74,7 @@ class Search:
         self._place += 1
         self.exhausted = assignment is None or self._assignments.end == self._place
         return (
-            None if assignment is None else self._make_candidate(self._plan, self._pool, assignment)
+            None if assignment is None else self._make_candidate(self._plan, self.pool, assignment)
         )
 
 

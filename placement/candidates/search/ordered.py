@@ -28,8 +28,8 @@ class _Host:
 
     __slots__ = ("_first", "_may_share", "_search", "shared")
 
-    def __init__(self, first: Candidate, search: Search | None) -> None:
-        """search: yields the candidates after the first one, or None if there are no others."""
+    def __init__(self, first: Candidate, search: Search) -> None:
+        """search: yields the candidates after the first one."""
         # Candidates whose providers all share, and of which at least one belongs to this host.
         # Candidates with only providers of other trees are found at these trees.
         self.shared: list[Candidate] = []
@@ -48,7 +48,7 @@ class _Host:
         """
         while True:
             candidate, self._first = self._first, None
-            if candidate is None and not known and self._search is not None:
+            if candidate is None and not known:
                 candidate = self._search.next()
             if candidate is None or not self._may_share or not all_share(candidate):
                 return candidate
@@ -58,7 +58,7 @@ class _Host:
     @property
     def exhausted(self) -> bool:
         """Whether the host has no further candidates."""
-        return self._first is None and (self._search is None or self._search.exhausted)
+        return self._first is None and self._search.exhausted
 
 
 def _may_share(pool: Pool) -> bool:
@@ -71,8 +71,8 @@ def all_share(candidate: Candidate) -> bool:
     return all(SHARING_TRAIT in members[position].traits for position in candidate.assignment)
 
 
-# The rank of a host, its UUID, its first candidate, and the search for further ones, if any.
-_Found = tuple[Rank, str, Candidate, Search | None]
+# The rank of a host, its UUID, and its search, which has a candidate.
+_Found = tuple[Rank, str, Search]
 
 
 class OrderedHosts:
@@ -122,17 +122,15 @@ class OrderedHosts:
 
     def _sorted(self, searches: Iterable[Search]) -> list[_Found]:
         """Search all hosts for a first candidate; return the hosts that have one, sorted."""
-        # PERF: tuples, because with a limit most hosts are never used.
+        # PERF: tuples, and no candidates yet, because with a limit most hosts are never used.
         found: list[_Found] = []
         rank_of = rank_by(self._order)
         cost = len(self._order)
         try:
             for search in searches:
-                first = search.next()
-                if first is not None and first.pool.anchor is not None:
-                    tree = first.pool.anchor
-                    more = None if search.exhausted else search
-                    found.append((rank_of(tree), tree.uuid, first, more))
+                tree = search.pool.anchor
+                if search.outcome.served and tree is not None:
+                    found.append((rank_of(tree), tree.uuid, search))
                     self._spend(len(tree.members) * cost)
         except (BudgetSpentError, DeadlineExceeded) as error:
             self._error = error
@@ -146,7 +144,9 @@ class OrderedHosts:
     def _turns(self, found: Iterable[_Found], hosts: list[_Host]) -> Iterator[Candidate]:
         """Yield candidates with a provider that does not share; append all hosts to `hosts`."""
         waiting: deque[_Host] = deque()
-        for rank, uuid, first, search in found:
+        for rank, uuid, search in found:
+            first = search.next()  # known already
+            assert first is not None
             host = _Host(first, search)
             hosts.append(host)
             self._ranks[uuid] = rank
