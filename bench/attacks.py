@@ -12,7 +12,7 @@ from typing import Any
 from bench.clouds import AGGREGATES, cards, flat, wide
 from bench.scenarios import FLAT, devices
 from placement.objects import catalog
-from tests.kit.cloud import Cloud, Provider, Stock, aggregate_uuid
+from tests.kit.cloud import Cloud, Provider, Stock, aggregate_uuid, provider_uuid
 
 TRAITS = sorted(catalog.STANDARD_TRAITS - {"MISC_SHARES_VIA_AGGREGATE"})[:100]
 CLASSES = sorted(catalog.STANDARD_CLASSES)[:20]
@@ -145,6 +145,11 @@ def _claims(requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _copies() -> dict[str, Any]:
+    add = {"add": {"like": provider_uuid(1), "count": 10_000}}
+    return {"changes": [add, {"claim": {"request": {"groups": _suffixed([101])}}}]}
+
+
 @dataclass(frozen=True)
 class Attack:
     """A request, and the cloud that it is sent to; body: of a POST, None for a GET."""
@@ -231,5 +236,17 @@ ATTACKS = (
         "1,000 claims of a VCPU, 10,000 flat hosts (not hostile)", flat(10_000), "/claims",
         _claims([_vcpus(1)] * 1000),
     ),
+    Attack("10,000 copies of a tree of 1,000", CHAIN, "/simulations", _copies()),
+    Attack("1,000 different claims on copies, 9,000 full hosts first", FULL, "/simulations", {
+        "changes": [
+            {"claim": {"request": {"groups": {
+                "": {"resources": {"VCPU": 1 + number % 50, "MEMORY_MB": number + 1}}
+            }}}}
+            for number in range(1000)
+        ],
+    }),
+    Attack("100 claims of 24 amounts on copies of unlike trees", UNLIKE_TREES, "/simulations", {
+        "changes": [{"claim": {"request": {"groups": _suffixed(range(1, 25))}}}] * 100,
+    }),
     Attack("10,000 flat hosts, no limit (not hostile)", flat(10_000), FLAT),
 )  # fmt: skip

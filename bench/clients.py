@@ -101,11 +101,18 @@ class Find(Client):
     """Asks for candidates with a body."""
 
     WARM_UP = 2
+    PATH = "/allocation_candidates"
 
     def turn(self) -> None:
         body = json.loads(self._what)
-        status, text = exchange(self._port, "POST", "/allocation_candidates", body, "2.0")
+        status, text = exchange(self._port, "POST", self.PATH, body, "2.0")
         assert status == 200, text
+
+
+class Simulate(Find):
+    """Simulates changes of hosts."""
+
+    PATH = "/simulations"
 
 
 class Explain(Client):
@@ -308,7 +315,8 @@ class Reshape(Client):
 
 KINDS: dict[str, type[Client]] = {
     "poll": Poll, "scrape": Scrape, "pages": Pages,
-    "get": Get, "get at 2.0": GetAtTwo, "get changed": GetChanged, "find": Find, "explain": Explain,
+    "get": Get, "get at 2.0": GetAtTwo, "get changed": GetChanged, "find": Find,
+    "simulate": Simulate, "explain": Explain,
     "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
     "contend": Contend, "provision": Provision, "reshape": Reshape,
 }  # fmt: skip

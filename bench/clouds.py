@@ -42,6 +42,18 @@ def flat(hosts: int, consumers: int = 0) -> Cloud:
     return Cloud(f"flat_{hosts}_{consumers}", members, consumers, hosts)
 
 
+def to_drain(hosts: int) -> Cloud:
+    """Flat hosts of which the first has 40 consumers, and the others have none."""
+
+    def members() -> Iterator[Provider]:
+        common = standard_traits(TRAITS)
+        for number in range(hosts):
+            aggregates = (aggregate_uuid(number % AGGREGATES),)
+            yield Provider(HOST, common, None, aggregates, None if number else CLAIM)
+
+    return Cloud(f"to_drain_{hosts}", members, 40, hosts)
+
+
 def light(hosts: int) -> Cloud:
     """Flat hosts of three classes and three traits, two consumers on each; 3 hosts are rare."""
 

@@ -19,21 +19,15 @@ from typing import Any, NamedTuple
 
 from falcon.testing import create_environ
 
-from bench.clouds import flat, nested, sharing
+from bench.bodies import BOTH, DRAIN, FOUR_GROUPS, SORTED
+from bench.clouds import flat, nested, sharing, to_drain
 from bench.scenarios import FLAT
 from placement import app, config
 from placement.db.engine import Database
 from tests.kit import builders
-from tests.kit.cloud import Cloud, aggregate_uuid, load, provider_uuid
-from tests.kit.service import HEADERS, claim, inventories
+from tests.kit.cloud import Cloud, load, provider_uuid
+from tests.kit.service import HEADERS, claim, headers_at, inventories
 
-FOUR_GROUPS = (
-    "/allocation_candidates?resources_DISK=DISK_GB:10&required_DISK=COMPUTE_VOLUME_MULTI_ATTACH"
-    "&resources_COMPUTE=VCPU:1,MEMORY_MB:256&required_COMPUTE=CUSTOM_FOO"
-    "&resources_F1=FPGA:1&required_F1=CUSTOM_BAR&resources_F2=FPGA:1&group_policy=none"
-)
-# No host satisfies this, because each host is in one aggregate.
-BOTH = f"&member_of={aggregate_uuid(1)}&member_of={aggregate_uuid(2)}"
 PERF_EVENT_OPEN = 298  # the number of the call, on x86-64
 ATTRIBUTES = 128  # bytes
 TYPE_HARDWARE, INSTRUCTIONS = 0, 1
@@ -148,6 +142,13 @@ def get(path: str) -> Iterator[Turn]:
         yield Turn(request("GET", path))
 
 
+def post(path: str, body: object) -> Iterator[Turn]:
+    """Yield turns that send a body at placement 2.0."""
+    headers = {**headers_at("2.0"), "Content-Type": "application/json"}
+    while True:
+        yield Turn(create_environ(path, method="POST", headers=headers, body=json.dumps(body)))
+
+
 def one_provider(hosts: int) -> Iterator[Turn]:
     """Yield turns that read some provider."""
     while True:
@@ -258,6 +259,7 @@ def main() -> None:
             "candidates, limit 1000": (8, get(f"{FLAT}&limit=1000")),
             "candidates, all": (2, get(FLAT)),
             "candidates, 3 match, limit 1000": (20, get(f"{FLAT}&required=CUSTOM_RARE&limit=1000")),
+            "candidates, sorted, limit 10": (4, post("/allocation_candidates", SORTED)),
             "candidates, none match": (20, get(FLAT.replace("VCPU:2", "VCPU:2000"))),
             "PUT of allocations": (40, put(hosts)),
             "DELETE of allocations": (40, delete(hosts)),
@@ -267,6 +269,7 @@ def main() -> None:
             "host: PUT of aggregates": (40, new_host("aggregates")),
             "POST /reshaper, 100 consumers": (4, reshape(hosts)),
         },
+        to_drain(hosts): {"drain of a host of 40 consumers": (2, post("/simulations", DRAIN))},
         nested(min(hosts, 1000)): {
             "candidates, 4 groups, limit 10": (20, get(f"{FOUR_GROUPS}&limit=10")),
             "candidates, 4 groups, limit 1000": (4, get(f"{FOUR_GROUPS}&limit=1000")),

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from urllib.parse import quote
 
 from bench.aims import AIMS
-from bench.clouds import OF_DISK, cards, flat, light, nested, sharing, unequal, wide
+from bench.bodies import DRAIN, ONE_STEP, SORTED
+from bench.clouds import OF_DISK, cards, flat, light, nested, sharing, to_drain, unequal, wide
 from bench.scenario import Scenario
 from bench.tree_scenarios import trees
 from tests.kit.cloud import Cloud, aggregate_uuid, provider_uuid
@@ -24,9 +25,6 @@ NESTED = (
     "&resources_COMPUTE=VCPU:1,MEMORY_MB:256&required_COMPUTE=CUSTOM_FOO"
     "&resources_FPGA=FPGA:1&group_policy=none&same_subtree=_COMPUTE,_FPGA"
 )
-
-
-ONE_STEP = {"groups": {"": {"resources": {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}}}}
 
 
 # Explained requests without candidates: one is too large, one requires a trait of no host.
@@ -269,6 +267,13 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     ],
     "writes": lambda sizes: [each for size in sizes for each in _flat_writes(size)],
     "nested": lambda sizes: [each for size in sizes if size <= 10_000 for each in _nested(size)],
+    "plans": lambda sizes: [
+        Scenario(
+            f"to drain {size:,} hosts, {does}", to_drain(size), does, json.dumps(body), peer=False
+        )
+        for size in sizes
+        for does, body in (("find", SORTED), ("simulate", DRAIN))
+    ],
     "explain": lambda sizes: [each for size in sizes for each in _explained(size)],
     "lists": lambda sizes: [each for size in sizes for each in _lists(size)],
     "growth": lambda sizes: [each for size in sizes for each in _growth(size)],

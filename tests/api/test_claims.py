@@ -297,6 +297,45 @@ def test_the_search_begins_again_when_all_that_it_found_is_gone(
     assert reported_claims == [{"consumers": 1, "tries": 3}]
 
 
+def test_a_later_search_begins_with_the_first_alternative_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = [service.take(host, 1) for host in (1, 2, 3)]
+    four, two = ({"groups": {"": {"resources": {"VCPU": amount}}}} for amount in (4, 2))
+    request = {"first_available": [four, two], "limit": 1}
+
+    def lose_the_second_and_make_room_for_the_first() -> None:
+        service.take(1, 3)
+        service.expect(204, "DELETE", f"/allocations/{taken[1]}")
+
+    before_writes(monkeypatch, lose_the_second_and_make_room_for_the_first)
+    claimed = service.claim(201, body(request))
+    assert claimed["alternative"] == 0
+    assert claimed["allocations"] == {provider_uuid(2): {"resources": {"VCPU": 4}}}
+
+
+def test_a_taint_that_is_written_after_the_search_refuses_no_claim(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taint = "CUSTOM_MAINTENANCE"
+    with Service(tmp_path, placement={"taints": [taint]}) as service:
+        service.expect(201, "PUT", f"/traits/{taint}")
+        for host in (1, 2):
+            service.take(host, 4)
+
+        def write_the_taint() -> None:
+            path = f"/resource_providers/{provider_uuid(3)}/traits"
+            generation = service.get(path)["resource_provider_generation"]
+            traits = {"traits": [taint], "resource_provider_generation": generation}
+            service.expect(200, "PUT", path, traits)
+
+        before_writes(monkeypatch, write_the_taint)
+        assert service.claim(201, body())["allocations"].keys() == {provider_uuid(3)}
+        # The next search sees it, although the host has room.
+        other = {**body(), "consumer_uuid": str(uuids.uuid4())}
+        assert service.claim(409, other)["code"] == "placement.no_candidates"
+
+
 def test_a_claim_ends_when_others_took_everything(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
