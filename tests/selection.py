@@ -66,6 +66,8 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         [
             "test_authentication.py",
             "test_bounded_answers.py",
+            "test_client_flows.py",
+            "test_client_sharing.py",
             "test_command_identity.py",
             "test_explanations.py",
             "test_metrics_page.py",
