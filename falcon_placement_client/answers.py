@@ -1,4 +1,4 @@
-"""Responses of a server: JSON values, and refusals."""
+"""Responses of a server, which are JSON values or refusals."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +19,19 @@ class RefusedError(RestError):
         self.request = request
         #: The status of the response.
         self.status = status
-        #: The server's error code, empty when it gave none.
+        #: The server's error code, or empty without a code.
         self.code = code
-        #: The server's text, in one line.
+        #: The server's error message, in one line.
         self.detail = detail
         #: A text with the versions that the server supports, if it lists them.
         self.offer = offer
-        #: Whether another client wrote first.
+        #: Whether another client has written concurrently.
         self.is_conflict = code == CONFLICT
         super().__init__(f"{request} was refused with {status}: {detail}")
 
 
 def refusal(request: str, answer: "requests.Response") -> RefusedError:
-    """Return the error for a response with an error status; request: method and path."""
+    """Return the error for a response with an error status. request: method and path."""
     error = _error_object(answer)
     detail = str(error.get("detail") or answer.reason or "no reason given")
     code = str(error.get("code", ""))

@@ -1,7 +1,8 @@
-"""Claims: a search for candidates, and the allocation of one of them to a consumer.
+"""Claims, which search for candidates and allocate one of them to a consumer.
 
-If the service supports placement 2.0, and the caller leaves the choice to it, a claim is a single
-request. Otherwise candidates are requested, and tried one after the other until one succeeds.
+If the service supports placement 2.0, and the caller does not choose the candidate, a claim is a
+single request. Otherwise, candidates are requested, and tried one after the other until one
+succeeds.
 """
 
 import random
@@ -34,17 +35,17 @@ _CONSUMER_CONFLICT = "consumer generation conflict"  # in the text of all releas
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One of several claims that are made together."""
+    """One of several claims that are made in one transaction."""
 
     #: The request: the body of `POST /allocation_candidates`.
     request: AnyRequest
-    #: The consumer that gets the resources.
+    #: The consumer that receives the resources.
     consumer: NewConsumer
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """The resources that a consumer got."""
+    """The resources of a successful claim."""
 
     #: UUID of a provider -> `{"resources": {class: amount}}`.
     allocations: Mapping[str, Mapping[str, Mapping[str, int]]]
@@ -218,7 +219,7 @@ def _fits(
     taken: Mapping[tuple[str, str], int],
     places: Iterable[tuple[str, str]],
 ) -> bool:
-    """Return whether providers have room for all that is taken of them."""
+    """Return whether providers have room for the total of all amounts."""
     for uuid, name in places:
         stock = summaries[uuid]["resources"][name]
         if stock["used"] + taken[uuid, name] > stock["capacity"]:

@@ -1,4 +1,4 @@
-"""The REST API for commands: with a fixed version, and errors of one sentence."""
+"""The REST API for commands, with a fixed version and errors of one sentence."""
 
 import time
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class RestClient(RestApi):
         super().__init__(identity.connect(url, token), at_most, timeout=TIMEOUT_SECONDS)
         self.url = str(self._adapter.get_endpoint()).rstrip("/")
         self._version = version
-        # Newest version that the server supports. None means not asked yet.
+        # Newest version that the server supports. None means that it has not been requested yet.
         self._newest: Version | None = None
 
     @property
@@ -138,7 +138,7 @@ class RestClient(RestApi):
 
 
 def _sentence(refusal: RefusedError, version: Version) -> RestError:
-    """Return a one-sentence error if the caller or the version is refused, else the refusal."""
+    """Return an error of one sentence for a refused caller or version, or else the refusal."""
     match refusal.status:
         case 401:
             return RestError(

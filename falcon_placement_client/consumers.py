@@ -1,4 +1,4 @@
-"""Consumers: their identity, and operations on their allocations."""
+"""Identities of consumers, and operations on their allocations."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ class NewConsumer:
 
 
 def write(api: RestApi, consumer: str, record: AllocationRecord) -> None:
-    """Replace all allocations of a consumer; a refusal with 409 raises AllocationConflict."""
+    """Replace all allocations of a consumer.  Raises AllocationConflict for a refusal with 409."""
     consumer = check_consumer(consumer)
     body = record_to_write(consumer, record)
     consumer_type = record.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
@@ -120,7 +120,7 @@ def identity_of(api: RestApi, consumer: NewConsumer) -> dict[str, str]:
 
 
 def _owner(uuid: str, record: AllocationRecord, target: NewConsumer) -> NewConsumer:
-    """Return a consumer with its present owner and type, else the type of another one."""
+    """Return a consumer with its present owner and type, or else with the target's type."""
     consumer_type = record.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
     if consumer_type == UNKNOWN_CONSUMER_TYPE:
         consumer_type = target.type

@@ -1,8 +1,8 @@
-"""Errors of the client; each text says where it occurred and what to do."""
+"""Errors of the client, whose messages state the cause and the remedy."""
 
 
 class ClientError(Exception):
-    """The base of all errors of this package, which do not include keystoneauth1's errors."""
+    """The base class of all errors of this package, except for keystoneauth1's errors."""
 
     # Whether another client wrote first; if so, a retry with fresh data may succeed.
     is_conflict = False
@@ -17,11 +17,11 @@ class ConsumerError(ClientError, ValueError):
 
 
 class RestError(ClientError):
-    """A request of a command failed; the text is one line."""
+    """The error of a failed request of a command, with a message of one line."""
 
 
 class NoPlacementService(ClientError):
-    """The endpoint is not a placement service, but another service or a proxy in front."""
+    """The endpoint is not a placement service."""
 
 
 class ServiceTooOld(ClientError):
@@ -29,18 +29,18 @@ class ServiceTooOld(ClientError):
 
 
 class UpdateFailed(ClientError):
-    """A tree could not be written completely; the next update continues."""
+    """A tree could not be written completely. The next update continues."""
 
 
 class ReshapeNeeded(ClientError):
-    """Inventory that is in use would have to move, but no allocations were given.
+    """Inventory in use has to move, but no allocations were given.
 
-    Drivers raise it if they are called without allocations, and so do updates.
+    Drivers and updates raise this error if they are called without allocations.
     """
 
 
 class ReshapeFailed(ClientError):
-    """A reshape was refused; neither inventories nor allocations have changed.
+    """The service refused a reshape. Inventories and allocations have not changed.
 
     Attributes:
         is_stale: whether other clients have written since tree and allocations were read; if so, a
@@ -53,11 +53,11 @@ class ReshapeFailed(ClientError):
 
 
 class NoCandidates(ClientError):
-    """No candidate satisfies a request now."""
+    """No candidate currently satisfies a request."""
 
 
 class AllocationConflict(ClientError):
-    """The allocations of a consumer are not as expected, or new ones do not fit.
+    """The allocations of a consumer have changed, or the new allocations do not fit.
 
     Attributes:
         is_conflict: whether another client wrote first; if so, a retry may succeed.
@@ -65,7 +65,7 @@ class AllocationConflict(ClientError):
 
 
 def reason(error: BaseException) -> str:
-    """Return the message of the operating system, from below the layers that wrap it."""
+    """Return the message of the operating system that other errors wrap."""
     from keystoneauth1 import exceptions  # noqa: PLC0415
 
     if isinstance(error, exceptions.ConnectTimeout):

@@ -1,4 +1,4 @@
-"""Inventories: how much of a resource class a provider has, and what fits into it.
+"""Inventories, their capacity, and the allocations that fit into them.
 
 The service and its clients share this module, which therefore imports only constants.
 `placement.db.fragments.fits` is the same rule in SQL; a property test compares them.
@@ -17,7 +17,7 @@ class Stock(NamedTuple):
 
     # Units that may be allocated in total.
     capacity: int
-    # Units that are allocated.
+    # Allocated units.
     used: int
     # Minimum of one allocation.
     min_unit: int
@@ -28,17 +28,17 @@ class Stock(NamedTuple):
 
     @property
     def room(self) -> int:
-        """The units that are free; negative if more than the capacity is allocated."""
+        """Free units, which are negative if the usage exceeds the capacity."""
         return min(self.capacity - self.used, self.max_unit)
 
 
 @dataclass(frozen=True, slots=True)
 class InventoryRecord:
-    """An inventory as clients state it, with the service's defaults."""
+    """An inventory in the form of requests, with the service's defaults."""
 
-    #: All units, whole numbers of the resource class.
+    #: Total units of the resource class.
     total: int
-    #: Units that are not available for allocations.
+    #: Units that are reserved for other purposes.
     reserved: int = 0
     #: Minimum of one allocation.
     min_unit: int = 1
@@ -46,7 +46,7 @@ class InventoryRecord:
     max_unit: int = MAX_INTEGER
     #: Divisor of each allocation.
     step_size: int = 1
-    #: Factor by which units that are not reserved may be overcommitted.
+    #: Factor by which unreserved units may be overcommitted.
     allocation_ratio: float = 1.0
 
     @property
@@ -55,7 +55,7 @@ class InventoryRecord:
         return capacity(self.total, self.reserved, self.allocation_ratio)
 
     def stock(self, used: int) -> Stock:
-        """Return the values that decide what fits, with this usage."""
+        """Return the values that determine which allocations fit, with this usage."""
         return Stock(self.capacity, used, self.min_unit, self.max_unit, self.step_size)
 
     def not_default(self) -> dict[str, int | float]:
@@ -89,7 +89,7 @@ def units_allow(stock: Stock | InventoryRecord, amount: int) -> bool:
 
 
 def fits(stock: Stock, amount: int) -> bool:
-    """Return whether the units allow `amount`, and it does not exceed what is free."""
+    """Return whether the units allow `amount` and enough units are free."""
     # PERF: evaluated for each host of a search. A call or an attribute access doubles the time.
     capacity, used, least, most, step = stock
     return used + amount <= capacity and least <= amount <= most and not amount % step

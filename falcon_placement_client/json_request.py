@@ -72,20 +72,20 @@ class JsonOrderKey(TypedDict, total=False):
 
 
 class JsonFirstAvailable(TypedDict, total=False):
-    """Alternative requests; the first one that has a candidate is used."""
+    """Alternative requests, of which the first with a candidate is used."""
 
     #: The alternatives, at most 8, without `limit`, `order` and `explain`.
     first_available: Required[Sequence["JsonRequest"]]
-    #: The order in which hosts are wanted, at most 8 keys.
+    #: The order of hosts, with at most 8 keys.
     order: Sequence[JsonOrderKey]
-    #: How many candidates are wanted at most.
+    #: Maximum number of candidates.
     limit: int
 
 
 class JsonRequest(TypedDict, total=False):
     """A request for candidates."""
 
-    #: Request groups by suffix; the group without suffix has the key "".
+    #: Request groups by suffix. The unsuffixed group has the key "".
     groups: Required[Mapping[str, JsonGroup]]
     #: Conditions on the root of the tree.
     root: JsonRoot
@@ -97,9 +97,9 @@ class JsonRequest(TypedDict, total=False):
     group_policy: Literal["none", "isolate"]
     #: Traits that the root may have although the service excludes hosts with them (taints).
     tolerate: Sequence[str]
-    #: The order in which hosts are wanted, at most 8 keys.
+    #: The order of hosts, with at most 8 keys.
     order: Sequence[JsonOrderKey]
-    #: How many candidates are wanted at most.
+    #: Maximum number of candidates.
     limit: int
     #: Whether to explain rejected hosts in summary, or with the reason for each provider.
     explain: Literal["summary", "providers"]

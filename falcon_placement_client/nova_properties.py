@@ -78,7 +78,7 @@ _REFUSED = {
 
 
 def is_translated(key: str) -> bool:
-    """Return whether a key is turned into resources or traits."""
+    """Return whether a key is translated to resources or traits."""
     return key in _TRAITS or key in _CPU_KEYS or key in ("hw:mem_encryption", "hw:pmem")
 
 
@@ -145,7 +145,7 @@ def _cpus(flavor: Flavor) -> Iterator[tuple[str, str | int]]:
 
 
 def _dedicated(flavor: Flavor, vcpus: int) -> int:
-    """Return how many CPUs of a mixed flavor are dedicated."""
+    """Return the number of dedicated CPUs of a mixed flavor."""
     for key in _MASKS:
         if key in flavor:
             count = len(_cpus_of_mask(key, str(flavor[key]), vcpus))

@@ -25,11 +25,11 @@ _NAME = re.compile(r"[A-Z0-9_]{1,255}\Z")  # of classes and traits
 
 @dataclass(frozen=True, slots=True)
 class ProviderData:
-    """One provider. Generations are ignored in comparisons."""
+    """A provider of a tree. Comparisons ignore its generation."""
 
     uuid: str
     name: str
-    # None for a root.
+    # UUID of the parent, or None for a root.
     parent_uuid: str | None = None
     # Immutable records by resource class.
     inventory: Inventories = field(default_factory=lambda: NOTHING)
@@ -131,6 +131,6 @@ def _check_word(provider: str, noun: str, name: object) -> None:
 
 
 def _refuse_text(provider: str, value: object, noun: str) -> None:
-    # A str is a collection too, but is hardly ever meant as one.
+    # A str is also a collection, but passing one is almost always an error.
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ProviderTreeError(f"{provider}: the {noun} are {value!r:.80}, expected a set")

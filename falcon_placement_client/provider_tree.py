@@ -27,7 +27,7 @@ from falcon_placement_client.vocabulary import SHARING_TRAIT
 
 
 class ReadOnlyTree:
-    """Queries on snapshots and on their copies, which change nothing."""
+    """Queries on snapshots and on editable copies."""
 
     _providers: Mapping[str, ProviderData]
 

@@ -1,4 +1,4 @@
-"""Errors of candidate requests that are found before they are sent."""
+"""Errors of candidate requests that the client detects before it sends them."""
 
 from falcon_placement_client.errors import ClientError
 
@@ -19,7 +19,7 @@ class RequestError(ClientError, ValueError):
 
 
 def bad_value(key: str, value: str, text: str) -> RequestError:
-    """Return the error about a value, which is repeated up to a maximum length."""
+    """Return the error about a value, with an excerpt of limited length."""
     repeated = value if len(value) <= MAX_REPEATED else f"{value[:MAX_REPEATED]}…"
     return RequestError(f"{key}={repeated}", text)
 

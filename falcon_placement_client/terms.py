@@ -20,7 +20,7 @@ _SUFFIX = re.compile(r"[A-Za-z0-9_-]{1,64}\Z", re.ASCII)
 
 
 class Form(NamedTuple):
-    """The conversion of one kind of value."""
+    """The conversion of a kind of value from and to JSON."""
 
     read: Callable[[str, str, Members], None]
     write: Callable[[Mapping[str, Any]], list[str]]

@@ -1,4 +1,4 @@
-"""The difference of two trees: it can be applied, and described in words."""
+"""The difference of two trees, which can be applied and described in words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,19 +12,19 @@ Providers = dict[str, ProviderData]  # by UUID, while a difference is applied
 
 
 class TreeChange(Protocol):
-    """One change of a tree; its text describes it."""
+    """A change of a tree, whose text describes it."""
 
     @property
     def uuid(self) -> str:
         """The UUID of the changed provider."""
 
     def revise(self, providers: Providers) -> None:
-        """Apply it.  Raises ProviderTreeError if the provider does not exist."""
+        """Apply the change.  Raises ProviderTreeError if the provider does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderAdded:
-    """A new, empty provider; if it exists already, it becomes empty."""
+    """The addition of an empty provider. An existing provider becomes empty."""
 
     uuid: str
     name: str
@@ -33,7 +33,7 @@ class ProviderAdded:
     parent: str | None
 
     def revise(self, providers: Providers) -> None:
-        """Apply it."""
+        """Apply the change."""
         older = providers.get(self.uuid)
         generation = None if older is None else older.generation
         providers[self.uuid] = ProviderData(
@@ -46,14 +46,14 @@ class ProviderAdded:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRemoved:
-    """A provider is removed."""
+    """The removal of a provider."""
 
     uuid: str
     name: str
     parent: str | None
 
     def revise(self, providers: Providers) -> None:
-        """Apply it, if the provider exists."""
+        """Apply the change if the provider exists."""
         providers.pop(self.uuid, None)
 
     def __str__(self) -> str:
@@ -62,14 +62,14 @@ class ProviderRemoved:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRenamed:
-    """A provider gets another name."""
+    """The renaming of a provider."""
 
     uuid: str
     old_name: str
     name: str
 
     def revise(self, providers: Providers) -> None:
-        """Apply it."""
+        """Apply the change."""
         providers[self.uuid] = replace(_provider(providers, self), name=self.name)
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class ProviderRenamed:
 
 @dataclass(frozen=True, slots=True)
 class ProviderMoved:
-    """A provider gets another parent, or becomes a root."""
+    """The move of a provider to another parent, or to the top."""
 
     uuid: str
     name: str
@@ -86,7 +86,7 @@ class ProviderMoved:
     parent: str | None
 
     def revise(self, providers: Providers) -> None:
-        """Apply it."""
+        """Apply the change."""
         providers[self.uuid] = replace(_provider(providers, self), parent_uuid=self.parent_uuid)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class ProviderMoved:
 
 @dataclass(frozen=True, slots=True)
 class InventoryChanged:
-    """The inventory record of a class is added, changed or removed."""
+    """The addition, change or removal of the inventory record of a class."""
 
     uuid: str
     name: str
@@ -106,7 +106,7 @@ class InventoryChanged:
     record: InventoryRecord | None
 
     def revise(self, providers: Providers) -> None:
-        """Apply it."""
+        """Apply the change."""
         provider = _provider(providers, self)
         inventory = {**provider.inventory}
         inventory.pop(self.resource_class, None)
@@ -123,7 +123,7 @@ class InventoryChanged:
 
 @dataclass(frozen=True, slots=True)
 class NamesChanged:
-    """The traits or aggregates of a provider change."""
+    """A change of the traits or aggregates of a provider."""
 
     uuid: str
     name: str
@@ -133,7 +133,7 @@ class NamesChanged:
     removed: frozenset[str]
 
     def revise(self, providers: Providers) -> None:
-        """Apply it."""
+        """Apply the change."""
         provider = _provider(providers, self)
         names = (getattr(provider, self.part) - self.removed) | self.added
         changed: Mapping[str, Any] = {self.part: names}
@@ -232,7 +232,7 @@ def _below(change: Any) -> str:
 
 
 def _amounts(old: InventoryRecord | None, new: InventoryRecord) -> str:
-    """Return the members that are new or have changed; for a new record, all that are set."""
+    """Return the changed members of a record, or all set members of a new record."""
     if old is None:
         return ", ".join(
             f"{member} {value:g}" if isinstance(value, float) else f"{member} {value}"

@@ -1,4 +1,4 @@
-"""Validates a list of providers as trees, and sorts it."""
+"""Validation and sorting of a list of providers as trees."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ def parents_first(providers: list[ProviderData]) -> dict[str, ProviderData]:
 def _children_by_parent(
     providers: Mapping[str, ProviderData],
 ) -> dict[str | None, list[ProviderData]]:
-    """Return the children of each provider; None has the roots.  Raises ProviderTreeError."""
+    """Return the children of each provider, and the roots for None.  Raises ProviderTreeError."""
     children: dict[str | None, list[ProviderData]] = {}
     for provider in providers.values():
         parent = provider.parent_uuid

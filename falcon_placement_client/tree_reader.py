@@ -1,4 +1,4 @@
-"""Reads a tree of providers from the service."""
+"""Reads of a tree of providers from the service."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Writes the changes of a tree on top of what other clients have written in the meantime."""
+"""Writes of the changes of a tree on top of the concurrent changes of other clients."""
 
 import logging
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Words and limits of the API that the service and its clients have in common."""
+"""Words and limits of the API that the service and its clients share."""
 
 MAX_INTEGER = 2**31 - 1  # largest amount that a client may state and a column can hold
 CUSTOM_PREFIX = "CUSTOM_"  # of names of resource classes and traits that clients may create

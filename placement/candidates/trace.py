@@ -26,9 +26,9 @@ NO_FORM = Form("")
 class Reason(NamedTuple):
     """The texts for one code, which responses, commands and documents share."""
 
-    # A clause that is true of each host rejected at the code.
+    # A clause that describes each host rejected at the code.
     meaning: str
-    # The detail of a rejection: what the request requires, and what providers have instead.
+    # The detail of a rejection: the requirement, and the property of the providers.
     refused: Form = NO_FORM
     # The same as a predicate of hosts, for the text of an explanation.
     lacking: Form = NO_FORM
@@ -54,7 +54,7 @@ class Refusal(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """A clause that is true of each host rejected at the code."""
+        """A clause that describes each host rejected at the code."""
         return self.reason.meaning
 
     # the request as a whole

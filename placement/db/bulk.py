@@ -191,7 +191,7 @@ def _insert_chunk(
     values: list[Any] = []
     for row in rows:
         values += [row[column] for column in columns]
-    # The parameter names are shared with the statement: those of a thousand rows take more memory
+    # The statement shares the parameter names, which for a thousand rows take more memory
     # than the values.
     return Write(statement, dict(zip(params, values, strict=True)), matches=len(rows))
 

@@ -61,7 +61,7 @@ class ProviderCondition(_Conditions):
 
 @dataclass(frozen=True, slots=True)
 class MemberCondition(_Conditions):
-    """The conditions on one provider of a tree that is to serve one slot of a request."""
+    """The conditions on one provider of a tree for one slot of a request."""
 
     # (class id, amount) pairs; the provider must have room for each amount.
     resources: tuple[tuple[int, int], ...] = ()

@@ -123,7 +123,7 @@ def inline_literals(rows: Rows) -> Rows:
 
 
 class _InOrder(FunctionElement[bool]):
-    """Two forms of a condition: a plain one, and one that locks the rows first."""
+    """Two forms of a condition, of which the second locks the rows first."""
 
     type = sa.Boolean()
     inherit_cache = True

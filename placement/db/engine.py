@@ -1,4 +1,4 @@
-"""Reads and writes, their retries, and the errors that failures become.
+"""Reads and writes, with their retries and the mapping of failures to errors.
 
 A GET runs in one `Database.read()` block: one snapshot for the whole request. If the revisions of
 trees can confirm what it reads, it runs in one `Database.read_trees()` block instead. A GET that
@@ -103,7 +103,7 @@ class Database:
         return rehearsal
 
     def primary(self) -> "Database":
-        """Return this database for reads of the server that is written to, never of a replica."""
+        """Return this database for reads from the primary server, never from a replica."""
         primary = copy(self)
         primary.reader = self._primary_reader
         return primary

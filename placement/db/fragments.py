@@ -68,7 +68,7 @@ def revision_of_root(root: FromClause) -> ColumnElement[int | None]:
 
 
 def sums_of_halves(revision: ColumnElement[int]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Return two sums of revisions, which are equal only if the revisions are.
+    """Return two sums of revisions, which are equal only if the revisions are equal.
 
     Sums instead of an exclusive or: trees that are written together have the same revision, and two
     of these would cancel each other out. In halves, because SQLite's integers have 63 bits.
@@ -170,7 +170,7 @@ def in_any_aggregate(
 
 
 def belongs_to(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
-    """The claim record is about the row of this consumer, and not about an earlier one."""
+    """The claim record belongs to the row of this consumer, and not to an earlier row."""
     return sa.and_(
         record.c.consumer_id == consumer.c.id,
         record.c.consumer_uuid == consumer.c.uuid,

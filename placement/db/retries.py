@@ -26,7 +26,7 @@ DUPLICATE_RETRIES = 3
 class Cause(StrEnum):
     """Reason for which a write is run again."""
 
-    CONFLICT = "conflict"  # another transaction changed what it had read
+    CONFLICT = "conflict"  # another transaction changed the rows that were read
     DUPLICATE = "duplicate"  # another transaction created the same row
     CONSTRAINT = "constraint"  # any other constraint was violated
     DEADLOCK = "deadlock"
@@ -62,7 +62,7 @@ class Pauses:
 
 
 class Retries:
-    """The retries that are left for one write."""
+    """The remaining retries of one write."""
 
     def __init__(self, settings: DatabaseSettings) -> None:
         # End of the retries, on the clock of `time.monotonic`.

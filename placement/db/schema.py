@@ -42,7 +42,7 @@ _REVISION = re.compile(r"(?P<number>[0-9]{4})(?:_since_(?P<since>[0-9]{4}))?")
 
 
 class SchemaMismatch(ConfigurationError):
-    """The recorded version does not match what a migration finds."""
+    """The recorded version does not match the existing tables."""
 
 
 def _config(conn: Connection | None = None) -> Config:
@@ -82,13 +82,13 @@ def is_later(recorded: str | None) -> bool:
 
 
 def fits(conn: Connection) -> bool:
-    """Whether this release can work with the schema: its own, or a compatible later one."""
+    """Whether this release can use the schema: its own schema, or a compatible later schema."""
     recorded = version(conn)
     return recorded == newest() or is_later(recorded)
 
 
 def _numbers(revision: str | None) -> tuple[int, int] | None:
-    """Return the number of a revision and that of the oldest release that can work with it."""
+    """Return the number of a revision, and of the oldest release that can use it."""
     match = _REVISION.fullmatch(revision or "")
     if match is None:
         return None
@@ -172,7 +172,7 @@ def lacking(conn: Connection, revision: str) -> list[str]:
     """
     script, inspector = _script(), sa.inspect(conn)
     script.get_revision(revision)
-    # Oldest first: a revision builds upon earlier ones.
+    # The oldest revision is first, because revisions build upon earlier revisions.
     for migration in reversed(list(script.iterate_revisions(revision, "base"))):
         missing = migration.module.lacking(inspector)
         if missing:
@@ -181,7 +181,7 @@ def lacking(conn: Connection, revision: str) -> list[str]:
 
 
 def stamp(conn: Connection, revision: str) -> None:
-    """Record a revision without migrating: one of this service, or of an adopted schema.
+    """Record a revision of this service or of an adopted schema, without migrating.
 
     Raises:
         ConfigurationError: the revision is unknown, or the database lacks tables of it.
@@ -200,7 +200,7 @@ def stamp(conn: Connection, revision: str) -> None:
         if adopted:
             _stamp_adopted(conn, revision)
         else:
-            # Replace any recorded revision, also an unknown one.
+            # Replace any recorded revision, including unknown revisions.
             if sa.inspect(conn).has_table(VERSION_TABLE):
                 conn.execute(sa.delete(sa.table(VERSION_TABLE)))
             _migration_context(conn).stamp(_script(), revision)

@@ -140,7 +140,7 @@ class Write:
 
 
 class Writes(tuple[Write, ...]):
-    """Writes that are executed in order; empty if there is nothing to write."""
+    """Writes that are executed in order, or nothing to write if empty."""
 
     __slots__ = ()
 

@@ -31,7 +31,7 @@ def transaction(
 ) -> Iterator[Connection]:
     """Enter a transaction that is rolled back at the end unless it was committed.
 
-    All transactions end here. A connection returns to the pool only after the database has
+    Every transaction ends here. A connection returns to the pool only after the database has
     confirmed the end of its transaction; otherwise it is closed, which also ends the transaction.
     (A ROLLBACK may fail: MariaDB's can be interrupted, and the transaction then stays open.)
 

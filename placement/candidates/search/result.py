@@ -103,7 +103,7 @@ class Text:
         self._most = most
 
     def within(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Yield candidates until the maximum size is reached, but at least one."""
+        """Yield at least one candidate, and further ones until the maximum size is reached."""
         size = 0
         for candidate in candidates:
             longest = candidate.longest_text

@@ -88,7 +88,7 @@ def _choices(
 
 
 class _Choice:
-    """One slot of the search, and the providers that are tried for it in turn."""
+    """One slot of the search, with the providers that are tried in turn."""
 
     __slots__ = ("_constraints", "_options", "_tried", "_undo", "provider", "refusal", "slot")
 
@@ -105,11 +105,11 @@ class _Choice:
 
     @property
     def at_end(self) -> bool:
-        """Whether the current placement is the last one to try."""
+        """Whether no placement follows the current placement."""
         return self._tried == len(self._options)
 
     def advance(self, budget: Budget, refuse: Callable[[Refusal], None]) -> bool:
-        """Replace the current placement by the next one that the constraints accept.
+        """Replace the current placement by the next placement that the constraints accept.
 
         Returns:
             Whether there is one. If not, the slot is reset and starts again from its first option.
@@ -231,7 +231,7 @@ class Assignments:
             BudgetSpentError: the search reached a bound.
         """
         if 0 < place < len(self._known):
-            # Charge a cached assignment as a step. The start of a pool has charged the first one.
+            # Charge a cached assignment as a step. The start of a pool has charged the first step.
             self._budget.step()
         elif place == len(self._known) and self.end is None:
             self._search()

@@ -30,7 +30,7 @@ class SplitSearches(AnchorSearches):
 
     def __init__(self, plan: SearchPlan, budget: Budget) -> None:
         """plan: a plan with splits."""
-        # A trace that is discarded: the search without splits has recorded the refusals.
+        # This trace is discarded, because the search without splits has recorded the refusals.
         super().__init__(plan, budget, Trace())
         self._numbers = SplitNumbers()
         self._layouts: dict[tuple[int, ...], SplitLayout] = {}
@@ -100,7 +100,7 @@ class SplitSearches(AnchorSearches):
     ) -> Solutions:
         """Yield the assignments with a split, grouped by the first slot that is split.
 
-        Slots before it are served whole, and slots after it whole or in parts.
+        Earlier slots are served whole, and later slots are served whole or in parts.
         """
         refusal: Refusal | None = None
         splittable = self._plan.splittable

@@ -116,7 +116,7 @@ class Splits:
             state = states.pop()
             if state.depth == len(kinds) or self._is_dead_end(state, rests[state.depth], needed):
                 continue
-            # Push no, one, two, … providers of the next kind; the largest count is continued first.
+            # Push zero, one, two, … providers of the next kind; continue with the largest count.
             states.append(state._replace(depth=state.depth + 1))
             for more in self._with_next(state, kinds[state.depth]):
                 if more.any_sums.has(self._amount):

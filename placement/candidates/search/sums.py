@@ -38,7 +38,7 @@ class ReachableSums:
         return any(first <= amount <= last for first, last in self.runs)
 
     def with_part(self, sizes: range, most: int) -> "ReachableSums":
-        """Return the amounts, up to `most`, with one further part of one of the sizes."""
+        """Return the amounts, up to `most`, with one further part of any of the sizes."""
         smallest, largest, step = sizes[0], sizes[-1], sizes.step
         runs: list[Run] = []
         exact = self.exact

@@ -1,4 +1,4 @@
-"""The conditions of requests, with one class for each.
+"""The conditions of requests, with a class for each condition.
 
 A class has everything that is specific to its condition, for parsing, the search, the database
 filter, the list of providers and explanations. Only SQL is elsewhere, in `db.conditions`.

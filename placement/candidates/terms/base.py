@@ -103,7 +103,7 @@ class Term:
 
     @property
     def meaning(self) -> Hashable:
-        """A value that is equal for terms that accept the same providers."""
+        """A value that is equal for all terms that accept the same providers."""
         return self
 
     @property
@@ -150,7 +150,7 @@ class MemberTerm(Term):
 
 
 def check_any_of(names: Sequence[tuple[int, frozenset[str]]]) -> Check:
-    """Return a check for (bit, names) pairs; a provider must have one of the names of each."""
+    """Return a check for (bit, names) pairs: a provider needs one of the names of each pair."""
 
     def failed(value: frozenset[str]) -> int:
         mask = 0

@@ -57,7 +57,7 @@ class _NamedPlace(PlaceTerm):
 
 @dataclass(frozen=True, slots=True)
 class InTree(_NamedPlace):
-    """The provider is in the tree of the named one."""
+    """The provider is in the tree of the named provider."""
 
     code = root_code = Refusal.IN_TREE
     keyword = parameter = "in_tree"

@@ -1,4 +1,4 @@
-"""Translate a request into SQL conditions on trees, and choose the condition to start from.
+"""Translation of a request into SQL conditions on trees, and choice of the first condition.
 
 The conditions may accept trees without a candidate, but never reject a tree that has one.
 """
@@ -53,7 +53,7 @@ def _total(counter: Mapping[Key, int], keys: Iterable[Key]) -> int:
 def tree_conditions(
     resolved: ResolvedRequest, plan: SearchPlan, sharing: Sharing, tuning: SearchTuning
 ) -> list[TreeCondition]:
-    """Return the conditions on trees, with the ones that are probably rarest first.
+    """Return the conditions on trees, beginning with the conditions that are probably rarest.
 
     Slots with equal requirements share a condition.
     """
@@ -147,7 +147,7 @@ def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:
 def choose_driver(
     conditions: Sequence[TreeCondition], root: RootCondition, stats: RootStats
 ) -> DrivingCondition | None:
-    """Return the condition to start the SQL query from: the one that most searched trees failed.
+    """Return the first condition of the SQL query, which most of the searched trees failed.
 
     Engines do not know how rare a class, trait or aggregate is, and the condition to start from
     decides whether they read three rows or all rows. A condition that sharing providers may meet
@@ -166,7 +166,7 @@ def choose_driver(
             continue
         most_unmet = unmet
         driver = drivers[0]
-        # If few of the failed trees had the capacity, the capacity is what is rare.
+        # If few of the failed trees had the capacity, the capacity is the rare property.
         short_of_room = 2 * condition.unmet_with_capacity(stats) <= unmet
         if short_of_room and Driver.RESOURCES in drivers:
             driver = Driver.RESOURCES

@@ -1,4 +1,4 @@
-"""Read the roots of trees that may serve a request, in batches that are loaded together.
+"""Reads of the roots of trees that may serve a request, in batches that are loaded together.
 
 A window is an unfiltered run of roots in the order of their ids, so its cost depends on its length
 only. Checking a cached tree is about five times cheaper than evaluating the conditions in SQL. Once
@@ -31,7 +31,7 @@ MAX_KEPT_ROOTS = 10_000  # reused by an explanation; further roots are read agai
 class Window:
     """A run of roots to read."""
 
-    # Id of the root before the first one, or 0 for the start.
+    # Id after which the window begins, or 0 for the start.
     after: int
     # Number of roots. None means all remaining roots that match.
     size: int | None
@@ -91,7 +91,7 @@ def random_runs(least: int, most: int, size: int, tuning: SearchTuning) -> list[
 
 
 class RootSource:
-    """Returns roots window by window, each sized by the outcomes of the earlier ones.
+    """Returns roots in windows, whose size depends on the outcomes of earlier windows.
 
     If results are randomized, a random sample precedes the windows.
     """
@@ -244,7 +244,7 @@ class RootReader:
 
 
 class PlainRoots:
-    """Reads unfiltered runs of roots, and keeps the roots of contiguous runs from the first one on.
+    """Reads unfiltered runs of roots, and stores the roots of the first contiguous runs.
 
     A search reads as many roots as it needs. `windows` returns the kept roots, and then reads the
     others.
@@ -273,7 +273,7 @@ class PlainRoots:
         return roots, len(rows), last
 
     def windows(self, size: int) -> Iterator[Sequence[Root]]:
-        """Yield all roots: the kept ones, then windows of this size."""
+        """Yield all roots: the stored roots, then windows of this size."""
         if not self._last and self._first is not None and len(self._first) < root_windows.FIRST:
             self.run(0, root_windows.FIRST)  # the first rows are all roots
         if self._kept:

@@ -110,7 +110,7 @@ class TreeStore:
         """Read the trees of roots; seen: id -> revision at which the root was read."""
         rows = statements.members(seen).rows(self._conn)
         self._spend(COST_PER_PROVIDER * len(rows))
-        # Traits are most of the data, and hosts of one model have the same ones. So sets of trait
+        # Traits are most of the data, and hosts of one model have the same traits. So sets of trait
         # ids are read, and each distinct set is translated to names once.
         names = self._trait_names({row.trait_ids for row in rows})
         stocks = {fields: _stocks(fields) for fields in {row.stocks for row in rows}}

@@ -28,7 +28,7 @@ DIALECTS: tuple[Dialect, ...] = (Sqlite(), MySql(), PostgreSql())
 
 _BY_NAME: Mapping[str, Dialect] = {name: each for each in DIALECTS for name in each.names}
 
-# Names of the databases, by that of SQLAlchemy's dialect.
+# Names of the databases, by the name of SQLAlchemy's dialect.
 _PRODUCTS = {
     "mariadb": "MariaDB",
     "mysql": "MySQL",

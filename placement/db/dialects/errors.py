@@ -34,7 +34,7 @@ class ErrorCodes:
 
     # The same transaction may succeed if it is run again.
     retriable: Codes
-    # The same, but on another connection. The server is up and does not accept writes (after a
+    # The same transaction may succeed on another connection. The server accepts no writes (after a
     # failover, or without a quorum), is shutting down, cannot be reached by its proxy, or cannot
     # execute what was prepared on this connection.
     reconnect: Codes = frozenset()

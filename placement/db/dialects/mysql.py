@@ -88,7 +88,7 @@ class MySql(Dialect):
     unless_present = "ON DUPLICATE KEY UPDATE id = id"
     straight_join = "STRAIGHT_JOIN"
     without_index = ""
-    # Converted to one character set, because column and connection may have different ones.
+    # Converted to one character set, because column and connection may differ in theirs.
     bytes_of_text = "CAST(CONVERT({} USING utf8mb4) AS BINARY)"
     # In UTC, because local times repeat when summer time ends.
     clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"
@@ -172,7 +172,7 @@ class MySql(Dialect):
             )
         try:
             yield
-            # Migrations commit one by one; the next process must see the last one, too.
+            # Migrations commit one by one, and the next process must see all of them.
             conn.exec_driver_sql("COMMIT")
         finally:
             if not conn.invalidated:  # the lock ends with its connection

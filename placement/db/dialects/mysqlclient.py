@@ -1,4 +1,4 @@
-"""Secure connection options for mysqlclient, whose defaults are weaker than those of PyMySQL.
+"""Secure connection options for mysqlclient, whose defaults are weaker than PyMySQL's.
 
 It uses the client library of MariaDB (or MySQL), which has these defaults.
 """

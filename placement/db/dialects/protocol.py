@@ -34,7 +34,7 @@ class Dialect(Protocol):
     extras: Mapping[str, str]
     # Whether the database is a file: there is no server to wait for.
     is_file: bool
-    # Statements that open a transaction, for roles where the driver sends none or a weaker one.
+    # Statements that open a transaction, for roles where the driver sends no or a weaker statement.
     begin: Mapping[Role, str]
     # SQLAlchemy's isolation levels.
     isolation: Mapping[Role, str]

@@ -33,7 +33,7 @@ class Cursor(cursors.Cursor):  # type: ignore[misc]  # PyMySQL is not typed
         return str(self.mogrify("%s", (value,)))
 
 
-# PERF: all rows that are written at one time have the same one, in whole seconds.
+# PERF: all rows that are written together have the same time, in whole seconds.
 @lru_cache(maxsize=16)
 def _time(value: datetime) -> str:
     return f"'{value}'"
