@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from falcon_placement_client.command_client import RestClient
 
+NO_CANDIDATES = "placement.no_candidates"
 NEGATIVE = 3  # exit code: there is a response, and it is no
 
 
@@ -70,6 +71,9 @@ class PlacementCommand(command.Command):
         try:
             return super().run(parsed_args) or self.exit_code
         except RefusedError as refusal:
+            if refusal.code == NO_CANDIDATES:
+                self.log.error("%s", refusal.detail)
+                return NEGATIVE
             raise exceptions.CommandError(refusal.detail) from refusal
         except ClientError as error:
             raise exceptions.CommandError(" ".join(str(error).split())) from error

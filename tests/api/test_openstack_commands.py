@@ -27,6 +27,11 @@ THEIRS = "openstack.placement.v1"
 # Command -> what it needs placement 2.0 for.
 NEED_2_0 = {
     "candidate explain --resource VCPU=1": "an explanation",
+    "claim confirm 5ca1ab1e-0000-4000-8000-00000000000a": "a hold",
+    "claim create --resource VCPU=1": "a claim in one request",
+    "claim extend 5ca1ab1e-0000-4000-8000-00000000000a --expires-in 9": "a hold",
+    "claim list": "a list of consumers",
+    "claim release 5ca1ab1e-0000-4000-8000-00000000000a": "a hold",
     "consumer list": "a list of consumers",
     "consumer show 5ca1ab1e-0000-4000-8000-00000000000a": "a consumer",
     "host drain-check compute-1": "a check of drains",
@@ -337,6 +342,76 @@ def test_a_consumer_is_named_as_its_server(
         assert openstack.refusal(*show, "web-1") == (
             "web-1: expected a UUID, because the cloud has no compute endpoint"
         )
+
+
+OWNER = ("--project", "p", "--user", "u")
+
+
+def test_a_hold_is_extended_listed_and_confirmed(openstack: Openstack, either: str) -> None:
+    create = ("placement", "claim", "create", "--resource", "VCPU=3", *OWNER)
+    hold = openstack.row(*create, "--in-tree", "compute-2", "--expires-in", "600")
+    assert hold["allocations"] == {"compute-2": {"VCPU": 3}}
+    [listed] = openstack.rows("placement", "claim", "list", "--project", "p")
+    assert (listed["uuid"], listed["expires_at"]) == (hold["consumer"], hold["expires_at"])
+    assert openstack.rows("placement", "claim", "list", "--project", "q") == []
+    extend = ("placement", "claim", "extend", hold["consumer"], "--expires-in", "6000")
+    [extended] = openstack.rows(*extend)
+    assert extended["expires_at"] > hold["expires_at"]
+    confirm = ("placement", "claim", "confirm", hold["consumer"])
+    assert openstack.rows(*confirm) == [{"consumer": hold["consumer"], "expires_at": None}]
+    assert openstack.rows("placement", "claim", "list") == []
+    for change in (confirm, extend, ("placement", "claim", "release", hold["consumer"])):
+        assert openstack.refusal(*change) == f"{hold['consumer']}: there is no such hold"
+    assert openstack.row("placement", "consumer", "show", hold["consumer"])["expires_at"] is None
+
+
+def test_a_hold_is_released(openstack: Openstack, endpoint: str) -> None:
+    create = ("placement", "claim", "create", "--resource", "VCPU=3", *OWNER)
+    uuid = "5ca1ab1e-0000-4000-8000-0000000000bb"
+    hold = openstack.row(*create, "--expires-in", "600", "--consumer", uuid)
+    assert hold["consumer"] == uuid
+    released = openstack.rows("placement", "claim", "release", uuid)
+    assert released == [{"consumer": uuid, "expires_at": None}]
+    assert "no allocations" in openstack.refusal("placement", "consumer", "show", uuid)
+
+
+def test_a_claim_is_spread_and_remembered(openstack: Openstack, endpoint: str) -> None:
+    create = ("placement", "claim", "create", "--resource", "VCPU=1", *OWNER)
+    spread = (*create, "--spread-group", "web", "--remember")
+    hosts = {next(iter(openstack.row(*spread)["allocations"])) for _ in range(2)}
+    assert hosts == {"compute-1", "compute-2"}
+    code, _ = openstack.run(*spread)
+    assert code == 3
+    listed = openstack.rows(
+        "placement", "consumer", "list", "--spread-group", "web", "--project", "p"
+    )
+    assert len(listed) == 2
+    assert {row["spread_group"] for row in listed} == {"web"}
+
+
+def test_a_claim_that_finds_no_host_says_why(openstack: Openstack, endpoint: str) -> None:
+    code, text = openstack.run(
+        "placement", "claim", "create", "--resource", "VCPU=100", *OWNER, "-f", "json"
+    )
+    assert (code, text) == (3, "")
+    [line] = openstack.complaint.splitlines()
+    assert "None of 2 hosts can serve the request" in line
+
+
+def test_a_claim_is_for_the_project_of_the_caller(
+    openstack: Openstack, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = ("placement", "claim", "create", "--resource", "VCPU=1")
+    with cloud(url) as served:
+        use_catalogue(monkeypatch, served)
+        claim = openstack.row(*create)
+        owner = openstack.row("placement", "consumer", "show", claim["consumer"])
+        assert (owner["project_id"], owner["user_id"]) == ("project-id", "user-id")
+
+
+def test_a_claim_by_a_token_needs_an_owner(openstack: Openstack, endpoint: str) -> None:
+    create = ("placement", "claim", "create", "--resource", "VCPU=1")
+    assert openstack.refusal(*create) == "the token names no owner: state --project and --user"
 
 
 def test_hosts_are_checked_for_a_drain(openstack: Openstack, either: str) -> None:
