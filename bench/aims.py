@@ -36,6 +36,7 @@ class Aim(Protocol):
 class Times:
     """So many times less than the peer needs, of wall time or CPU."""
 
+    # Minimum ratio to the peer, by time or CPU.
     least: float
 
     def __str__(self) -> str:
@@ -50,6 +51,7 @@ class Times:
 class OfRoot:
     """At most so many times what `GET /` needs through the same server, of wall time or CPU."""
 
+    # Maximum ratio to `GET /`.
     most: float
 
     def __str__(self) -> str:
@@ -64,7 +66,9 @@ class OfRoot:
 class Most:
     """At most so many milliseconds, of wall time or CPU, and so much memory of a worker."""
 
+    # Maximum median in milliseconds.
     milliseconds: float
+    # Maximum memory in MiB.
     mib: float
 
     def __str__(self) -> str:

@@ -154,9 +154,13 @@ def _copies() -> dict[str, Any]:
 class Attack:
     """A request, and the cloud that it is sent to; body: of a POST, None for a GET."""
 
+    # Name of the row.
     name: str
+    # Cloud that the request is sent to.
     cloud: Cloud
+    # Path and query of the request.
     path: str
+    # Body of a POST, or None for a GET.
     body: Mapping[str, Any] | None = None
 
 

@@ -30,12 +30,19 @@ PATIENCE = 100  # seconds that a client waits
 class Cost:
     """What a request took; times in seconds, sizes in MiB."""
 
+    # HTTP status, or None without a response.
     status: int | None
+    # Seconds until the response was complete.
     wall: float
+    # CPU seconds of the server.
     server: float
+    # CPU seconds of the database.
     database: float
+    # Peak memory of the worker.
     memory: float
+    # Memory of the worker before the request.
     before: float
+    # Size of the response.
     answer: float
 
 

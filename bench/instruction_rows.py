@@ -41,8 +41,11 @@ Environ = dict[str, Any]
 class Turn(NamedTuple):
     """A request to count, and requests before and after it that are not counted."""
 
+    # The measured request.
     request: Environ
+    # Requests sent before each measurement.
     before: Sequence[Environ] = ()
+    # Requests sent after each measurement.
     after: Sequence[Environ] = ()
 
 

@@ -20,20 +20,27 @@ AT_ONCE_SECONDS = 4.0  # of a crowd's burst
 
 @dataclass(frozen=True)
 class Figures:
-    """What one server needs for one turn of a scenario; times in milliseconds.
+    """The cost of one turn of a scenario on one server."""
 
-    at_once: clients; rate: turns a second of all of them. rows: read by the database.
-    """
-
+    # Number of concurrent clients.
     at_once: int
+    # Number of measured turns.
     turns: int
+    # Median duration, in milliseconds.
     median: float
+    # 95th percentile of the duration, in milliseconds.
     p95: float
+    # CPU time of the server, in milliseconds.
     cpu: float
+    # CPU time of the database, in milliseconds.
     cpu_database: float
+    # Number of statements.
     statements: float
+    # Number of rows that the database has read.
     rows: float
+    # Turns per second of all clients together.
     rate: float
+    # Number of refused turns.
     refused: int
 
 

@@ -9,15 +9,17 @@ from tests.kit.cloud import Cloud
 
 @dataclass(frozen=True)
 class Scenario:
-    """One row of the table.
+    """A row of the table."""
 
-    does: the kind of client in `clients.py`; what: its argument. at_once: clients at a time.
-    peer: whether the peer is measured; it does not complete some requests in reasonable time.
-    """
-
+    # Name of the row.
     name: str
+    # Cloud that the servers contain.
     cloud: Cloud
+    # Kind of the client, as in `clients.py`.
     does: str
+    # Argument of the client.
     what: str = ""
+    # Number of concurrent clients.
     at_once: int = 1
+    # Whether the peer is measured. It does not complete some requests in reasonable time.
     peer: bool = True

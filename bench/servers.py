@@ -26,11 +26,15 @@ ENTRY = "placement.wsgi.api:application"
 
 @dataclass(frozen=True)
 class Spent:
-    """CPU seconds of a server and of the database, and statements and rows of the latter."""
+    """The cost of requests."""
 
+    # CPU seconds of the server.
     server: float
+    # CPU seconds of the database.
     database: float
+    # Number of statements that the database has executed.
     statements: int
+    # Number of rows that the database has read.
     rows: int
 
     def __sub__(self, other: Spent) -> Spent:

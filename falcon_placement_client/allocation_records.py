@@ -23,7 +23,9 @@ class AllocationRecord(TypedDict):
 
     # Allocations by the UUID of the provider.
     allocations: dict[str, AllocatedResources]
+    # Id of the project that owns the consumer.
     project_id: str
+    # Id of the user that owns the consumer.
     user_id: str
     # None for a consumer that has no allocations yet.
     consumer_generation: int | None

@@ -21,6 +21,7 @@ class CandidateRow(NamedTuple):
     candidate: int
     # Name of the provider.
     provider: str
+    # UUID of the provider.
     uuid: str
     # Amounts by resource class.
     resources: Mapping[str, int]

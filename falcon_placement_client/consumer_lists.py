@@ -19,11 +19,15 @@ PAGE = 1000  # consumers of one request
 class ConsumerRow(NamedTuple):
     """A consumer with all that it holds."""
 
+    # UUID of the consumer.
     uuid: str
+    # Id of the project that owns the consumer.
     project_id: str
+    # Id of the user that owns the consumer.
     user_id: str
     # `unknown` if it has none.
     consumer_type: str
+    # Generation of the consumer.
     generation: int
     # Name of its spread group; None if it has none.
     spread_group: str | None

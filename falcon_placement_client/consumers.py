@@ -26,8 +26,11 @@ class NewConsumer:
         ConsumerError: its UUID is malformed.
     """
 
+    # UUID of the consumer.
     uuid: str
+    # Id of the project that owns the consumer.
     project_id: str
+    # Id of the user that owns the consumer.
     user_id: str
     # Capital letters, digits and _, such as INSTANCE or MIGRATION.
     type: str = "INSTANCE"

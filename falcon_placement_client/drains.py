@@ -13,7 +13,9 @@ from falcon_placement_client.rest import V2, RestApi
 class NamedHost(NamedTuple):
     """A root provider."""
 
+    # UUID of the root.
     uuid: str
+    # Name of the root.
     name: str
 
 
@@ -31,7 +33,9 @@ class StuckConsumer(NamedTuple):
 class DrainRow(NamedTuple):
     """Whether one host can be emptied."""
 
+    # UUID of the root.
     uuid: str
+    # Name of the root.
     name: str
     # Whether each consumer has another host; None: not decided within the bound on work.
     evacuable: bool | None

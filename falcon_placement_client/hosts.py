@@ -23,7 +23,9 @@ _EXPLAINED: Version = (2, 0)
 class HostRow(NamedTuple):
     """A host and its traits."""
 
+    # UUID of the root.
     uuid: str
+    # Name of the root.
     name: str
     # All traits of the root, sorted.
     traits: Sequence[str]

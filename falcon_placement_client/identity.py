@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 class NamedCloud:
     """A cloud of clouds.yaml."""
 
+    # Name of the cloud in clouds.yaml.
     name: str
 
 

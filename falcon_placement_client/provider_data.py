@@ -27,12 +27,15 @@ _NAME = re.compile(r"[A-Z0-9_]{1,255}\Z")  # of classes and traits
 class ProviderData:
     """A provider of a tree. Comparisons ignore its generation."""
 
+    # UUID of the provider.
     uuid: str
+    # Name of the provider.
     name: str
     # UUID of the parent, or None for a root.
     parent_uuid: str | None = None
     # Immutable records by resource class.
     inventory: Inventories = field(default_factory=lambda: NOTHING)
+    # Names of the traits.
     traits: frozenset[str] = frozenset()
     # UUIDs of the aggregates.
     aggregates: frozenset[str] = frozenset()

@@ -22,7 +22,9 @@ _SUFFIX = re.compile(r"[A-Za-z0-9_-]{1,64}\Z", re.ASCII)
 class Form(NamedTuple):
     """The conversion of a kind of value from and to JSON."""
 
+    # Function that adds the JSON value of a text to an object.
     read: Callable[[str, str, Members], None]
+    # Function that returns the texts of the values in an object.
     write: Callable[[Mapping[str, Any]], list[str]]
 
 

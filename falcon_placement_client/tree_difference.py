@@ -26,8 +26,11 @@ class TreeChange(Protocol):
 class ProviderAdded:
     """The addition of an empty provider. An existing provider becomes empty."""
 
+    # UUID of the new provider.
     uuid: str
+    # Name of the new provider.
     name: str
+    # UUID of the parent, or None for a root.
     parent_uuid: str | None
     # Name of the parent, or None for a root.
     parent: str | None
@@ -48,8 +51,11 @@ class ProviderAdded:
 class ProviderRemoved:
     """The removal of a provider."""
 
+    # UUID of the removed provider.
     uuid: str
+    # Name of the removed provider.
     name: str
+    # Name of the parent, or None for a root.
     parent: str | None
 
     def revise(self, providers: Providers) -> None:
@@ -64,8 +70,11 @@ class ProviderRemoved:
 class ProviderRenamed:
     """The renaming of a provider."""
 
+    # UUID of the provider.
     uuid: str
+    # Previous name.
     old_name: str
+    # New name.
     name: str
 
     def revise(self, providers: Providers) -> None:
@@ -80,9 +89,13 @@ class ProviderRenamed:
 class ProviderMoved:
     """The move of a provider to another parent, or to the top."""
 
+    # UUID of the provider.
     uuid: str
+    # Name of the provider.
     name: str
+    # UUID of the new parent, or None for a root.
     parent_uuid: str | None
+    # Name of the new parent, or None for a root.
     parent: str | None
 
     def revise(self, providers: Providers) -> None:
@@ -97,8 +110,11 @@ class ProviderMoved:
 class InventoryChanged:
     """The addition, change or removal of the inventory record of a class."""
 
+    # UUID of the provider.
     uuid: str
+    # Name of the provider.
     name: str
+    # Resource class of the record.
     resource_class: str
     # The previous record. None means that it is new.
     old: InventoryRecord | None
@@ -125,11 +141,15 @@ class InventoryChanged:
 class NamesChanged:
     """A change of the traits or aggregates of a provider."""
 
+    # UUID of the provider.
     uuid: str
+    # Name of the provider.
     name: str
     # `traits` or `aggregates`.
     part: str
+    # Added traits or aggregates.
     added: frozenset[str]
+    # Removed traits or aggregates.
     removed: frozenset[str]
 
     def revise(self, providers: Providers) -> None:
@@ -152,6 +172,7 @@ class NamesChanged:
 class TreeDifference:
     """The changes that turn one tree into another, in order."""
 
+    # The changes in the order of their application.
     changes: tuple[TreeChange, ...]
 
     def __bool__(self) -> bool:

@@ -35,10 +35,13 @@ MEMBERS = (
 class ProviderRow(NamedTuple):
     """A provider of a tree; except for `used`, the row is an entry of a document."""
 
+    # UUID of the provider.
     uuid: str
+    # Name of the provider.
     name: str
     # None for the root.
     parent_provider_uuid: str | None
+    # Generation of the provider.
     generation: int | None
     # Records by resource class.
     inventories: Mapping[str, Mapping[str, int | float]]
@@ -55,6 +58,7 @@ class ChangeRow(NamedTuple):
 
     # Name of the provider.
     provider: str
+    # UUID of the provider.
     uuid: str
     # What changes, in words.
     change: str
@@ -65,6 +69,7 @@ class AppliedRow(NamedTuple):
 
     # Name of the provider, or empty if the provider is deleted.
     name: str
+    # UUID of the provider.
     uuid: str
     # `created`, `updated`, `unchanged` or `deleted`.
     change: str
