@@ -1,4 +1,4 @@
-"""What clients do, each turn of which is timed. They leave the cloud as they found it."""
+"""Clients whose turns are timed, and which leave the cloud unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests of `bench.instructions`; runs in either checkout and prints JSON."""
+"""The requests of `bench.instructions`, as a program that runs in either checkout."""
 
 from __future__ import annotations
 

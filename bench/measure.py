@@ -1,4 +1,4 @@
-"""Measures a scenario: ours and the peer in turns, until each has had its time."""
+"""Measurement of a scenario on all servers in turns."""
 
 from __future__ import annotations
 

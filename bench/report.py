@@ -1,4 +1,4 @@
-"""Results: a line for each scenario as it is measured, then JSON and tables."""
+"""Results of scenarios, as lines, JSON and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured: a name, a cloud, and what a client does. Data; `measure.py` runs it."""
+"""The measured scenarios, as data for `measure.py`."""
 
 from __future__ import annotations
 

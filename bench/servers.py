@@ -1,4 +1,4 @@
-"""Servers under measurement: ours and the peer's, with what they and the database spend."""
+"""Servers under measurement, and their consumption of resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables: kept as JSON, shown in reStructuredText."""
+"""Tables that are stored as JSON and shown in reStructuredText."""
 
 from __future__ import annotations
 

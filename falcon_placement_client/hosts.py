@@ -1,4 +1,4 @@
-"""Hosts in maintenance: their root has a trait that is configured as a taint of the service.
+"""Hosts in maintenance, whose root has a trait that is a taint of the service.
 
 Each function is one command; it returns rows, which a command only formats.
 """

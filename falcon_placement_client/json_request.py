@@ -1,4 +1,4 @@
-"""The body of `POST /allocation_candidates` at 2.0: a candidate request as JSON.
+"""The body of `POST /allocation_candidates` at 2.0, which is a candidate request as JSON.
 
 `ReportClient` accepts this form at any version of the service, and translates it for versions of
 1.x. A member that is omitted imposes no condition.

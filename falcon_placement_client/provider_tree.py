@@ -1,4 +1,4 @@
-"""Provider trees for compute drivers: immutable snapshots, and copies that can be edited.
+"""Provider trees for compute drivers, as immutable snapshots and editable copies.
 
 Providers are identified by name or UUID. A tree may have several roots: the root of a host, and
 the roots of the sharing providers that it uses.

@@ -1,4 +1,4 @@
-"""The REST API over a keystoneauth1 adapter: JSON values in and out, failures as exceptions."""
+"""The REST API over a keystoneauth1 adapter, with JSON values and exceptions."""
 
 import logging
 import random

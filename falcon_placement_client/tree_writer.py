@@ -1,4 +1,4 @@
-"""Writes a tree to the service: only differences, in an order that can be interrupted anywhere.
+"""Writes of the differences of a tree, in an order that can be interrupted anywhere.
 
 A service with `PUT /provider_trees` gets one request for each tree. Single requests go to other
 services, and are used for a reshape: a provider is created without inventories, and gets them after

@@ -1,4 +1,4 @@
-"""The application: the only place where its parts are wired together."""
+"""The application, which wires all parts of the service together."""
 
 import logging
 import time

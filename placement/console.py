@@ -1,4 +1,4 @@
-"""What entry points share: options, commands, and error messages for the operator."""
+"""The common parts of entry points, such as options, commands and error messages."""
 
 import sys
 import textwrap

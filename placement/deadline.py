@@ -1,4 +1,4 @@
-"""The deadline of a request: the time that its work may take, in Python and in database reads.
+"""The deadline of a request, which limits its work in Python and in database reads.
 
 It complements the limits on work (`[placement] max_search_steps` and others), which are counted
 and not measured. Each thread has one deadline, for its current request, so it is not passed

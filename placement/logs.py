@@ -1,4 +1,4 @@
-"""Log lines that clients cannot forge: unprintable characters in records are escaped."""
+"""Log lines that clients cannot forge, because unprintable characters are escaped."""
 
 import copy
 import logging

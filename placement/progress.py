@@ -1,4 +1,4 @@
-"""Progress of long operations: a bar on a terminal, a few lines elsewhere."""
+"""Progress of long operations, as a bar on a terminal or as a few lines elsewhere."""
 
 import shutil
 import time

@@ -1,4 +1,4 @@
-"""Where the time of a request goes, and how many statements it sends.
+"""Measurement of the phases of a request, and the number of its statements.
 
 Each request has a `RequestTimer`, which belongs to its thread. Phases are exclusive: while a nested
 phase runs, the outer one is paused. So the seconds add up to those of the request.

@@ -1,4 +1,4 @@
-"""Authentication: one of two WSGI layers identifies the caller, or returns 401.
+"""Authentication, in one of two WSGI layers that identify the caller or return 401.
 
 The layer puts the caller, an oslo.context RequestContext, into the environment under `CALLER_KEY`
 before it calls the application.

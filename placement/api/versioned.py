@@ -1,4 +1,4 @@
-"""Values that depend on the microversion: tables of "since -> value", checked on import."""
+"""Tables of values that depend on the microversion, checked on import."""
 
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar

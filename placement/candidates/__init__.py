@@ -1,4 +1,4 @@
-"""Allocation candidates: search for the providers that can serve a request, and claim them."""
+"""The search for allocation candidates, and claims of candidates."""
 
 from placement.candidates.claims.choices import ClaimRequest
 from placement.candidates.claims.claiming import Claimed, claim

@@ -1,4 +1,4 @@
-"""A candidate request: request groups, and conditions that join them.
+"""A candidate request, with request groups and the conditions that join them.
 
 All forms of requests (queries, bodies) are parsed into the same values.
 """

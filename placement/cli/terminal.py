@@ -1,4 +1,4 @@
-"""Capabilities of a terminal: width, colours, characters for bars."""
+"""Capabilities of a terminal, such as width, colours and characters for bars."""
 
 import os
 import shutil

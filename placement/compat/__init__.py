@@ -1,1 +1,1 @@
-"""Private parts of libraries: one module for each library, with tests that detect changes."""
+"""Private parts of libraries, in one module for each library, with tests that detect changes."""

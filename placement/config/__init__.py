@@ -1,4 +1,4 @@
-"""Settings: oslo.config options, read once into frozen values.
+"""Settings of the service, which are options of oslo.config, read once into frozen values.
 
 No other module of the service reads an option. The `ConfigOpts` is kept for the oslo libraries
 (log, policy), which read their own groups from it.

@@ -1,4 +1,4 @@
-"""Settings: the options of the service as frozen values."""
+"""The options of the service as frozen values."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The sources of options: files, the environment, the command line."""
+"""The sources of options, which are files, the environment and the command line."""
 
 import os
 import re

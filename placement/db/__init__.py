@@ -1,1 +1,1 @@
-"""The layer that knows SQL: tables, statements, engines and transactions."""
+"""The database layer, with tables, statements, engines and transactions."""

@@ -1,4 +1,4 @@
-"""Conditions on providers, roots and trees; their values are ids, not names."""
+"""Conditions on providers, roots and trees, which contain ids instead of names."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

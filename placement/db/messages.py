@@ -1,4 +1,4 @@
-"""Representation of a database in messages and logs: URLs without secrets, errors on one line."""
+"""Representation of a database in messages and logs, without secrets and on one line."""
 
 import re
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Connection pools: one SQLAlchemy engine for each role, configured by its dialect."""
+"""Connection pools, with an SQLAlchemy engine for each role, configured by its dialect."""
 
 import os
 import weakref

@@ -1,4 +1,4 @@
-"""Retries of a write: how many, at which intervals, and which error ends them."""
+"""Retries of a write, with their number, their intervals, and the errors that end them."""
 
 import logging
 import random

@@ -1,4 +1,4 @@
-"""The version of the schema: Alembic revisions, in a version table of this service.
+"""The version of the schema, as Alembic revisions in a version table of this service.
 
 An adopted database has another version table, `alembic_version`, which names the schema of the
 software that created it. It shows whether that schema is known; migrations never change it.

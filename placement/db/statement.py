@@ -1,4 +1,4 @@
-"""Statements: SQL with its parameters, executed by the reader or writer that gets it.
+"""Statements, which are SQL with parameters and are executed by the reader or writer.
 
 A `Query` returns rows; a `Write` states how many rows it must match. Callers do not see how the SQL
 was built, whether it is cached, in which form the rows are transferred, and into how many chunks a

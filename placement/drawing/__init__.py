@@ -1,4 +1,4 @@
-"""Pictures of clouds: trees of providers as SVG, drawn from cloud files.
+"""Pictures of clouds, drawn from cloud files as SVG.
 
 `cards` selects the content of each provider's card, `layout` positions the cards, and `svg` renders
 them. Equal clouds have equal pictures.

@@ -1,4 +1,4 @@
-"""The content of a picture: a card for each provider, with the cards of its children."""
+"""The content of a picture, with a card for each provider that contains its children."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence

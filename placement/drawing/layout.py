@@ -1,4 +1,4 @@
-"""Positions of cards: trees from left to right, sharing providers to the left of their trees.
+"""Positions of cards, with trees from left to right, and sharing providers to their left.
 
 Lengths are in pixels. Text is set in a monospaced font, so its length determines its width.
 """

@@ -1,4 +1,4 @@
-"""SVG rendering of a picture; it follows the reader's preference of a light or dark theme."""
+"""SVG rendering of a picture, with a light and a dark theme."""
 
 import re
 from collections.abc import Iterator, Mapping

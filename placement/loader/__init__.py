@@ -1,4 +1,4 @@
-"""Cloud files: YAML descriptions of a cloud, which can be loaded into a server and dumped from it.
+"""Cloud files, which are YAML descriptions of a cloud that can be loaded and dumped.
 
 `cloudfile` documents the format. All access is over the REST API, so it works against any server;
 the package shares only the vocabulary and the limits of the API with the service.

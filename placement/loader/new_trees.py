@@ -1,4 +1,4 @@
-"""Trees of a cloud file of which the server has no provider: one request each, where possible."""
+"""Creation of new trees of a cloud file with one request each, if the server supports it."""
 
 from collections.abc import Collection, Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: counts of events, and the inventories and usages of the cloud.
+"""Metrics for Prometheus, with counts of events and the inventories of the cloud.
 
 Each process counts in files of its own; the process that serves a scrape sums up all of them.
 """

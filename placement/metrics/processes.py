@@ -1,4 +1,4 @@
-"""Resources that each process of a service uses: CPU, memory, file descriptors."""
+"""Metrics of the CPU, memory and file descriptors of each process."""
 
 from collections.abc import Iterable
 from pathlib import Path

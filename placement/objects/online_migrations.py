@@ -1,4 +1,4 @@
-"""Completion of rows of very old databases: root ids of providers, records of consumers."""
+"""Completion of incomplete providers and consumers of very old databases."""
 
 from collections.abc import Callable, Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""Whole trees of providers: read, and written in one transaction.
+"""Reads of whole trees of providers, and their replacement in one transaction.
 
 As other writes of providers, a write reads all that it decides on, locks the tree if it is still
 as it was read, and only then writes. A request that changes nothing locks nothing.

@@ -1,4 +1,4 @@
-"""Resource providers: rows, parents and generations."""
+"""Resource providers, with their rows, parents and generations."""
 
 import uuid as uuid_module
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Claims in trees that a search has just read: unchanged state is not read again.
+"""Claims in trees that a search has just read, without reading unchanged state again.
 
 Every transaction that changes a tree renews its revision. If a tree has, under the lock, the
 revision that the search has read, then the state that the search has read is still valid.

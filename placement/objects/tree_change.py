@@ -1,4 +1,4 @@
-"""How a whole tree of providers changes: the difference between what is listed and what exists."""
+"""The difference between the listed and the existing providers of a tree."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Reading and validation of reshape files; `placement.reshape` documents their format."""
+"""Parsing and validation of reshape files, whose format `placement.reshape` documents."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Application of a transformation to all trees of a service: a survey, then the writes."""
+"""Application of a transformation to all trees of a service, as a survey and the writes."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field

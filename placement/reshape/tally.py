@@ -1,4 +1,4 @@
-"""Counts of a transformation's changes by class: providers, totals and usage."""
+"""Counts of the changed providers, totals and usage of a transformation, by class."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The WSGI entry point for deployment tools: `placement.wsgi.api:application`."""
+"""The WSGI entry point `placement.wsgi.api:application` for deployment tools."""
 
 import gc
 import sys

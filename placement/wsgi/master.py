@@ -1,4 +1,4 @@
-"""Hooks for gunicorn's master process; etc/gunicorn.conf.py names them."""
+"""Hooks for gunicorn's master process, which etc/gunicorn.conf.py refers to."""
 
 import ctypes
 import logging

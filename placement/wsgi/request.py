@@ -1,4 +1,4 @@
-"""A request with limits: how much of it waitress buffers, and strict parsing."""
+"""Requests with limits on the size that waitress buffers, and with strict parsing."""
 
 import re
 from contextlib import suppress

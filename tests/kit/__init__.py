@@ -1,1 +1,1 @@
-"""Fixtures shared by the tests and the bench: services, clouds, engines, servers, clients."""
+"""Fixtures that the tests and the measurements share."""

@@ -1,4 +1,4 @@
-"""Clouds of any size, written directly into the tables: over REST large ones would take hours.
+"""Clouds of any size, written directly into the tables because REST would take hours.
 
 Every database with the same cloud has the same rows.
 """

@@ -1,4 +1,4 @@
-"""Packages built from a checkout: sdists, wheels, editable installations."""
+"""Packages that are built from a checkout, such as sdists and wheels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a database of any origin: written, read and compared."""
+"""Rows of a database of any origin, which can be written, read and compared."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Counts of statements: as sent to the driver, or on SQLite as executed by the database."""
+"""Counts of statements, as sent to the driver or as executed by the database."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Simulated torn views: a view shows a transaction without another one that it waited for.
+"""Simulated torn views, which show a transaction without one that it has waited for.
 
 Engines sometimes produce such views while transactions end. Here the tables themselves change:
 directly before a statement they are set to the content of a torn view, and directly after it to the

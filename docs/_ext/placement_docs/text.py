@@ -1,4 +1,4 @@
-"""ReStructuredText in small: headings, tables, blocks."""
+"""Small building blocks of reStructuredText: headings, tables and blocks."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence

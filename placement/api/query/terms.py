@@ -1,4 +1,4 @@
-"""Forms of values that several parameters have in common: amounts, traits, aggregates."""
+"""Forms of values that several parameters share, such as amounts, traits and aggregates."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Bodies of claims: for one consumer or several."""
+"""Bodies of claims for one consumer or several."""
 
 from placement.api import samples
 from placement.api.json_body import EitherSchema, Schema, path_of

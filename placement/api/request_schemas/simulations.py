@@ -1,4 +1,4 @@
-"""The body of a simulation: changes of hosts, and requests of consumers."""
+"""The body of a simulation, with changes of hosts and requests of consumers."""
 
 from placement.api import samples
 from placement.api.json_body import Schema, path_of

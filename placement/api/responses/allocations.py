@@ -1,4 +1,4 @@
-"""Responses about allocations: of a consumer, and on a provider."""
+"""Responses about the allocations of a consumer, and on a provider."""
 
 from collections.abc import Mapping
 from operator import attrgetter

@@ -1,4 +1,4 @@
-"""Responses to claims: the resources of each consumer."""
+"""Responses to claims, with the resources of each consumer."""
 
 from collections.abc import Mapping
 from typing import Any

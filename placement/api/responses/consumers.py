@@ -1,4 +1,4 @@
-"""Answers about consumers: one, and lists of them."""
+"""Responses about one consumer, and about lists of consumers."""
 
 from collections.abc import Sequence
 from operator import attrgetter

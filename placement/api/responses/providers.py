@@ -1,4 +1,4 @@
-"""Responses about resource providers: one, and lists, with included parts."""
+"""Responses about one resource provider, and about lists, with included parts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Responses about the service itself: versions, health, OpenAPI document."""
+"""Responses about the versions, the health and the OpenAPI document of the service."""
 
 from collections.abc import Sequence
 from operator import attrgetter

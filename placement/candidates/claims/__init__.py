@@ -1,1 +1,1 @@
-"""Claims: search for candidates and allocate one of them in a single request."""
+"""Claims, which search for candidates and allocate one of them in a single request."""

@@ -1,4 +1,4 @@
-"""Search for the candidates that a claim can allocate."""
+"""The search for the candidates that a claim can allocate."""
 
 import logging
 import random

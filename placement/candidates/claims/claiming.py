@@ -1,4 +1,4 @@
-"""Find candidates and claim one of them in a single request.
+"""The search for candidates and the claim of one of them in a single request.
 
 The search reads a snapshot, so another transaction may use up the capacity of a candidate before
 the claim locks its trees. The claim then tries the next candidate, and searches again when it has

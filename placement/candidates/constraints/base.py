@@ -1,4 +1,4 @@
-"""The base class of constraints: a constraint is a condition on the providers of several slots.
+"""The base class of constraints, which are conditions on the providers of several slots.
 
 The solver places providers on slots one after the other. A constraint accepts or refuses each
 placement, and undoes placements in reverse order when the search backtracks.

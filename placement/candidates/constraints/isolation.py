@@ -1,4 +1,4 @@
-"""Which slots may share a provider or a tree: isolated groups, and responses without trees."""
+"""Constraints for isolated groups, and for responses without trees."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The look-ahead of isolation and capacity: each open slot keeps a provider that can serve it."""
+"""The look-ahead of isolation and capacity, which reserves a provider for each open slot."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence

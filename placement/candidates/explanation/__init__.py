@@ -1,4 +1,4 @@
-"""Explains why hosts cannot serve a request: counts over all hosts for each condition."""
+"""Explanations why hosts cannot serve a request, with counts for each condition."""
 
 from placement.candidates.explanation.all_hosts import explain
 from placement.candidates.explanation.from_trace import explain_trace

@@ -1,4 +1,4 @@
-"""Explains a request by evaluating all hosts in turn, within the bound on work.
+"""Explanation of a request by evaluation of all hosts, within the bound on work.
 
 A search stops as soon as it has a result. An explanation reads every tree, in windows of roots
 without a filter, through the same cache, and evaluates the same conditions.

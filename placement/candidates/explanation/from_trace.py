@@ -1,4 +1,4 @@
-"""Explains an empty response from the trace of its search alone, without reading further trees.
+"""Explanation of an empty response from the trace of its search, without reading further trees.
 
 The trace contains the number of hosts that the search rejected at each code, but not their
 inventories. The database may have excluded further hosts.

@@ -1,4 +1,4 @@
-"""The totals of an explanation; their size does not depend on the number of hosts."""
+"""The totals of an explanation, whose size does not depend on the number of hosts."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Evaluates hosts: whether a host is served, and if not, which condition rejects it.
+"""Evaluation of hosts, which finds the condition that rejects a host.
 
 Hosts of one class are evaluated once. The masks of the providers determine the result for single
 groups. Conditions that join groups are passed to the solver, with the constraints of the request,

@@ -1,4 +1,4 @@
-"""Relaxed requests: without one condition, or with a smaller amount."""
+"""Relaxed requests, without one condition or with a smaller amount."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

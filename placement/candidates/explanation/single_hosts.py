@@ -1,4 +1,4 @@
-"""Why single hosts are not served: the provider that was rejected last, and its inventory."""
+"""Explanations of single hosts, with the provider that was rejected last."""
 
 from collections.abc import Sequence
 from itertools import chain

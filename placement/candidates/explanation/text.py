@@ -1,4 +1,4 @@
-"""The text of an explanation: the outcome, the reasons, and the most effective relaxations."""
+"""The text of an explanation, with the outcome, the reasons and the best relaxations."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

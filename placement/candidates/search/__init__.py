@@ -1,1 +1,1 @@
-"""Search the trees that may serve a request for its candidates."""
+"""The search for candidates in the trees that may serve a request."""

@@ -1,4 +1,4 @@
-"""Search anchors one at a time.
+"""The search of single anchors.
 
 Hosts of one hardware model are often equal in everything that a search reads. Only the first of
 them is searched; its assignments, or its refusal, are reused for its duplicates.

@@ -1,4 +1,4 @@
-"""Search for the first of several requests that has candidates."""
+"""The search for the first of several requests that has candidates."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The result of a search: ordered and bounded candidates, their trees, and statistics."""
+"""The result of a search, with ordered and bounded candidates, their trees, and statistics."""
 
 import logging
 from collections import deque

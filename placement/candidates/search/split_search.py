@@ -1,4 +1,4 @@
-"""Search for candidates in which several providers serve a class of the unsuffixed group.
+"""The search for candidates in which several providers serve a class of the unsuffixed group.
 
 A response contains all candidates without a split before any with one. So this search runs after
 the search without splits, visits all anchors again, and yields only candidates with a split.

@@ -1,4 +1,4 @@
-"""Split an amount into parts: find the minimal sets of providers that serve it together.
+"""Splits of an amount into parts, as minimal sets of providers that serve it together.
 
 Providers with equal part sizes and equal trait bits are a *kind*. Whether a set can serve the
 amount depends only on the number of providers of each kind. So the search enumerates these counts,

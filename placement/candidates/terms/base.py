@@ -1,4 +1,4 @@
-"""The base class of terms: a term is a single condition of a request on one provider.
+"""The base class of terms, which are single conditions of a request on one provider.
 
 Clients state terms for a request group, for the root of a tree, or for a list of providers.
 """

@@ -1,4 +1,4 @@
-"""Read all trees of the cloud, for work on copies of them."""
+"""Reads of all trees of the cloud, for work on copies of them."""
 
 from sqlalchemy.engine import Connection
 

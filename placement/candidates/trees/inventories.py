@@ -1,4 +1,4 @@
-"""Read the names and inventories of a few providers for explanations."""
+"""Reads of the names and inventories of a few providers for explanations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

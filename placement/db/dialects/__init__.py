@@ -1,4 +1,4 @@
-"""Differences between engines: one module for each engine, behind one protocol.
+"""Differences between engines, in one module for each engine with a common protocol.
 
 No other code depends on the name of an engine. To add an engine, add a module and list it below.
 """

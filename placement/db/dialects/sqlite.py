@@ -1,4 +1,4 @@
-"""SQLite: a file, one writer at a time."""
+"""The SQLite dialect, for one file with one writer at a time."""
 
 import math
 import os

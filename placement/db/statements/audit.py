@@ -1,4 +1,4 @@
-"""States that the API allows and that operators want to find: one selection for each."""
+"""Selections of states that the API allows and that operators want to find."""
 
 import sqlalchemy as sa
 

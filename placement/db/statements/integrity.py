@@ -1,4 +1,4 @@
-"""Faults in the rows of a database: a selection for each fault, and statements that repair it.
+"""Selections of faults in the rows of a database, and statements that repair them.
 
 The columns of a selection are shown to operators as an example.
 """

@@ -1,4 +1,4 @@
-"""Inventories: the amounts of each class that a provider has, and how much of them is used."""
+"""Statements about the inventories of providers and their usage."""
 
 from collections.abc import Collection, Mapping, Sequence
 

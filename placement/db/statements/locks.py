@@ -1,4 +1,4 @@
-"""Locks on trees: an update of the root's revision locks the tree until the transaction ends."""
+"""Locks on trees, which updates of the root's revision hold until the transaction ends."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Names and their ids: classes, traits, types, projects, users, aggregates, consumer uuids."""
+"""Statements about names and their ids, and about the uuids of consumers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache

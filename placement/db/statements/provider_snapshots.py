@@ -1,4 +1,4 @@
-"""The state that a write of one provider is based on: the provider, a part of it, and names.
+"""The state that a write of one provider is based on.
 
 One statement reads it as rows of three kinds. To aggregate the rows of a kind into one text would
 take MariaDB another 0.1 ms.

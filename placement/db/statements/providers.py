@@ -1,4 +1,4 @@
-"""Resource providers: rows, trees and generations."""
+"""Statements about the rows, trees and generations of resource providers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Revisions: they show a reader whether trees have changed."""
+"""Statements about revisions, which show a reader whether trees have changed."""
 
 from collections.abc import Collection
 
