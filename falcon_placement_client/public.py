@@ -20,6 +20,12 @@ from falcon_placement_client.errors import (
     ServiceTooOld,
     UpdateFailed,
 )
+from falcon_placement_client.headroom import (
+    AggregateHeadroom,
+    HeadroomResult,
+    JsonHeadroomRequests,
+    LimitedHosts,
+)
 from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.json_request import (
     JsonFirstAvailable,
@@ -45,6 +51,10 @@ from falcon_placement_client.simulations import (
 from falcon_placement_client.tree_difference import TreeChange, TreeDifference
 
 __all__ = [
+    "AggregateHeadroom",
+    "HeadroomResult",
+    "JsonHeadroomRequests",
+    "LimitedHosts",
     "AllocatedResources",
     "AllocationConflict",
     "AllocationRecord",

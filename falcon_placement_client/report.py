@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from falcon_placement_client import claims, consumers, simulations, tree_reader, tree_update
+from falcon_placement_client import headroom as headrooms
 from falcon_placement_client.allocation_records import (
     AllocationRecord,
     AllocationRecords,
@@ -16,6 +17,7 @@ from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.claims import Candidate, Claim, ClaimResult, Rank
 from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.errors import ReshapeNeeded, UpdateFailed
+from falcon_placement_client.headroom import HeadroomResult, JsonHeadroomRequests
 from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.provider_data import check_uuid
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
@@ -257,6 +259,10 @@ class ReportClient:
             RefusedError: see `claim`.
         """
         return self._api.run(lambda: claims.claim_together(self._api, wanted))
+
+    def headroom(self, body: JsonHeadroomRequests) -> dict[str, HeadroomResult]:
+        """Return how many more of each request fit.  Raises ServiceTooOld, RefusedError."""
+        return self._api.run(lambda: headrooms.measure(self._api, body))
 
     def simulate(self, simulation: JsonSimulation) -> SimulationResult:
         """Simulate changes of hosts; nothing is stored.  Raises ServiceTooOld, RefusedError."""

@@ -47,6 +47,7 @@ COMMANDS = {
     "explain": Command(
         "show which hosts can serve a request, and why others cannot", "explain:set_up"
     ),
+    "headroom": Command("show how many more of each flavor fit", "headroom:set_up"),
     "drain-check": Command("show which hosts can be emptied", "drain_check:set_up"),
     "host": Command("hosts of a server, over REST", actions=_HOST),
     "samples": Command(

@@ -1,0 +1,179 @@
+"""How many more consumers of requests fit.
+
+`headroom_rows` is the command `placement-manage headroom`, which only formats its rows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Required, TypedDict
+
+from falcon_placement_client.errors import ServiceTooOld
+from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.rest import V2, RestApi
+
+# Limits of the API.
+MAX_REQUESTS = 100
+MAX_BY = 100
+MAX_RESULTS = 1000
+MAX_LIMIT = 1_000_000
+
+
+class JsonHeadroomRequests(TypedDict, total=False):
+    """The body of `POST /headroom`."""
+
+    #: Name -> request, without `limit`, `order` and `first_available`.
+    requests: Required[Mapping[str, JsonRequest]]
+    #: Maximum of all numbers of consumers.
+    limit: int
+    #: UUIDs of aggregates whose hosts have results of their own.
+    by: Sequence[str]
+    #: Whether to measure as if nothing were allocated.
+    empty: bool
+
+
+class AggregateHeadroom(TypedDict):
+    """How many consumers fit on the hosts of an aggregate."""
+
+    #: Consumers that certainly fit.
+    fits: int
+    #: Consumers that no placement exceeds.
+    at_most: int
+    #: Whether both numbers are equal.
+    exact: bool
+    #: Whether all hosts were looked at.
+    complete: bool
+    #: Number of hosts that take at least one.
+    hosts: int
+    #: Most consumers of one host.
+    largest: int
+
+
+class LimitedHosts(TypedDict):
+    """Hosts that one condition keeps from taking more."""
+
+    #: A code of explanations, or `elsewhere`.
+    code: str
+    #: Suffix of the group; None if no single group is the cause.
+    group: str | None
+    #: Resource class; None if the code has none.
+    resource_class: str | None
+    #: What the code means.
+    meaning: str
+    #: Number of hosts.
+    hosts: int
+
+
+class HeadroomResult(AggregateHeadroom):
+    """How many consumers of a request fit on all hosts."""
+
+    #: What refuses one more consumer on full hosts, most hosts first.
+    limited_by: list[LimitedHosts]
+    #: UUID of an aggregate -> the result for its hosts.
+    by: dict[str, AggregateHeadroom]
+
+
+class HeadroomRow(NamedTuple):
+    """How many consumers of one request fit on all hosts, or on those of an aggregate."""
+
+    # Name of the request.
+    name: str
+    # UUID of the aggregate; None for all hosts.
+    aggregate: str | None
+    fits: int
+    at_most: int
+    # Whether all hosts were looked at.
+    complete: bool
+    # Number of hosts that take at least one.
+    hosts: int
+    # Most consumers of one host.
+    largest: int
+    # What limits most hosts, in words; empty for an aggregate.
+    limited_by: str
+
+
+def measure(api: RestApi, body: JsonHeadroomRequests) -> dict[str, HeadroomResult]:
+    """Return name -> how many more consumers of each request fit.
+
+    Raises:
+        ServiceTooOld: the service does not support placement 2.0.
+        RefusedError: the service refuses a request.
+    """
+    if not api.supports_v2:
+        raise ServiceTooOld("headroom needs a service that supports placement 2.0")
+    results: dict[str, HeadroomResult] = api.post("/headroom", body, V2)["headroom"]
+    return results
+
+
+def headroom_rows(
+    api: RestApi, requests: Mapping[str, JsonRequest], *, by_aggregate: bool = False
+) -> list[HeadroomRow]:
+    """Return a row for each request, and with `by_aggregate` one for each aggregate of hosts.
+
+    Raises:
+        RestError: the service refuses a request, or cannot be reached.
+    """
+    aggregates = _aggregates_of_roots(api) if by_aggregate else []
+    rows: list[HeadroomRow] = []
+    for names in _chunks(list(requests), MAX_REQUESTS if not by_aggregate else 1):
+        found: dict[str, HeadroomResult] = {}
+        of_aggregates: dict[str, dict[str, AggregateHeadroom]] = {name: {} for name in names}
+        for by in _chunks(aggregates, MAX_BY):
+            found = _measure(api, {name: requests[name] for name in names}, by)
+            for name in names:
+                of_aggregates[name] |= found[name]["by"]
+        for name in names:
+            rows.append(_row(name, None, found[name], _limits(found[name])))
+            rows += [
+                _row(name, uuid, of_aggregates[name][uuid], "")
+                for uuid in sorted(of_aggregates[name])
+            ]
+    return rows
+
+
+def _measure(
+    api: RestApi, requests: Mapping[str, JsonRequest], by: Sequence[str]
+) -> dict[str, HeadroomResult]:
+    body: JsonHeadroomRequests = {"requests": requests, "limit": MAX_LIMIT, "by": by}
+    results: dict[str, HeadroomResult] = api.send("POST", "/headroom", body, V2)["headroom"]
+    return results
+
+
+def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """Yield the items in parts, at least one."""
+    for start in range(0, max(1, len(items)), size):
+        yield items[start : start + size]
+
+
+def _aggregates_of_roots(api: RestApi) -> list[str]:
+    """Return the UUIDs of all aggregates that a root is in."""
+    path = "/resource_providers?include=aggregates"
+    providers = api.send("GET", path, version=V2)["resource_providers"]
+    found: set[str] = set()
+    for provider in providers:
+        if provider["uuid"] == provider["root_provider_uuid"]:
+            found.update(provider["aggregates"])
+    return sorted(found)
+
+
+def _row(
+    name: str, aggregate: str | None, result: AggregateHeadroom, limited_by: str
+) -> HeadroomRow:
+    return HeadroomRow(
+        name,
+        aggregate,
+        result["fits"],
+        result["at_most"],
+        result["complete"],
+        result["hosts"],
+        result["largest"],
+        limited_by,
+    )
+
+
+def _limits(result: HeadroomResult) -> str:
+    """Return what limits most hosts: the class or the code, the group and the number of hosts."""
+    if not result["limited_by"]:
+        return ""
+    first = result["limited_by"][0]
+    what = first["resource_class"] or first["code"]
+    group = f" of {first['group']}" if first["group"] else ""
+    return f"{what}{group} on {first['hosts']} {'host' if first['hosts'] == 1 else 'hosts'}"
