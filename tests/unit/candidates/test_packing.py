@@ -1,0 +1,126 @@
+"""How often patterns fit together, against brute force."""
+
+import random
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+
+from placement.candidates.budget import Budget, uncharged
+from placement.candidates.headroom.packing import (
+    Packing,
+    PackingProblem,
+    largest_sum,
+    pack,
+    pack_greedily,
+)
+from placement.candidates.headroom.simplex import Pattern, relax
+
+UPPER = 10**6
+
+
+def best(patterns: Sequence[Pattern], room: Sequence[int]) -> int:
+    """The largest number of patterns, by trying all."""
+
+    @cache
+    def most(first: int, left: tuple[int, ...]) -> int:
+        numbers = [0]
+        for number in range(first, len(patterns)):
+            rest = list(left)
+            for row, units in patterns[number]:
+                rest[row] -= units
+            if min(rest) >= 0:
+                numbers.append(1 + most(number, tuple(rest)))
+        return max(numbers)
+
+    return most(0, tuple(room))
+
+
+def solved(patterns: Sequence[Pattern], room: Sequence[int]) -> Packing:
+    return pack(PackingProblem(patterns, room), Packing({}, 0, UPPER), uncharged)
+
+
+def any_problem(rng: random.Random) -> tuple[list[Pattern], list[int]]:
+    rows = rng.randint(1, 5)
+    room = [rng.randint(0, 9) for _ in range(rows)]
+    patterns = {
+        tuple(
+            (row, rng.randint(1, 4))
+            for row in sorted(rng.sample(range(rows), rng.randint(1, rows)))
+        )
+        for _ in range(rng.randint(1, 8))
+    }
+    return sorted(patterns), room
+
+
+def test_the_packing_is_the_best_one_and_fits() -> None:
+    rng = random.Random(5)
+    for _ in range(400):
+        patterns, room = any_problem(rng)
+        packing = solved(patterns, room)
+        assert (packing.lower, packing.upper) == (best(patterns, room),) * 2
+        assert sum(packing.times.values()) == packing.lower
+        for row, units in enumerate(room):
+            used = sum(
+                dict(patterns[number]).get(row, 0) * times
+                for number, times in packing.times.items()
+            )
+            assert used <= units
+
+
+def test_the_bound_of_the_relaxation_is_never_too_low() -> None:
+    rng = random.Random(6)
+    for _ in range(400):
+        patterns, room = any_problem(rng)
+        fitting, _numbers = PackingProblem(patterns, room).fitting()
+        if fitting.patterns:
+            upper = relax(fitting.patterns, fitting.room, uncharged).upper
+            assert upper >= best(patterns, room)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_thousand_ways_are_decided_within_the_bound_on_work(seed: int) -> None:
+    """Four groups on eleven devices: 1,001 ways to choose different devices for equal groups."""
+    rng = random.Random(seed)
+    devices = range(14)
+    ways = [
+        ((a, 1), (b, 1), (c, 1), (d, 1))
+        for a in devices
+        for b in range(a + 1, 14)
+        for c in range(b + 1, 14)
+        for d in range(c + 1, 14)
+    ]
+    assert len(ways) == 1001
+    room = [rng.randint(1, 40) for _ in devices]
+    budget = Budget(2_000_000)
+    packing = pack(PackingProblem(ways, room), Packing({}, 0, UPPER), budget.spend)
+    assert packing.is_exact
+    number = packing.lower
+    # The number of consumers whose four devices are all different has a closed form.
+    assert sum(min(number, units) for units in room) >= 4 * number
+    assert sum(min(number + 1, units) for units in room) < 4 * (number + 1)
+
+
+def test_a_bound_on_work_leaves_an_interval() -> None:
+    rng = random.Random(7)
+    patterns = [tuple((row, rng.randint(3, 9)) for row in range(6)) for _ in range(30)]
+    room = [100] * 6
+    exact = solved(patterns, room)
+    for steps in (1, 10, 100, 1000):
+        budget = Budget(steps)
+        packing = pack(PackingProblem(patterns, room), Packing({}, 0, UPPER), budget.spend)
+        assert packing.lower <= exact.lower <= packing.upper
+
+
+def test_a_greedy_packing_fits() -> None:
+    problem = PackingProblem([((0, 2), (1, 1)), ((1, 3),)], [7, 9])
+    packing = pack_greedily(problem, UPPER, uncharged)
+    assert packing.lower == 3 + 2
+
+
+@pytest.mark.parametrize(
+    ("amounts", "most", "expected"),
+    [({2}, 7, 6), ({4, 6}, 15, 14), ({5, 7}, 13, 12), ({5, 7}, 4, 0), (set(), 9, 0), ({3}, -1, 0)],
+)
+def test_the_largest_sum_of_amounts(amounts: set[int], most: int, expected: int) -> None:
+    assert largest_sum(amounts, most) == expected
