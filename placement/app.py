@@ -68,8 +68,24 @@ def create_app(
     dispatch.add_routes(app, service, policy)
     page = None
     if metrics is not None:
-        page = _metrics_page(settings.metrics, lambda: metrics.text(database), policy)
+        page = _metrics_page(settings.metrics, _metrics_text(settings, metrics, service), policy)
     return wsgi_stack.wrap(app, settings.conf, PUBLIC_PATHS, keystone, page)
+
+
+def _metrics_text(settings: Settings, metrics: Metrics, service: Service) -> Callable[[], bytes]:
+    """Return a function that returns all metrics.
+
+    Raises:
+        ConfigurationError: the file of the requests to measure cannot be used.
+    """
+    path, interval = settings.metrics.headroom_file, settings.metrics.headroom_interval
+    if path is None:
+        return lambda: metrics.text(service.database)
+    # PERF: imported only if needed, because the flavors of the client are.
+    from placement.headroom_gauges import make_gauges  # noqa: PLC0415
+
+    gauges = make_gauges(path, interval, metrics.directory, service)
+    return lambda: metrics.text(service.database) + gauges.text()
 
 
 def _metrics_page(

@@ -89,6 +89,10 @@ class MetricsSettings:
     directory: str | None
     # Seconds for which the inventories are cached. 0 means that they are not exported.
     inventory_seconds: float
+    # YAML file of the requests whose headroom is exported. null means none.
+    headroom_file: str | None = None
+    # Minimum seconds between two measurements of the headroom.
+    headroom_interval: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +232,8 @@ def metrics_settings(conf: cfg.ConfigOpts) -> MetricsSettings:
         token_required=group.token_required,
         directory=group.directory or None,
         inventory_seconds=group.inventory_seconds,
+        headroom_file=group.headroom_file or None,
+        headroom_interval=group.headroom_interval,
     )
 
 

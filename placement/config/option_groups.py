@@ -56,6 +56,19 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             help="Seconds for which the inventory metrics (openstack_placement_*, five for each "
             "provider and class) are cached. 0 disables these metrics.",
         ),
+        cfg.StrOpt(
+            "headroom_file",
+            help="YAML file that maps names to flavors or requests. The metrics then contain how "
+            "many more of each fit (placement_headroom). The file is read again when it changes. "
+            "If unset, no headroom is measured.",
+        ),
+        cfg.FloatOpt(
+            "headroom_interval",
+            default=60.0,
+            min=1,
+            help="Minimum seconds between two measurements of headroom_file, by all processes of "
+            "the service together. A scrape in between returns the latest numbers.",
+        ),
     ],
     "explorer": [
         cfg.BoolOpt(

@@ -4,6 +4,7 @@ Each process counts in files of its own; the process that serves a scrape sums u
 """
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 
 from placement import __version__, events
 from placement.config import MetricsSettings
@@ -58,6 +59,11 @@ class Metrics:
     def fold(self) -> None:
         """Merge the files of ended processes."""
         directory.fold(self._directory)
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the files that all processes of the service share."""
+        return self._directory
 
     def text(self, database: Database) -> bytes:
         """Return all metrics in the text format 0.0.4 of Prometheus."""

@@ -180,6 +180,26 @@ TAINT = Metric(
     {"trait": "name of the trait"},
 )
 
+_REQUEST = {"request": "name of the request in [metrics] headroom_file"}
+HEADROOM = Metric(
+    "placement_headroom",
+    Kind.GAUGE,
+    "Consumers of the request that certainly fit in addition to the existing ones.",
+    _REQUEST,
+)
+HEADROOM_UPPER = Metric(
+    "placement_headroom_upper",
+    Kind.GAUGE,
+    "Consumers of the request that no placement exceeds; equal to placement_headroom if exact.",
+    _REQUEST,
+)
+HEADROOM_EMPTY = Metric(
+    "placement_headroom_empty",
+    Kind.GAUGE,
+    "Consumers of the request that would fit if nothing were allocated.",
+    _REQUEST,
+)
+
 # The process metrics of prometheus-client, for each process of the service.
 _PROCESS = {"process": "process id, of a worker or of the process that starts the workers"}
 PROCESSES = tuple(
@@ -218,4 +238,14 @@ STOCKS = {
     )
 }
 
-ALL = (*SERVICE, BUILD, TAINT, *PROCESSES, UP, *STOCKS.values())
+ALL = (
+    *SERVICE,
+    BUILD,
+    TAINT,
+    HEADROOM,
+    HEADROOM_UPPER,
+    HEADROOM_EMPTY,
+    *PROCESSES,
+    UP,
+    *STOCKS.values(),
+)

@@ -4,15 +4,14 @@ They take one statement and a walk over all inventories. The text is therefore c
 all processes share, and only one process at a time renews it.
 """
 
-import fcntl
 import logging
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
 from placement.db.engine import Database
 from placement.errors import Unavailable
 from placement.metrics.declarations import STOCKS, UP
+from placement.metrics.shared_text import SharedText
 from placement.metrics.text import family, labels
 from placement.objects import inventory_list
 from placement.objects.inventory_list import ListedInventory
@@ -30,43 +29,18 @@ class Inventories:
             directory: directory of the metrics.
             keep: seconds for which a text is valid.
         """
-        self._file = directory / "inventories.txt"
-        self._lock = directory / "inventories.lock"
-        self._keep = keep
+        self._text = SharedText(directory, "inventories", keep)
 
     def text(self, database: Database) -> bytes:
         """Return the text, which is created again if the cached text is too old.
 
-        While another process or thread makes it, the previous text is returned; for the very first
-        one, the call waits. If the database cannot be read, the text only reports that.
+        If the database cannot be read, the text only reports that.
         """
-        if self._is_fresh():
-            return self._file.read_bytes()
-        with self._lock.open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if self._file.exists():
-                    return self._file.read_bytes()
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            if self._is_fresh():  # another process made it while this one waited
-                return self._file.read_bytes()
-            try:
-                text = _read(database)
-            except Unavailable as error:
-                LOG.warning("the inventories cannot be read for the metrics: %s", error)
-                return family(UP, [("", 0)])
-            unfinished = self._file.with_suffix(".new")
-            unfinished.write_bytes(text)
-            unfinished.replace(self._file)
-            return text
-
-    def _is_fresh(self) -> bool:
         try:
-            modified = self._file.stat().st_mtime
-        except FileNotFoundError:
-            return False
-        return 0 <= time.time() - modified < self._keep
+            return self._text.text(lambda _previous: _read(database))
+        except Unavailable as error:
+            LOG.warning("the inventories cannot be read for the metrics: %s", error)
+            return family(UP, [("", 0)])
 
 
 def _read(database: Database) -> bytes:

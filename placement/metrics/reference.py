@@ -8,7 +8,18 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from placement.metrics.declarations import BUILD, PROCESSES, SERVICE, STOCKS, TAINT, UP, Metric
+from placement.metrics.declarations import (
+    BUILD,
+    HEADROOM,
+    HEADROOM_EMPTY,
+    HEADROOM_UPPER,
+    PROCESSES,
+    SERVICE,
+    STOCKS,
+    TAINT,
+    UP,
+    Metric,
+)
 
 HEAD = """\
 =======
@@ -27,6 +38,12 @@ PARTS: Sequence[tuple[str, str, Sequence[Metric]]] = (
     ("The service", "These metrics count events in the service.", SERVICE),
     ("The release", "This metric identifies the installed release.", (BUILD,)),
     ("The configuration", "This metric reports options of the scraped server.", (TAINT,)),
+    (
+        "Headroom",
+        "The following metrics are measured for the requests in ``[metrics] headroom_file``, at most "
+        "every ``headroom_interval`` seconds and only after a change. Each has one line per request.",
+        (HEADROOM, HEADROOM_UPPER, HEADROOM_EMPTY),
+    ),
     (
         "The processes",
         "The following metrics are the process metrics of prometheus-client, for each running "

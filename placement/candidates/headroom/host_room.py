@@ -36,7 +36,7 @@ MAX_PATTERNS = 1000
 MAX_REMEMBERED = 20_000
 
 # Cost of a pool, in addition to the checks of its providers.
-COST_PER_POOL = 8 * COST_PER_STEP
+COST_PER_POOL = 24 * COST_PER_STEP
 
 
 class RoomFinder:

@@ -1,0 +1,95 @@
+"""The gauges of `[metrics] headroom_file`: reads the file, and measures its requests."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from falcon_placement_client.request_errors import RequestError
+from placement.api.handler import Service
+from placement.api.json_body import Schema, path_of
+from placement.api.query import read_headroom
+from placement.api.request_schemas.headroom import HEADROOM, MAX_LIMIT
+from placement.candidates import HeadroomQuery, find_headroom
+from placement.errors import ConfigurationError, PlacementError
+from placement.flavorfile import read_requests
+from placement.metrics.headroom import HeadroomGauges, RequestHeadroom
+from placement.objects import revisions
+
+LOG = logging.getLogger(__name__)
+
+_SCHEMA = Schema(HEADROOM, path_of)
+
+
+class HeadroomFile:
+    """The requests of a file, read again when it has changed."""
+
+    def __init__(self, path: Path, service: Service) -> None:
+        """Read the file.
+
+        Raises:
+            ConfigurationError: the file cannot be used.
+        """
+        self._path = path
+        self._service = service
+        self._modified = self._mtime()
+        self._query = self._read()
+
+    def state(self) -> object:
+        """Return a value that is equal while the measured numbers are, or None if not known."""
+        self._refresh()
+        with self._service.database.read() as conn:
+            trees = revisions.state_of_all(conn)
+        if trees is None:
+            return None
+        candidates = self._service.settings.candidates
+        bounds = sorted(candidates.taints), candidates.max_search_steps
+        return trees, bounds, repr(self._query)
+
+    def measure(self) -> Mapping[str, RequestHeadroom]:
+        """Measure the requests, now and as if nothing were allocated.
+
+        Raises:
+            PlacementError: a name does not exist, or the database or the process is busy.
+        """
+        service = self._service
+        with service.large_work.turn(), service.database.read_trees() as conn:
+            now, empty = (
+                find_headroom(conn, service.trees, query, service.settings.candidates)
+                for query in (self._query, replace(self._query, empty=True))
+            )
+        return {
+            name: RequestHeadroom(each.total.fits, each.total.at_most, empty[name].total.fits)
+            for name, each in now.items()
+        }
+
+    def _refresh(self) -> None:
+        """Read the file again if it has changed; an unusable one changes nothing."""
+        modified = self._mtime()
+        if modified == self._modified:
+            return
+        self._modified = modified
+        try:
+            self._query = self._read()
+        except ConfigurationError as error:
+            LOG.error("%s; the previous requests remain in use", error)
+
+    def _mtime(self) -> int:
+        try:
+            return self._path.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def _read(self) -> HeadroomQuery:
+        try:
+            body = {"requests": read_requests(self._path), "limit": MAX_LIMIT}
+            _SCHEMA.check(body)
+            return read_headroom(body)
+        except (RequestError, PlacementError) as error:
+            raise ConfigurationError(f"[metrics] headroom_file: {error}") from None
+
+
+def make_gauges(path: str, interval: float, directory: Path, service: Service) -> HeadroomGauges:
+    """Return the gauges of a file.  Raises ConfigurationError if the file cannot be used."""
+    file = HeadroomFile(Path(path), service)
+    return HeadroomGauges(directory, interval, file.state, file.measure)
