@@ -40,8 +40,9 @@ PARTS: Sequence[tuple[str, str, Sequence[Metric]]] = (
     ("The configuration", "This metric reports options of the scraped server.", (TAINT,)),
     (
         "Headroom",
-        "The following metrics are measured for the requests in ``[metrics] headroom_file``, at most "
-        "every ``headroom_interval`` seconds and only after a change. Each has one line per request.",
+        "The following metrics are measured for the requests in ``[metrics] headroom_file``, at "
+        "most every ``headroom_interval`` seconds and only after a change. Each has one line per "
+        "request.",
         (HEADROOM, HEADROOM_UPPER, HEADROOM_EMPTY),
     ),
     (
