@@ -109,6 +109,7 @@ def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) 
         def __init__(self, database: Any) -> None:
             self.tears_views, self.read_trees = database.tears_views, database.read_trees
             self.read, self._database = database.read, database
+            self.primary = database.primary
 
         def write(self, work: Any) -> Any:
             if waiting:

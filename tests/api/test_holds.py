@@ -1,0 +1,305 @@
+"""Holds end, and never cost a claim; of concurrent decisions about one hold, one takes effect."""
+
+import os
+import uuid as uuids
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement.objects import holds
+from placement.objects.hold_expiry import HoldExpiry
+from tests.kit import service as kit
+from tests.kit.statements import counted
+
+RACES = int(os.environ.get("PLACEMENT_RACES", "3"))
+VERSION = "2.0"
+ONE = {"groups": {"": {"resources": {"VCPU": 1}}}}
+ALL = {"groups": {"": {"resources": {"VCPU": 4}}}}
+
+
+class Service(kit.Service):
+    """A service whose clients hold, confirm and release."""
+
+    def host(self, total: int = 4) -> str:
+        uuid = str(uuids.uuid4())
+        self.expect(200, "POST", "/resource_providers", {"name": uuid, "uuid": uuid})
+        body = kit.inventories(0, VCPU=total)
+        self.expect(200, "PUT", f"/resource_providers/{uuid}/inventories", body)
+        return uuid
+
+    def claim(self, request: object = ALL, **members: object) -> Any:
+        """The answer to a claim of a new consumer."""
+        return self.send("POST", "/claims", {**claim_of(request), **members}, VERSION)
+
+    def hold(self, request: object = ALL, **members: object) -> str:
+        """A new hold."""
+        body = {**claim_of(request), "expires_in": 600, **members}
+        self.expect(201, "POST", "/claims", body, VERSION)
+        return str(body["consumer_uuid"])
+
+    def end(self, consumer: str, *, record: str = "consumer_uuid") -> None:
+        """Let the time of a hold pass."""
+        with self.database.writer.begin() as conn:
+            statement = f"UPDATE claim_records SET expires_at = 1 WHERE {record} = :uuid"
+            assert conn.execute(sa.text(statement), {"uuid": consumer}).rowcount == 1
+
+    def exists(self, consumer: str) -> bool:
+        return self.send("GET", f"/consumers/{consumer}", None, VERSION).status_code == 200
+
+    def used(self) -> int:
+        with self.database.read() as conn:
+            return int(conn.execute(sa.text("SELECT SUM(used) FROM inventories")).scalar_one())
+
+
+def claim_of(request: object) -> dict[str, object]:
+    return {
+        "request": request,
+        "consumer_uuid": str(uuids.uuid4()),
+        "project_id": "p",
+        "user_id": "u",
+        "consumer_type": "INSTANCE",
+    }
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    with Service(tmp_path) as service:
+        yield service
+        service.check_used()
+
+
+def put(service: Service, host: str) -> Any:
+    body = kit.claim({host: {"VCPU": 4}})
+    return service.send("PUT", f"/allocations/{uuids.uuid4()}", body)
+
+
+def post(service: Service, host: str) -> Any:
+    body = {str(uuids.uuid4()): kit.claim({host: {"VCPU": 4}})}
+    return service.send("POST", "/allocations", body)
+
+
+def reshape(service: Service, host: str) -> Any:
+    generation = service.get(f"/resource_providers/{host}")["generation"]
+    body = {
+        "inventories": {host: kit.inventories(generation, VCPU=4)},
+        "allocations": {str(uuids.uuid4()): kit.claim({host: {"VCPU": 4}})},
+    }
+    headers = {"X-Roles": "service"}
+    return service.send("POST", "/reshaper", body, headers=headers)
+
+
+@pytest.mark.parametrize(
+    "write", [lambda service, _host: service.claim(), put, post, reshape], ids=lambda f: f.__name__
+)
+def test_an_expired_hold_never_refuses_a_request(
+    service: Service, write: Callable[[Service, str], Any]
+) -> None:
+    host = service.host()
+    held = service.hold()
+    assert write(service, host).status_code == 409
+    assert service.exists(held), "a hold that has not ended is released by no other request"
+    service.end(held)
+    assert write(service, host).status_code < 300
+    assert not service.exists(held)
+    assert service.used() == 4
+
+
+def test_a_dry_run_may_release_and_nothing_else(service: Service) -> None:
+    service.host()
+    held = service.hold()
+    service.end(held)
+    body = claim_of(ALL)
+    service.expect(201, "POST", "/claims?dry_run=true", body, VERSION)
+    assert service.used() == 0
+    assert not service.exists(str(body["consumer_uuid"]))
+
+
+def test_a_member_whose_hold_has_ended_makes_room_in_its_group(service: Service) -> None:
+    service.host()
+    group = {"name": "web", "max_per_host": 1}
+    held = service.hold(ONE, spread_group=group)
+    assert service.claim(ONE, spread_group=group).status_code == 409
+    service.end(held)
+    assert service.claim(ONE, spread_group=group).status_code == 201
+
+
+def test_more_holds_end_than_one_transaction_releases(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holds, "MAX_RELEASED", 2)
+    service.host(9)
+    held = [service.hold(ONE) for _ in range(5)]
+    for each in held[1:]:
+        service.end(each)
+    assert holds.release_expired(service.database) == 4
+    assert [service.exists(each) for each in held] == [True, False, False, False, False]
+    assert service.used() == 1
+    assert holds.release_expired(service.database) == 0
+
+
+RECREATED = (
+    "DELETE FROM allocations",
+    "DELETE FROM consumers",
+    "INSERT INTO consumers (uuid, project_id, user_id, generation, created_at)"
+    " VALUES (:uuid, 1, 1, 1, '2001-01-01 00:00:00')",
+    "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used)"
+    " VALUES (1, :uuid, 0, 4)",
+)
+
+
+def test_a_held_consumer_that_other_software_deletes_and_creates_again_loses_nothing(
+    service: Service,
+) -> None:
+    service.host()
+    held = service.hold(remember=True)
+    with service.database.writer.begin() as conn:
+        for statement in RECREATED:
+            conn.execute(sa.text(statement), {"uuid": held})
+    service.end(held)
+    assert holds.release_expired(service.database) == 0
+    shown = service.get(f"/consumers/{held}?include=request", VERSION)
+    assert shown.keys() == {"uuid", "project_id", "user_id", "consumer_type", "generation"}
+    assert service.send("DELETE", f"/holds/{held}", None, VERSION).status_code == 404
+    assert service.claim().status_code == 409, "the new consumer has all of the host"
+    assert records(service) == 0, "the record of the earlier consumer is deleted in passing"
+
+
+def test_a_hold_that_other_software_writes_is_permanent(service: Service) -> None:
+    service.host()
+    held = service.hold(remember=True)
+    with service.database.writer.begin() as conn:
+        conn.execute(sa.text("UPDATE consumers SET generation = generation + 1"))
+    service.end(held)
+    assert service.claim().status_code == 409
+    assert service.exists(held)
+    shown = service.get(f"/consumers/{held}?include=request", VERSION)
+    assert shown["request"] == ALL, "the rest of the record stays"
+    assert service.send("GET", "/consumers?held=true", None, VERSION).json == {"consumers": []}
+
+
+def test_deleted_consumers_leave_no_record(service: Service) -> None:
+    service.host()
+    held = service.hold(remember=True)
+    service.expect(204, "DELETE", f"/allocations/{held}")
+    assert records(service) == 0
+    service.expect(204, "PUT", f"/consumers/{kept(service)}/request", ALL, VERSION)
+    assert records(service) == 1
+
+
+def kept(service: Service) -> str:
+    body = claim_of(ALL)
+    service.expect(201, "POST", "/claims", body, VERSION)
+    return str(body["consumer_uuid"])
+
+
+def records(service: Service) -> int:
+    with service.database.read() as conn:
+        return int(conn.execute(sa.text("SELECT COUNT(*) FROM claim_records")).scalar_one())
+
+
+def test_limits_of_holds(tmp_path: Path) -> None:
+    options = {"max_holds_per_project": 2, "max_hold_age": 700}
+    with Service(tmp_path, placement=options) as service:
+        service.host(9)
+        assert code(service.claim(ONE, expires_in=701)) == "placement.hold_limit"
+        first, _second = service.hold(ONE), service.hold(ONE)
+        assert code(service.claim(ONE, expires_in=1)) == "placement.hold_limit"
+        assert service.claim(ONE).status_code == 201, "a claim for good is no hold"
+        assert service.claim(ONE, project_id="q", expires_in=1).status_code == 201
+        path = f"/holds/{first}"
+        service.expect(200, "PUT", path, {"expires_in": 650}, VERSION)
+        answer = service.send("PUT", path, {"expires_in": 701}, VERSION)
+        assert code(answer) == "placement.hold_limit"
+        service.end(first)
+        assert service.claim(ONE, expires_in=1).status_code == 201, "ended holds do not count"
+
+
+def code(answer: Any) -> str:
+    assert answer.status_code == 409, answer.text
+    return str(answer.json["errors"][0]["code"])
+
+
+def test_a_claim_with_all_of_it_takes_two_statements_more(service: Service) -> None:
+    service.host(99)
+    service.claim(ONE)
+    everything = {
+        "remember": True,
+        "expires_in": 600,
+        "spread_group": {"name": "web", "max_per_host": 9},
+    }
+    numbers = []
+    for members in ({}, everything, {}, {"remember": False}, {"remember": True}):
+        with counted(service.database) as statements:
+            assert service.claim(ONE, **members).status_code == 201
+        numbers.append(len(statements))
+    plain = numbers[0]
+    assert numbers == [plain, plain + 2, plain, plain, plain + 2]
+
+
+def test_a_thread_of_the_process_releases_what_no_request_does(service: Service) -> None:
+    service.host()
+    held = service.hold()
+    service.end(held)
+    expiry = HoldExpiry(service.database, interval=0.01)
+    expiry.ensure_started()
+    expiry.ensure_started()
+    for _ in range(10_000):
+        if not service.exists(held):
+            return
+    pytest.fail("the hold was not released")
+
+
+# -- races ---------------------------------------------------------------------------------------
+
+
+def race(*acts: Callable[[], Any]) -> list[Any]:
+    """Run all of them at the same time; their results."""
+    barrier = Barrier(len(acts))
+
+    def act(each: Callable[[], Any]) -> Any:
+        barrier.wait()
+        return each()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return list(pool.map(act, acts))
+
+
+@pytest.mark.parametrize("_round", range(RACES))
+def test_of_racing_decisions_about_a_hold_one_takes_effect(service: Service, _round: int) -> None:
+    service.host()
+    held, new = service.hold(remember=True), claim_of(None)
+    service.end(held)
+    del new["request"]
+    path = f"/holds/{held}"
+    statuses = race(
+        lambda: service.send("POST", "/claims", {**new, "from_hold": held}, VERSION).status_code,
+        lambda: service.send("PUT", path, {"expires_in": 900}, VERSION).status_code,
+        lambda: service.send("DELETE", path, None, VERSION).status_code,
+        lambda: holds.release_expired(service.database),
+    )
+    taken, extended, deleted, released = statuses
+    assert taken in {201, 409}
+    assert extended in {200, 404}
+    assert deleted in {204, 404}
+    # An extension is followed by nothing, or by one of the others: exactly one end of the hold.
+    ends = [taken == 201, deleted == 204, released == 1]
+    assert ends.count(True) == 1 or (extended == 200 and not any(ends))
+    assert service.exists(str(new["consumer_uuid"])) == (taken == 201)
+    assert service.exists(held) == (not any(ends))
+    assert service.used() == (4 if taken == 201 or not any(ends) else 0)
+
+
+@pytest.mark.parametrize("_round", range(RACES))
+def test_no_host_gets_more_members_of_a_group_than_allowed(service: Service, _round: int) -> None:
+    hosts = [service.host(99) for _ in range(3)]
+    group = {"name": "web", "max_per_host": 2}
+    answers = race(*[lambda: service.claim(ONE, spread_group=group)] * 12)
+    assert Counter(each.status_code for each in answers) == {201: 6, 409: 6}
+    placed = Counter(uuid for each in answers for uuid in each.json.get("allocations", ()))
+    assert placed == dict.fromkeys(hosts, 2)
