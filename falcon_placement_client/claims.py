@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.claim_results import ClaimResult, result_of
 from falcon_placement_client.consumers import NewConsumer, identity_of
 from falcon_placement_client.errors import AllocationConflict, ConsumerError, NoCandidates
-from falcon_placement_client.json_request import AnyRequest
+from falcon_placement_client.json_request import AnyRequest, ClaimTerms
 from falcon_placement_client.query import query_of
+from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.rest import RestApi
 
 CANDIDATES = 50  # that a claim requests, unless its request has a limit
@@ -41,18 +43,6 @@ class Claim:
     request: AnyRequest
     #: The consumer that receives the resources.
     consumer: NewConsumer
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimResult:
-    """The resources of a successful claim."""
-
-    #: UUID of a provider -> `{"resources": {class: amount}}`.
-    allocations: Mapping[str, Mapping[str, Mapping[str, int]]]
-    #: Suffix of a request group -> UUIDs of the providers that serve it.
-    mappings: Mapping[str, list[str]]
-    #: Generation to state when the allocations are written again.
-    consumer_generation: int
 
 
 def find_candidates(api: RestApi, request: AnyRequest) -> dict[str, Any]:
@@ -82,9 +72,18 @@ def explain(api: RestApi, request: AnyRequest) -> str:
 
 
 def claim(
-    api: RestApi, request: AnyRequest, consumer: NewConsumer, rank: Rank | None = None
+    api: RestApi,
+    request: AnyRequest,
+    consumer: NewConsumer,
+    rank: Rank | None = None,
+    terms: ClaimTerms | None = None,
 ) -> ClaimResult:
     """Find a candidate for a request and claim it for a consumer."""
+    if terms:
+        api.require_v2("a claim with terms")
+        if rank is not None:
+            raise RequestError(min(terms), "the service has to choose the candidate: omit rank")
+        return _claim_at_once(api, request, consumer, terms)
     if rank is None and api.supports_v2:
         return _claim_at_once(api, request, consumer)
     limited = _limited(request)
@@ -136,16 +135,18 @@ def claim_together(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
     raise NoCandidates(f"concurrent writers took the candidates of {len(claims)} claims: try again")
 
 
-def _claim_at_once(api: RestApi, request: AnyRequest, consumer: NewConsumer) -> ClaimResult:
+def _claim_at_once(
+    api: RestApi, request: AnyRequest, consumer: NewConsumer, terms: ClaimTerms | None = None
+) -> ClaimResult:
     try:
-        answer = api.post("/claims", _body(api, request, consumer))
+        answer = api.post("/claims", {**_body(api, request, consumer), **(terms or {})})
     except RefusedError as refusal:
         if refusal.code == _NONE_LEFT:
             raise NoCandidates(refusal.detail) from refusal
         if refusal.is_conflict:
             raise _conflict(consumer, refusal) from refusal
         raise
-    return ClaimResult(answer["allocations"], answer["mappings"], answer["consumer_generation"])
+    return result_of(answer)
 
 
 def _limited(request: AnyRequest) -> AnyRequest:
@@ -174,10 +175,7 @@ def _claim_together_at_once(api: RestApi, claims: Sequence[Claim]) -> list[Claim
         if refusal.is_conflict:
             raise AllocationConflict(refusal.detail) from refusal
         raise
-    return [
-        ClaimResult(each["allocations"], each["mappings"], each["consumer_generation"])
-        for each in answer["claims"]
-    ]
+    return list(map(result_of, answer["claims"]))
 
 
 def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:

@@ -56,6 +56,10 @@ class NoCandidates(ClientError):
     """No candidate currently satisfies a request."""
 
 
+class HoldExpired(ClientError):
+    """A consumer is no hold: it was released, confirmed, or written by another client."""
+
+
 class AllocationConflict(ClientError):
     """The allocations of a consumer have changed, or the new allocations do not fit.
 

@@ -107,3 +107,23 @@ class JsonRequest(TypedDict, total=False):
 
 # Either body of `POST /allocation_candidates`, and either request of a claim.
 AnyRequest = JsonRequest | JsonFirstAvailable
+
+
+class JsonSpreadGroup(TypedDict):
+    """A group of consumers of one project that are spread over hosts."""
+
+    #: 1 to 64 letters, digits, `_`, `.`, `:` and `-`.
+    name: str
+    #: Maximum number of members on the host of this consumer.
+    max_per_host: int
+
+
+class ClaimTerms(TypedDict, total=False):
+    """What a claim states besides its request and its consumer; it takes placement 2.0."""
+
+    #: Seconds after which the claim is released, unless it is confirmed: a hold.
+    expires_in: int
+    #: Whether the service stores the request with the consumer.
+    remember: bool
+    #: The group of the consumer.
+    spread_group: JsonSpreadGroup

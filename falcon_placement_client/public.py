@@ -6,12 +6,14 @@ from falcon_placement_client.allocation_records import (
     AllocationRecords,
 )
 from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.claims import Candidate, Claim, ClaimResult, Rank
+from falcon_placement_client.claim_results import ClaimResult
+from falcon_placement_client.claims import Candidate, Claim, Rank
 from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.errors import (
     AllocationConflict,
     ClientError,
     ConsumerError,
+    HoldExpired,
     NoCandidates,
     NoPlacementService,
     ProviderTreeError,
@@ -28,11 +30,13 @@ from falcon_placement_client.headroom import (
 )
 from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.json_request import (
+    ClaimTerms,
     JsonFirstAvailable,
     JsonGroup,
     JsonOrderKey,
     JsonRequest,
     JsonRoot,
+    JsonSpreadGroup,
     JsonSubtreeRule,
 )
 from falcon_placement_client.provider_data import Inventories, ProviderData
@@ -62,9 +66,11 @@ __all__ = [
     "Candidate",
     "Claim",
     "ClaimResult",
+    "ClaimTerms",
     "ClientError",
     "ComputeDriver",
     "ConsumerError",
+    "HoldExpired",
     "Inventories",
     "InventoryRecord",
     "JsonAddedHosts",
@@ -76,6 +82,7 @@ __all__ = [
     "JsonOrderKey",
     "JsonSimulatedClaim",
     "JsonSimulation",
+    "JsonSpreadGroup",
     "JsonSubtreeRule",
     "Move",
     "NewConsumer",

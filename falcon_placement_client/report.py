@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from falcon_placement_client import claims, consumers, simulations, tree_reader, tree_update
 from falcon_placement_client import headroom as headrooms
@@ -14,11 +14,13 @@ from falcon_placement_client.allocation_records import (
     read_records_of_tree,
 )
 from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.claims import Candidate, Claim, ClaimResult, Rank
+from falcon_placement_client.claim_results import ClaimResult
+from falcon_placement_client.claims import Candidate, Claim, Rank
 from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.errors import ReshapeNeeded, UpdateFailed
 from falcon_placement_client.headroom import HeadroomResult, JsonHeadroomRequests
-from falcon_placement_client.json_request import AnyRequest
+from falcon_placement_client.holds import ConsumerMethods
+from falcon_placement_client.json_request import AnyRequest, ClaimTerms
 from falcon_placement_client.provider_data import check_uuid
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.rest import V2, RestApi, Version, retry
@@ -46,7 +48,7 @@ NOAUTH2_ROLES = "admin,service"
 ComputeDriver = Callable[[ProviderTree, AllocationRecords | None], None]
 
 
-class ReportClient:
+class ReportClient(ConsumerMethods):
     """A client of one service. Thread-safe.
 
     It uses placement 2.0 if the service supports it, otherwise 1.36 to 1.39. A refusal of the
@@ -209,7 +211,11 @@ class ReportClient:
         return self._api.run(lambda: claims.explain(self._api, request))
 
     def claim(
-        self, request: AnyRequest, consumer: NewConsumer, rank: Rank | None = None
+        self,
+        request: AnyRequest,
+        consumer: NewConsumer,
+        rank: Rank | None = None,
+        **terms: Unpack[ClaimTerms],
     ) -> ClaimResult:
         """Find candidates of a request, and claim one for a consumer without allocations.
 
@@ -219,6 +225,7 @@ class ReportClient:
             rank: function that takes the result of `allocation_candidates`, and returns the
                 elements of its `allocation_requests` to try, the best first. None leaves the choice
                 to the service, or to chance if the service cannot choose.
+            terms: members of `ClaimTerms`, such as `expires_in` for a hold; without `rank`.
 
         Raises:
             NoCandidates: none fits; the text is the service's explanation, if there is one.
@@ -226,7 +233,7 @@ class ReportClient:
             RequestError: see `allocation_candidates`.
             RefusedError: see `allocation_candidates`.
         """
-        return self._api.run(lambda: claims.claim(self._api, request, consumer, rank))
+        return self._api.run(lambda: claims.claim(self._api, request, consumer, rank, terms))
 
     def claim_candidate(
         self, candidates: Sequence[Candidate], consumer: NewConsumer
@@ -289,18 +296,3 @@ class ReportClient:
             RefusedError: the service refuses the request.
         """
         self._api.run(lambda: consumers.write(self._api, consumer, record))
-
-    def move(self, source: str, target: NewConsumer) -> None:
-        """Move all allocations of a consumer to another, in one transaction of the service.
-
-        For example, a migration consumer gets the allocations of an instance before the instance
-        claims new ones. Previous allocations of the target are released.
-
-        Raises:
-            AllocationConflict: the source has no allocations, or another client wrote first.
-        """
-        self._api.run(lambda: consumers.move(self._api, source, target))
-
-    def release(self, consumer: str) -> bool:
-        """Release all allocations of a consumer; return whether it had any."""
-        return self._api.run(lambda: consumers.release(self._api, consumer))

@@ -4,7 +4,6 @@ import logging
 import os
 import random
 import threading
-import time
 
 from placement.db.engine import Database
 from placement.objects import holds
@@ -25,6 +24,7 @@ class HoldExpiry:
         # The process that has the thread: a forked process needs its own.
         self._pid = 0
         self._lock = threading.Lock()
+        self._stopped = threading.Event()
 
     def ensure_started(self) -> None:
         """Start the thread of this process unless it runs."""
@@ -35,9 +35,12 @@ class HoldExpiry:
                 self._pid = os.getpid()
                 threading.Thread(target=self._run, name="hold expiry", daemon=True).start()
 
+    def stop(self) -> None:
+        """End the thread after its current look."""
+        self._stopped.set()
+
     def _run(self) -> None:
-        while True:
-            time.sleep(self._interval * random.uniform(1 - JITTER, 1))
+        while not self._stopped.wait(self._interval * random.uniform(1 - JITTER, 1)):
             try:
                 released = holds.release_expired(self._database)
             except Exception:

@@ -19,12 +19,15 @@ from falcon_placement_client import (
     Candidate,
     Claim,
     ConsumerError,
+    HoldExpired,
     JsonRequest,
     NewConsumer,
     NoCandidates,
     ProviderTree,
     RefusedError,
     ReportClient,
+    RequestError,
+    ServiceTooOld,
 )
 from falcon_placement_client.rest import Version
 from placement.direct import PlacementDirect
@@ -267,3 +270,65 @@ def test_what_fits_nowhere_is_not_written(client: ReportClient) -> None:
     with pytest.raises(RefusedError, match="400"):
         client.put_allocations(consumer(1).uuid, record)
     assert used(client) == [2, 0, 0]
+
+
+# -- holds ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def holder(recorder: Recorder) -> ReportClient:
+    """A client of a service with one host of two VCPU."""
+    client = ReportClient(recorder)
+    tree = ProviderTree()
+    tree.new_root("host", HOSTS[0])
+    tree.update_inventory(HOSTS[0], {"VCPU": {"total": 2}})
+    client.update_from_provider_tree(tree)
+    return client
+
+
+def consumer_of(number: int) -> NewConsumer:
+    return NewConsumer(f"c0000000-0000-4000-8000-00000000000{number}", "p", "u")
+
+
+def test_a_hold_is_extended_and_confirmed(holder: ReportClient) -> None:
+    first = consumer_of(1)
+    held = holder.claim(ONE_VCPU, first, expires_in=600, remember=True)
+    assert held.expires_at is not None
+    later = holder.extend(first.uuid, 86_000)
+    assert later is not None
+    assert later > held.expires_at
+    holder.confirm(first.uuid)
+    assert not holder.release_hold(first.uuid), "it is for good"
+    assert holder.get_allocations_for_consumer(first.uuid)
+    with pytest.raises(HoldExpired):
+        holder.confirm(first.uuid)
+
+
+def test_a_hold_is_converted_once(holder: ReportClient) -> None:
+    first, second = consumer_of(1), consumer_of(2)
+    holder.claim(TWO_VCPU, first, expires_in=600)
+    taken = holder.convert(first.uuid, second)
+    assert taken.allocations == {HOSTS[0]: {"resources": {"VCPU": 2}}}
+    assert taken.expires_at is None
+    assert holder.get_allocations_for_consumer(first.uuid) is None
+    with pytest.raises(HoldExpired):
+        holder.convert(first.uuid, consumer_of(3))
+    with pytest.raises(AllocationConflict):
+        holder.convert(first.uuid, second)
+
+
+def test_an_exception_releases_what_is_held(holder: ReportClient) -> None:
+    first = consumer_of(1)
+    with pytest.raises(ZeroDivisionError), holder.holding(TWO_VCPU, first, 600):
+        raise ZeroDivisionError
+    assert holder.get_allocations_for_consumer(first.uuid) is None
+    with holder.holding(TWO_VCPU, first, 600):
+        holder.confirm(first.uuid)
+    assert holder.get_allocations_for_consumer(first.uuid)
+
+
+def test_terms_of_a_claim_need_the_choice_of_the_service(recorder: Recorder) -> None:
+    with pytest.raises(RequestError, match="expires_in"):
+        ReportClient(recorder).claim(ONE_VCPU, consumer_of(1), lambda _answer: [], expires_in=1)
+    with pytest.raises(ServiceTooOld):
+        ReportClient(recorder, (1, 39)).claim(ONE_VCPU, consumer_of(1), expires_in=1)
