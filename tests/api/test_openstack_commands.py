@@ -34,6 +34,7 @@ NEED_2_0 = {
     "claim release 5ca1ab1e-0000-4000-8000-00000000000a": "a hold",
     "consumer list": "a list of consumers",
     "consumer show 5ca1ab1e-0000-4000-8000-00000000000a": "a consumer",
+    "headroom show --resource VCPU=1": "headroom",
     "host drain-check compute-1": "a check of drains",
 }
 
@@ -412,6 +413,16 @@ def test_a_claim_is_for_the_project_of_the_caller(
 def test_a_claim_by_a_token_needs_an_owner(openstack: Openstack, endpoint: str) -> None:
     create = ("placement", "claim", "create", "--resource", "VCPU=1")
     assert openstack.refusal(*create) == "the token names no owner: state --project and --user"
+
+
+def test_headroom_is_shown_for_a_request(openstack: Openstack, either: str) -> None:
+    show = ("placement", "headroom", "show", "--resource", "VCPU=2")
+    [row] = openstack.rows(*show)
+    assert (row["fits"], row["at_most"], row["hosts"], row["largest"]) == (5, 5, 2, 3)
+    [row] = openstack.rows(*show, "--in-tree", "compute-2", "--by-aggregate")
+    assert row["fits"] == 2
+    [row] = openstack.rows(*show, "--resource", "MEMORY_MB=100000", code=3)
+    assert row["fits"] == 0
 
 
 def test_hosts_are_checked_for_a_drain(openstack: Openstack, either: str) -> None:

@@ -23,6 +23,7 @@ NEED_2_0 = {
     f"claim release {CONSUMER}": "a hold",
     "consumer list": "a list of consumers",
     f"consumer show {CONSUMER}": "a consumer",
+    "headroom show --resource VCPU=1": "headroom",
     "host drain-check compute-a01": "a check of drains",
     "tree apply tree.json": "applying a tree",
 }
