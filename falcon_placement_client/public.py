@@ -46,6 +46,7 @@ from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.simulations import (
     JsonAddedHosts,
     JsonChange,
+    JsonHeadroom,
     JsonSimulatedClaim,
     JsonSimulation,
     Move,
@@ -77,6 +78,7 @@ __all__ = [
     "JsonChange",
     "JsonFirstAvailable",
     "JsonGroup",
+    "JsonHeadroom",
     "JsonRequest",
     "JsonRoot",
     "JsonOrderKey",

@@ -1,7 +1,7 @@
 """Simulations: what would happen if hosts were drained, removed or added."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Required, TypedDict
+from typing import Any, Literal, NotRequired, Required, TypedDict
 
 from falcon_placement_client.errors import ServiceTooOld
 from falcon_placement_client.json_request import JsonOrderKey, JsonRequest
@@ -37,6 +37,19 @@ class JsonChange(TypedDict, total=False):
     claim: JsonSimulatedClaim
 
 
+class JsonHeadroom(TypedDict, total=False):
+    """Requests of which to count how many more fit."""
+
+    #: Requests by name, without `limit` and `order`.
+    requests: Required[Mapping[str, JsonRequest]]
+    #: Maximum of all numbers of consumers, 10,000 if it is omitted.
+    limit: int
+    #: UUIDs of aggregates whose hosts are also counted separately.
+    by: Sequence[str]
+    #: Whether to count as if nothing were allocated.
+    empty: bool
+
+
 class JsonSimulation(TypedDict, total=False):
     """The body of `POST /simulations`."""
 
@@ -46,6 +59,8 @@ class JsonSimulation(TypedDict, total=False):
     requests: Mapping[str, JsonRequest]
     #: The order of hosts; by default the order of the UUIDs of roots.
     order: Sequence[JsonOrderKey]
+    #: Requests whose headroom is measured after the changes.
+    headroom: JsonHeadroom
 
 
 # A consumer that moves. `from` and `to`: UUIDs of the roots of all that it holds before and after.
@@ -90,6 +105,8 @@ class SimulationResult(TypedDict):
     claims: list[dict[str, Any]]
     #: Whether everything was looked at.
     complete: bool
+    #: Name of a request -> figures as in the response of `POST /headroom`, if it was requested.
+    headroom: NotRequired[dict[str, Any]]
 
 
 def simulate(api: RestApi, simulation: JsonSimulation) -> SimulationResult:

@@ -5,7 +5,12 @@ from typing import Any
 
 from falcon_placement_client.inventory import InventoryRecord
 from placement.api.json_body import Schema, path_of
-from placement.api.query import read_alternatives, read_candidates, read_order_request
+from placement.api.query import (
+    read_alternatives,
+    read_candidates,
+    read_headroom,
+    read_order_request,
+)
 from placement.api.request_schemas.common import CUSTOM_NAME
 from placement.candidates import ClaimRequest
 from placement.candidates.simulation import (
@@ -237,6 +242,7 @@ def simulation(body: Body) -> SimulationRequest:
             for consumer, request in requests.items()
         },
         read_order_request(body),
+        read_headroom(body["headroom"], ("headroom",)) if "headroom" in body else None,
     )
 
 

@@ -75,6 +75,20 @@ def test_the_bound_on_work_ends_a_simulation(tmp_path: Path) -> None:
         assert [each["code"] for each in answer["claims"]] == ["budget"]
 
 
+def test_the_headroom_of_an_unfinished_simulation_is_unknown(tmp_path: Path) -> None:
+    with Service(tmp_path, placement={"max_simulation_steps": 60}) as service:
+        with building(service.database.writer) as cloud:
+            for number in range(1, HOSTS + 1):
+                cloud.add(f"host{number}", {"VCPU": 8})
+        populate(service, 1, consumers=8)
+        answer = simulated(
+            service, drain(1), drain(2), headroom={"requests": {"one": ONE_VCPU}, "limit": 7}
+        )
+        assert answer["complete"] is False
+        one = answer["headroom"]["one"]
+        assert (one["fits"], one["at_most"], one["complete"]) == (0, 7, False)
+
+
 def test_copies_are_bounded_before_they_are_made(tmp_path: Path) -> None:
     with Service(tmp_path, placement={"max_simulation_steps": 100_000}) as service:
         with building(service.database.writer) as cloud:

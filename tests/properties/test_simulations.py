@@ -11,6 +11,7 @@ import pytest
 
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
+from tests.properties.headroom import most_together
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.oracle import SHARING, root
 from tests.properties.strategies import CLASSES, TRAITS, seeded_query
@@ -20,6 +21,7 @@ from tests.properties.test_taints import TAINTS, tainted_world
 from tests.properties.worlds import WorldService
 
 EXAMPLES = share(200)
+LIMIT = 5  # of headroom
 
 Body = dict[str, Any]
 # Provider -> class -> units.
@@ -142,11 +144,7 @@ class Expected:
         self, world: oracle.World, query: oracle.Query, rest: Iterable[str] = ()
     ) -> Held | None:
         """The allocations of the first of all candidates."""
-        open_world = {
-            uuid: provider
-            for uuid, provider in world.items()
-            if root(world, uuid) not in self.drained
-        }
+        open_world = self.open_world(world)
         by_host = ranks(open_world, self.order)
         best: tuple[Any, Held] | None = None
         for anchor, candidate in oracle.anchored(open_world, query):
@@ -168,6 +166,14 @@ class Expected:
             if best is None or key < best[0]:
                 best = key, held
         return None if best is None else best[1]
+
+    def open_world(self, world: oracle.World) -> oracle.World:
+        """The world without drained trees."""
+        return {
+            uuid: provider
+            for uuid, provider in world.items()
+            if root(world, uuid) not in self.drained
+        }
 
     def remove(self, roots: Sequence[str]) -> None:
         gone = {uuid for uuid in self.world if root(self.world, uuid) in roots}
@@ -331,8 +337,15 @@ def test_a_simulation_does_what_its_rules_say(
                 "requests": {each: query.to_body() for each, query in requests.items()},
                 "order": order,
             }
-            answer = service.expect(200, "POST", "/simulations", body, "2.0").json
+            asked = oracle.Query((oracle.Group("", {rng.choice(CLASSES): 1}),), taints=TAINTS)
+            headroom = {"requests": {"one": asked.to_body()}, "limit": LIMIT}
+            answer = service.expect(
+                200, "POST", "/simulations", {**body, "headroom": headroom}, "2.0"
+            ).json
             check(answer, expected, requests)
+            room = answer["headroom"]["one"]
+            most = most_together(expected.open_world(expected.world), asked, LIMIT)
+            assert room["fits"] <= most <= room["at_most"]
             examples += 1
             moves += len(answer["moves"])
             stuck += len(answer["unplaceable"])

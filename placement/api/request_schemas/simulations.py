@@ -4,6 +4,7 @@ from placement.api import samples
 from placement.api.json_body import Schema, path_of
 from placement.api.request_schemas.candidates import ORDER, REQUEST
 from placement.api.request_schemas.common import END, MAX_ITEMS, by_uuid, closed, sample
+from placement.api.request_schemas.headroom import HEADROOM
 from placement.api.versioned import Versioned
 from placement.candidates.simulation import MAX_ADDED, MAX_CONSUMERS
 
@@ -46,6 +47,7 @@ RUN = Versioned(
                         "maxProperties": MAX_CONSUMERS,
                     },
                     "order": ORDER,
+                    "headroom": HEADROOM,
                 },
                 "SimulationRequest",
             ),

@@ -5,7 +5,8 @@ from typing import Any
 
 from placement.api import samples
 from placement.api.responses.candidates import BY_PROVIDER, MAPPINGS
-from placement.api.shapes import Array, Json, Object, Property, Ready
+from placement.api.responses.headroom import BY_REQUEST
+from placement.api.shapes import Array, Json, Object, Property, Ready, Renderer, View
 from placement.candidates.simulation import ConsumerMove, SimulatedClaim, Simulation, Unplaceable
 from placement.candidates.simulation.result import Allocations, RequestSource
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
@@ -92,7 +93,18 @@ _CLAIM: Object[SimulatedClaim] = Object(
     Property("text", _TEXT, since="2.0"),
     optional=("allocations", "mappings", "code", "text"),
 )
-SIMULATION: Object[Simulation] = Object(
+
+
+class _Simulation(Object[Simulation]):
+    """A simulation; `headroom` is a member only if it was requested."""
+
+    def renderer(self, view: View) -> Renderer:
+        """Return a function that renders a simulation."""
+        render, without = super().renderer(view), self.renderer_without(("headroom",), view)
+        return lambda result: (without if result.headroom is None else render)(result)
+
+
+SIMULATION = _Simulation(
     "Simulation",
     Property(
         "fits",
@@ -120,4 +132,6 @@ SIMULATION: Object[Simulation] = Object(
         since="2.0",
     ),
     Property("complete", Json({"type": "boolean", "examples": [True]}), since="2.0"),
+    Property("headroom", BY_REQUEST, since="2.0"),
+    optional=("headroom",),
 )

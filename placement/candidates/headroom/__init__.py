@@ -1,7 +1,7 @@
 """Headroom: how many more consumers of a request fit."""
 
-from placement.candidates.headroom.find import HeadroomQuery, find_headroom
-from placement.candidates.headroom.measure import measure_headroom, sharing_in
+from placement.candidates.headroom.find import HeadroomQuery, find_headroom, resolve_headroom
+from placement.candidates.headroom.measure import Emptied, measure_headroom, sharing_in
 from placement.candidates.headroom.value import (
     LIMIT_CODES,
     Figures,
@@ -12,6 +12,7 @@ from placement.candidates.headroom.value import (
 
 __all__ = [
     "LIMIT_CODES",
+    "Emptied",
     "Figures",
     "Headroom",
     "HeadroomQuery",
@@ -19,5 +20,6 @@ __all__ = [
     "LimitedHosts",
     "find_headroom",
     "measure_headroom",
+    "resolve_headroom",
     "sharing_in",
 ]

@@ -12,7 +12,7 @@ from placement.candidates.headroom.value import Headroom, HeadroomRequest
 from placement.candidates.model import Root, SharingMember, Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.terms import MemberOf, of_kind
-from placement.candidates.trees.resolve import resolve_all
+from placement.candidates.trees.resolve import ResolvedRequest, resolve_all
 from placement.candidates.trees.scan import Scan
 from placement.candidates.trees.sharing import roots_of, sharing_members
 from placement.candidates.trees.store import TreeCache, TreeStore
@@ -51,13 +51,28 @@ def find_headroom(
         UnknownResourceClasses: a resource class of a request does not exist.
         UnknownTraits: a trait of a request does not exist.
     """
+    questions, resolved = resolve_headroom(conn, query, settings.taints)
+    budget = Budget(settings.max_search_steps)
+    reader = _Reader(Scan(conn, resolved), trees, budget, tuning, empty=query.empty)
+    with stopwatch.SEARCH:
+        answers = measure_headroom(questions, reader.batches(), reader.sharing, budget)
+    return dict(zip(query.requests, answers, strict=True))
+
+
+def resolve_headroom(
+    conn: Connection, query: HeadroomQuery, taints: frozenset[str]
+) -> tuple[list[HeadroomRequest], ResolvedRequest]:
+    """Return the questions of a query with resolved names, and the first resolved request.
+
+    Raises:
+        UnknownResourceClasses: a resource class of a request does not exist.
+        UnknownTraits: a trait of a request does not exist.
+    """
     aggregates = CandidateRequest(
         (), root=tuple([MemberOf(frozenset([each])) for each in query.by])
     )
     with stopwatch.NAMES:
-        *resolved, by = resolve_all(
-            conn, [*query.requests.values(), aggregates], taints=settings.taints
-        )
+        *resolved, by = resolve_all(conn, [*query.requests.values(), aggregates], taints=taints)
     keys = {
         uuid: next(iter(term.keys), None)
         for term in of_kind(by.request.root, MemberOf)
@@ -67,11 +82,7 @@ def find_headroom(
     questions = [
         HeadroomRequest(each.request, each.taints, query.limit, by_name) for each in resolved
     ]
-    budget = Budget(settings.max_search_steps)
-    reader = _Reader(Scan(conn, resolved[0]), trees, budget, tuning, empty=query.empty)
-    with stopwatch.SEARCH:
-        answers = measure_headroom(questions, reader.batches(), reader.sharing, budget)
-    return dict(zip(query.requests, answers, strict=True))
+    return questions, resolved[0]
 
 
 class _Reader:

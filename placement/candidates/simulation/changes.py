@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from placement.candidates.headroom import HeadroomQuery
 from placement.candidates.order import Order
 from placement.candidates.request import CandidateRequest
 
@@ -63,6 +64,8 @@ class SimulationRequest:
     # A request without groups whose order is that of the hosts. Without an order, hosts are sorted
     # by the UUID of the root.
     order_request: CandidateRequest = field(default_factory=lambda: CandidateRequest(()))
+    # Requests whose headroom is measured after the changes; None if it is not requested.
+    headroom: HeadroomQuery | None = None
 
     @property
     def order(self) -> Order:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from placement.candidates.headroom import Headroom
+
 # Provider UUID -> class -> units.
 Allocations = Mapping[str, Mapping[str, int]]
 # Suffix of a group -> UUIDs of the providers that serve it.
@@ -81,3 +83,5 @@ class Simulation:
     claims: Sequence[SimulatedClaim]
     # Whether everything was looked at.
     complete: bool
+    # Name of a request -> how many more fit after the changes; None if it was not requested.
+    headroom: Mapping[str, Headroom] | None = None

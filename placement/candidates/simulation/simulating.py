@@ -1,12 +1,14 @@
 """Simulate changes on copies of the trees of one snapshot."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlalchemy.engine import Connection
 
 from placement import deadline
 from placement.candidates.budget import Budget
+from placement.candidates.headroom import HeadroomRequest, resolve_headroom
 from placement.candidates.request import CandidateRequest
 from placement.candidates.simulation.changes import (
     MAX_CONSUMERS,
@@ -17,6 +19,7 @@ from placement.candidates.simulation.changes import (
 from placement.candidates.simulation.consumers import MovableConsumer
 from placement.candidates.simulation.hosts import SimulatedHosts
 from placement.candidates.simulation.result import Simulation
+from placement.candidates.simulation.room import measure_room
 from placement.candidates.simulation.roots import check_roots
 from placement.candidates.simulation.simulator import Resolved, Simulator
 from placement.candidates.trees.cloud import read_cloud
@@ -56,8 +59,8 @@ def simulate(
         tuning: sizes of the reads.
 
     Raises:
-        UnknownResourceClasses: a class of the order or of a claim does not exist.
-        UnknownTraits: a trait of the order or of a claim does not exist.
+        UnknownResourceClasses: a class of the order, a claim or the headroom does not exist.
+        UnknownTraits: a trait of the order, a claim or the headroom does not exist.
         BadBody: a change names an unknown root or a child, or the changes concern too many hosts
             or consumers.
         DeadlineExceeded: the deadline was reached before all was read.
@@ -74,11 +77,20 @@ def simulate(
         )
         if consumers is None:
             raise BadBody(f"changes: drains may move {MAX_CONSUMERS:,} consumers together")
+        questions: Sequence[HeadroomRequest] = ()
+        if request.headroom is not None:
+            questions, _resolved = resolve_headroom(conn, request.headroom, settings.taints)
         hosts = SimulatedHosts(trees, request.order, budget.spend)
         simulator = Simulator(
             hosts, map(MovableConsumer, consumers), requests, claims, settings.taints, budget
         )
-        return simulator.run(changes)
+        result = simulator.run(changes)
+        if request.headroom is None:
+            return result
+        headroom = measure_room(
+            hosts, request.headroom, questions, budget, complete=result.complete
+        )
+        return replace(result, headroom=headroom)
 
 
 def _resolve_claims(

@@ -1,0 +1,54 @@
+"""The headroom of a simulation: how many more of each request fit after the changes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from placement.candidates.budget import Budget, BudgetSpentError
+from placement.candidates.headroom import (
+    Emptied,
+    Headroom,
+    HeadroomQuery,
+    HeadroomRequest,
+    measure_headroom,
+    sharing_in,
+)
+from placement.candidates.model import SharingMember, Tree
+from placement.candidates.simulation.hosts import SimulatedHosts
+
+# Number of trees that are measured together.
+BATCH_SIZE = 4096
+
+
+def measure_room(
+    hosts: SimulatedHosts,
+    query: HeadroomQuery,
+    questions: Sequence[HeadroomRequest],
+    budget: Budget,
+    *,
+    complete: bool,
+) -> Mapping[str, Headroom]:
+    """Return how many more of each request fit on hosts that are not drained.
+
+    Args:
+        hosts: the hosts after the changes.
+        query: the requests by name.
+        questions: the same with resolved names, in the order of the query.
+        budget: bound on the work, which the searches of the simulation have used in part.
+        complete: whether all changes have been applied; if not, nothing is known of the hosts.
+    """
+    emptied = Emptied() if query.empty else None
+
+    def trees() -> list[Tree]:
+        return list(hosts if emptied is None else map(emptied, hosts))
+
+    def batches() -> Iterator[Sequence[Tree]]:
+        if not complete:
+            raise BudgetSpentError
+        found = trees()
+        for start in range(0, len(found), BATCH_SIZE):
+            yield found[start : start + BATCH_SIZE]
+
+    def sharing() -> Sequence[SharingMember]:
+        return sharing_in(trees())
+
+    answers = measure_headroom(questions, batches(), sharing, budget)
+    return dict(zip(query.requests, answers, strict=True))
