@@ -30,6 +30,15 @@ class Demo:
         """Return what the server answers."""
         return expect(send(self.process.port, "GET", path, None, VERSION), 200).body
 
+    def post(self, path: str, body: Any) -> Any:
+        """Return what the server answers to a POST that reads."""
+        return expect(send(self.process.port, "POST", path, body, VERSION), 200).body
+
+    def send(self, method: str, path: str, body: Any = None) -> None:
+        """Send a write that must succeed."""
+        answer = send(self.process.port, method, path, body, VERSION)
+        assert answer.status < 300, answer
+
     def provider(self, name: str) -> str:
         """Return the UUID of the provider with this name."""
         return str(self.get(f"/resource_providers?name={name}")["resource_providers"][0]["uuid"])

@@ -124,11 +124,11 @@ def test_every_control_can_be_reached_with_tab(watch: Watch) -> None:
 def test_an_address_shows_the_same_to_another_user(open_watch: Open, watch: Watch) -> None:
     page = watch.open()
     settle(page)
-    page.get_by_label("Coloured by use of").select_option("DISK_GB")
+    page.get_by_label("Coloured by").select_option("DISK_GB")
     page.get_by_label("Grouped by").select_option("aggregate")
     expect(page).to_have_url(re.compile("class=DISK_GB.*group=aggregate"))
     place = page.url.partition("/explorer/")[2]
     other = open_watch().open(place)
     settle(other)
-    expect(other.get_by_label("Coloured by use of")).to_have_value("DISK_GB")
+    expect(other.get_by_label("Coloured by")).to_have_value("DISK_GB")
     expect(other.get_by_label("Grouped by")).to_have_value("aggregate")

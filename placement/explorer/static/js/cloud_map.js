@@ -2,7 +2,6 @@
 
 import { colourOf, inkOn, scale } from "./colours.js";
 import { h } from "./dom.js";
-import { percent } from "./format.js";
 
 const GAP = 1;
 const TITLE = 22; // height of a group's title
@@ -28,13 +27,13 @@ export class CloudMap {
     this._onChoose = onChoose;
     this._groups = [];
     this._cursor = -1;
-    this._tiles = []; // all, in the order of drawing: {root, name, share, dimmed, x, y}
+    this._tiles = []; // in the order of drawing: {root, name, share, text, dimmed, x, y}
     this._picture = document.createElement("canvas");
     this._size = 14;
     this._listen();
   }
 
-  /** Draw groups of {title, tiles: [{root, name, share, dimmed}]}; size: of a tile, in pixels. */
+  /** Draw groups of {title, tiles: [{root, name, share, text, dimmed}]}; size: of a tile, in pixels. */
   show(groups, size) {
     const root = this._tiles[this._cursor]?.root;
     this._groups = groups;
@@ -119,13 +118,13 @@ export class CloudMap {
     pen.globalAlpha = 1;
   }
 
-  _write(pen, { name = "", share, x, y }, side) {
-    const text = name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
+  _write(pen, { name = "", share, text, x, y }, side) {
+    const title = name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
     pen.fillStyle = inkOn(this._colours, share);
     pen.font = `600 11px ${this._family}`;
-    pen.fillText(text, x + 4, y + 12, side - 8);
+    pen.fillText(title, x + 4, y + 12, side - 8);
     pen.font = `11px ${this._family}`;
-    pen.fillText(share === null ? "none" : percent(share), x + 4, y + side - 10, side - 8);
+    pen.fillText(text, x + 4, y + side - 10, side - 8);
   }
 
   _copy() {

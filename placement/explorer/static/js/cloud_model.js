@@ -6,7 +6,8 @@ import { add, nothing, share } from "./capacity.js";
 const PAGE = 1000; // providers
 const USUAL = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
 const ORDER = new Intl.Collator("en", { numeric: true }); // host2 before host10
-const FIRST = `resource_providers?limit=${PAGE}&include=inventories,usages,traits,aggregates`;
+const PARTS = "include=inventories,usages,traits,aggregates";
+const FIRST = `resource_providers?limit=${PAGE}&${PARTS}`;
 
 /** The providers of the cloud by their trees. */
 export class Cloud {
@@ -16,6 +17,11 @@ export class Cloud {
     this.names = new Map(); // uuid of a provider -> its name
     this._names = new Map(); // texts that many providers repeat, each kept once
     this._lists = new Map(); // and lists of them, by their text
+  }
+
+  /** The number of providers that were read. */
+  get size() {
+    return this.pages.reduce((sum, page) => sum + page.providers.length, 0);
   }
 
   /**
@@ -33,10 +39,29 @@ export class Cloud {
       this.pages = path ? [...pages, ...this.pages.slice(pages.length)] : pages;
       this._gather();
       onProgress({
-        providers: this.pages.reduce((sum, each) => sum + each.providers.length, 0),
+        providers: this.size,
         done: !path,
       });
     }
+  }
+
+  /** Read these trees again.  Throws what the API throws. */
+  async reload(api, roots, { signal }) {
+    const read = await Promise.all(
+      roots.map((root) => api.providers(`in_tree=${root}&${PARTS}`, { signal })),
+    );
+    const changed = new Set(roots);
+    const [last] = this.pages.slice(-1);
+    for (const page of this.pages) {
+      const kept = page.providers.filter((provider) => !changed.has(provider.root));
+      // Without its tag, a page that is no longer what the service sent is read again.
+      if (page === last || kept.length < page.providers.length) page.etag = undefined;
+      page.providers = kept;
+    }
+    // A provider that has moved is among the trees of both roots.
+    const moved = new Map(read.flat().map((body) => [body.uuid, this._provider(body)]));
+    last.providers.push(...moved.values());
+    this._gather();
   }
 
   async _page(api, path, known, signal) {

@@ -36,6 +36,15 @@ const page = {
   nameOf(uuid) {
     return this.cloud.names.get(uuid) ?? brief(uuid);
   },
+
+  /** Load the names of the cloud, which may be large, and write them into an element. */
+  async learnNames(element) {
+    const { api, cloud, signal } = this;
+    if (!cloud.names.size) await cloud.load(api, { signal, onProgress: () => {} });
+    for (const name of element.querySelectorAll("[data-uuid]")) {
+      name.textContent = this.nameOf(name.dataset.uuid);
+    }
+  },
 };
 
 let controller = new AbortController();

@@ -7,6 +7,7 @@ import { drawExplanation } from "../explanation.js";
 import { count, whole } from "../format.js";
 import { parse, RequestError, toQuery } from "../request.js";
 import { address, replace } from "../state.js";
+import { drawRoom, roomFor } from "../room.js";
 import { drawTree } from "../tree_drawing.js";
 
 const PARTS = "inventories,usages,traits,aggregates";
@@ -31,16 +32,7 @@ export class AskView {
     } else {
       this._set(START);
     }
-    await this._learnNames();
-  }
-
-  // Answers have UUIDs alone; names come with the cloud, which may be large, so afterwards.
-  async _learnNames() {
-    const { api, cloud, signal } = this._page;
-    if (!cloud.names.size) await cloud.load(api, { signal, onProgress: () => {} });
-    for (const name of this._answer.querySelectorAll("[data-uuid]")) {
-      name.textContent = this._page.nameOf(name.dataset.uuid);
-    }
+    await this._page.learnNames(this._answer);
   }
 
   _name(uuid) {
@@ -165,6 +157,7 @@ export class AskView {
       explanation
         ? null
         : h("p", { class: "note" }, "Your role does not allow you to see why hosts are left out."),
+      this._room = h("div", { "aria-live": "polite" }),
       h("div", { class: "cards" }, cards),
       candidates.length > MOST_CARDS
         ? h("p", { class: "note" }, `The first ${MOST_CARDS} are shown.`)
@@ -179,6 +172,18 @@ export class AskView {
     );
     const first = this._answer.querySelector(".cards button");
     if (first) await this._light(first, candidates[0], body.provider_summaries);
+    if (candidates.length) await this._tellRoom();
+  }
+
+  // A role without the right to this, or a worker that is busy, takes nothing from the candidates.
+  async _tellRoom() {
+    const request = this._request;
+    try {
+      const room = await roomFor(this._page, request);
+      if (request === this._request) fill(this._room, drawRoom(room, request));
+    } catch (error) {
+      if (![403, 503].includes(error.status)) throw error;
+    }
   }
 
   // Without the right to explanations, candidates are requested alone.

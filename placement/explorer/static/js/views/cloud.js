@@ -5,12 +5,18 @@ import { CloudMap } from "../cloud_map.js";
 import * as colours from "../colours.js";
 import { announce, field, fill, h } from "../dom.js";
 import { brief, count, percent, whole } from "../format.js";
+import { Follower } from "../follower.js";
+import { hostList, ROOM_COLUMNS, useColumns } from "../host_list.js";
+import { legend, roomLegend } from "../legend.js";
+import { parse, RequestError } from "../request.js";
+import { roomOfHosts } from "../room.js";
 import { totalsTable } from "../totals.js";
 import { address, replace } from "../state.js";
 
 const SIZES = [6, 10, 14, 20, 28, 40, 56, 88];
-const ROWS = 100; // hosts listed at a time
 const REFRESH = 30_000; // milliseconds
+const FEW = 50; // trees that are read one by one
+const ROOM = "?"; // choice of colours; is no name of a class
 const BETWEEN_DRAWINGS = 700; // milliseconds, while pages come in
 
 /** Show the cloud in an element. */
@@ -36,7 +42,9 @@ export class CloudView {
       filter: parameters.get("filter") ?? "",
       size: parameters.get("size") ?? "",
       as: parameters.get("as") ?? "",
+      request: readable(parameters.get("request") ?? ""),
     };
+    this._room = null; // root -> how many of the request it takes; null: not coloured by it
     this._build();
     this._resized = new ResizeObserver(() => this._map.redraw());
     this._resized.observe(this._stage);
@@ -44,12 +52,16 @@ export class CloudView {
     if (this._page.cloud.trees.size) this._draw();
     await this._load();
     if (this._choices.filter) await this._filter();
+    if (this._choices.request && !this._choices.class) await this._learnRoom();
+    // While changes are followed, too: a host that was listed and deleted between two numberings of
+    // changes is in none of them.
     this._timer = setInterval(() => document.hidden || this._load().catch(() => {}), REFRESH);
   }
 
   /** Stop background work. */
   hide() {
     clearInterval(this._timer);
+    this._follower?.stop();
     this._resized?.disconnect();
   }
 
@@ -63,7 +75,7 @@ export class CloudView {
       this._loaded = h("span", {}, "Loading…"),
     );
     this._classes = h("select", {
-      onchange: (event) => this._choose({ class: event.target.value }),
+      onchange: (event) => this._chooseColours(event.target.value),
     });
     this._detail = h(
       "p",
@@ -85,6 +97,12 @@ export class CloudView {
           { type: "button", onclick: () => this._page.run(() => this._load()) },
           "Refresh",
         ),
+        h(
+          "label",
+          { class: "check" },
+          this._live = h("input", { type: "checkbox", onchange: () => this._toggleLive() }),
+          " Follow live",
+        ),
       ),
       h("div", { class: "controls" }, this._controls()),
       this._legend,
@@ -99,7 +117,7 @@ export class CloudView {
     const chosen = (value, options) =>
       options.map(([each, text]) => h("option", { value: each, selected: each === value }, text));
     return [
-      field("Coloured by use of", this._classes),
+      field("Coloured by", this._classes),
       field(
         "Grouped by",
         h(
@@ -177,6 +195,33 @@ export class CloudView {
     this._progress.hidden = true;
   }
 
+  _toggleLive() {
+    this._follower?.stop();
+    this._follower = null;
+    if (!this._live.checked) return;
+    const follower = this._follower = new Follower(this._page, {
+      onList: () => this._load(),
+      onChanges: (changes) => this._apply(changes),
+    });
+    this._page.run(() =>
+      follower.start().finally(() => {
+        if (this._follower !== follower) return;
+        this._follower = null;
+        this._live.checked = false;
+      })
+    );
+  }
+
+  async _apply(changes) {
+    const roots = changes.map(({ uuid }) => uuid);
+    if (roots.length > FEW) return this._load();
+    const { api, cloud, signal } = this._page;
+    await cloud.reload(api, roots, { signal });
+    const when = new Date().toLocaleTimeString("en-GB");
+    this._loaded.textContent = `${count(cloud.size, "provider")} · ${when}`;
+    this._draw();
+  }
+
   _due() {
     return performance.now() - (this._drawn ?? -Infinity) > BETWEEN_DRAWINGS;
   }
@@ -185,6 +230,21 @@ export class CloudView {
     Object.assign(this._choices, choices);
     replace(address("cloud", "", this._choices));
     this._draw();
+  }
+
+  _chooseColours(name) {
+    this._choose({ class: name === ROOM ? "" : name });
+    this._room = null;
+    if (name === ROOM) this._page.run(() => this._learnRoom());
+  }
+
+  async _learnRoom() {
+    const cloud = this._page.cloud;
+    const request = parse(this._choices.request);
+    await roomOfHosts(this._page, request, [...cloud.trees.keys()], (room) => {
+      this._room = room;
+      this._draw();
+    });
   }
 
   async _setFilter(filter) {
@@ -214,9 +274,17 @@ export class CloudView {
     const name = classes.includes(this._choices.class) ? this._choices.class : cloud.mostUsed();
     fill(
       this._classes,
-      classes.map((each) => h("option", { value: each, selected: each === name }, each)),
+      this._choices.request
+        ? h("option", { value: ROOM, selected: !this._choices.class }, "room for the request")
+        : null,
+      classes.map((each) =>
+        h("option", { value: each, selected: !this._room && each === name }, `use of ${each}`)
+      ),
     );
-    const tiles = [...cloud.trees.keys()].map((root) => this._tile(root, name));
+    const largest = Math.max(1, ...(this._room?.values() ?? []));
+    const tiles = [...cloud.trees.keys()].map((root) =>
+      this._room ? this._roomTile(root, largest) : this._tile(root, name)
+    );
     fill(
       this._totals,
       h(
@@ -243,9 +311,10 @@ export class CloudView {
       fill(this._legend);
       return;
     }
-    if (this._choices.as === "list") fill(this._stage, this._list(tiles, name));
-    else this._drawMap(tiles);
-    fill(this._legend, ...legend(name, tiles));
+    if (this._choices.as === "list") {
+      fill(this._stage, hostList(tiles, this._room ? ROOM_COLUMNS : useColumns(name)));
+    } else this._drawMap(tiles);
+    fill(this._legend, ...(this._room ? roomLegend(this._room, largest) : legend(name, tiles)));
   }
 
   _drawMap(tiles) {
@@ -261,7 +330,17 @@ export class CloudView {
       name: this._page.cloud.names.get(root),
       sum,
       share: sum && share(sum),
+      text: sum ? percent(share(sum)) : "none",
       dimmed: this._matching !== null && !this._matching.has(root),
+    };
+  }
+
+  _roomTile(root, largest) {
+    const number = this._room.get(root);
+    return {
+      ...this._tile(root, ""),
+      share: number === undefined ? null : number / largest,
+      text: number === undefined ? "" : whole(number),
     };
   }
 
@@ -298,50 +377,25 @@ export class CloudView {
   _tell(tile, byKey) {
     if (!tile) return;
     const [provider, ...others] = this._page.cloud.trees.get(tile.root);
-    const use = tile.sum ? useOf(tile.sum) : "no inventory of this class";
+    const use = this._room
+      ? `takes ${whole(this._room.get(tile.root) ?? 0)} of the request`
+      : tile.sum
+      ? useOf(tile.sum)
+      : "no inventory of this class";
     const tree = others.length ? `, ${count(others.length + 1, "provider")}` : "";
     this._detail.setAttribute("aria-live", byKey ? "polite" : "off");
     fill(this._detail, h("strong", {}, provider.name), ` ${brief(provider.uuid)}${tree}: ${use}`);
   }
+}
 
-  _list(tiles, name) {
-    const shown = tiles.filter((tile) => !tile.dimmed);
-    shown.sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
-    const body = h("tbody");
-    const more = h("button", { type: "button" }, "Show more");
-    const add = () => {
-      const from = body.children.length;
-      body.append(...shown.slice(from, from + ROWS).map((tile) => this._row(tile)));
-      more.hidden = body.children.length >= shown.length;
-    };
-    more.addEventListener("click", add);
-    add();
-    const columns = ["Host", "Used", "Capacity", "Free", "Largest free piece", "Use"];
-    return h(
-      "div",
-      { class: "scroll" },
-      h(
-        "table",
-        {},
-        h("caption", {}, `${count(shown.length, "host")} by use of ${name}`),
-        h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column)))),
-        body,
-      ),
-      more,
-    );
-  }
-
-  _row({ root, sum, share: used }) {
-    const [provider] = this._page.cloud.trees.get(root);
-    const cells = sum
-      ? [sum.used, sum.capacity, sum.free, sum.largest].map(whole)
-      : ["", "", "", ""];
-    return h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, h("a", { href: address("tree", root) }, provider.name)),
-      [...cells, sum ? percent(used) : "none"].map((text) => h("td", {}, text)),
-    );
+// An address that was cut shows the cloud without the request.
+function readable(text) {
+  try {
+    if (text) parse(text);
+    return text;
+  } catch (error) {
+    if (error instanceof RequestError) return "";
+    throw error;
   }
 }
 
@@ -357,31 +411,4 @@ function fitting(tiles, width) {
     return Math.ceil(tiles / columns) * size <= 560;
   };
   return SIZES.findLast(fits) ?? SIZES[0];
-}
-
-function legend(name, tiles) {
-  const { used, over } = colours.scale();
-  const swatch = (colour, text) => {
-    const box = h("i", { class: "swatch", "aria-hidden": "true" });
-    box.style.background = colour;
-    return h("span", {}, box, text);
-  };
-  const none = tiles.filter((tile) => tile.share === null).length;
-  const overfull = tiles.filter((tile) => tile.share > 1).length;
-  return [
-    swatch(used[0], "0%"),
-    swatch(used[3], "to 30%"),
-    swatch(used[6], "to 60%"),
-    swatch(used[9], "to 99%"),
-    swatch(used[10], "full"),
-    overfull ? swatch(over, `${count(overfull, "host")} over capacity`) : null,
-    none
-      ? h(
-        "span",
-        {},
-        h("i", { class: "swatch none", "aria-hidden": "true" }),
-        `${count(none, "host")} without ${name}`,
-      )
-      : null,
-  ];
 }

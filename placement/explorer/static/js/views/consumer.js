@@ -1,10 +1,11 @@
 // The allocations of a consumer, drawn on its trees; and the usage of a project.
 
-import { nextPage } from "../api.js";
 import { ConsumerList } from "../consumer_list.js";
 import { field, fill, h } from "../dom.js";
 import { count, UUID, whole } from "../format.js";
 import { address } from "../state.js";
+import { refusalOfEmptyHost } from "../room.js";
+import { timeLeft } from "../time_left.js";
 import { drawTree, lightUp } from "../tree_drawing.js";
 
 const PARTS = "inventories,usages,traits,aggregates,allocations";
@@ -80,6 +81,7 @@ export class ConsumerView {
       held.map((provider) => api.get(`resource_providers/${provider}`, { signal })),
     );
     const roots = [...new Set(providers.map((provider) => provider.root_provider_uuid))];
+    const record = await this._record(uuid);
     const trees = await Promise.all(
       roots.map((root) => api.providers(`in_tree=${root}&include=${PARTS}`, { signal })),
     );
@@ -99,7 +101,9 @@ export class ConsumerView {
         ),
         User: body.user_id,
         Generation: String(body.consumer_generation),
+        ...claimFacts(record),
       }),
+      record.request ? this._asked(record.request, roots[0]) : null,
       h(
         "p",
         {},
@@ -127,6 +131,41 @@ export class ConsumerView {
     );
   }
 
+  // Another request may have ended the consumer since its allocations were read.
+  async _record(uuid) {
+    const { api, signal } = this._page;
+    try {
+      return await api.get(`consumers/${uuid}?include=request`, { signal });
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      return {};
+    }
+  }
+
+  _asked(request, root) {
+    const outcome = h("p", { "aria-live": "polite" });
+    const look = async () => {
+      const refusal = await refusalOfEmptyHost(this._page, request, root);
+      outcome.textContent = refusal === null
+        ? "Its host, if it were empty, would serve this request."
+        : `Its host would no longer serve this request, even if it were empty: ${refusal}`;
+    };
+    return h(
+      "details",
+      {},
+      h("summary", {}, "What it asked for"),
+      h("pre", { tabindex: "0" }, JSON.stringify(request, null, 2)),
+      h("a", { href: address("ask", "", { request: JSON.stringify(request) }) }, "Ask again"),
+      " ",
+      h(
+        "button",
+        { type: "button", onclick: () => this._page.run(look) },
+        "Would its host still serve it?",
+      ),
+      outcome,
+    );
+  }
+
   async _showProject(project) {
     const { api, signal } = this._page;
     fill(this._body, h("p", { class: "state" }, h("progress"), " Loading its usages…"));
@@ -138,6 +177,7 @@ export class ConsumerView {
       fill(this._body, h("p", { class: "empty" }, `Project ${project} uses nothing.`));
       return;
     }
+    const list = new ConsumerList(this._page, { project });
     fill(
       this._body,
       h("h2", {}, `Project ${project}`),
@@ -146,68 +186,17 @@ export class ConsumerView {
         const title = h("h3", {}, `${type}: ${count(consumers, "consumer")}`);
         return h("section", {}, title, facts(Object.fromEntries(amounts)));
       }),
-      this._finder(project),
+      list.element,
     );
+    await list.more();
   }
+}
 
-  // No operation lists the consumers of a project, so each consumer of the cloud is requested.
-  _finder(project) {
-    const list = h("ul", { class: "consumers" });
-    const progress = h("progress", { value: 0, hidden: true, "aria-label": "Consumers looked at" });
-    const button = h("button", { type: "button" }, "Find its consumers");
-    const find = async () => {
-      button.disabled = true;
-      progress.hidden = false;
-      await this._find(project, list, progress);
-      progress.hidden = true;
-    };
-    button.addEventListener("click", () => this._page.run(find));
-    return h(
-      "section",
-      {},
-      h("h3", {}, "Its consumers"),
-      h(
-        "p",
-        {},
-        "The API has no list of these; ",
-        "finding them takes a request for each consumer of the cloud.",
-      ),
-      button,
-      " ",
-      progress,
-      list,
-    );
-  }
-
-  async _find(project, list, progress) {
-    const { api, signal } = this._page;
-    const consumers = new Set();
-    for (let path = "resource_providers?limit=1000&include=allocations"; path;) {
-      const body = await api.get(path, { signal });
-      for (const provider of body.resource_providers) {
-        Object.keys(provider.allocations).forEach((consumer) => consumers.add(consumer));
-      }
-      path = nextPage(body);
-    }
-    progress.max = consumers.size;
-    for (const consumer of consumers) {
-      const { project_id: owner, allocations } = await api.get(`allocations/${consumer}`, {
-        signal,
-      });
-      if (owner === project) {
-        list.append(
-          h(
-            "li",
-            {},
-            h("a", { href: address("consumer", consumer) }, consumer),
-            ` ${count(Object.keys(allocations).length, "provider")}`,
-          ),
-        );
-      }
-      progress.value += 1;
-    }
-    if (!list.children.length) list.append(h("li", {}, "None holds anything now."));
-  }
+function claimFacts({ expires_at: end, spread_group: group }) {
+  const found = {};
+  if (end) found["Hold ends"] = timeLeft(end);
+  if (group) found["Spread group"] = `${group.name}, at most ${group.max_per_host} on a host`;
+  return found;
 }
 
 function facts(pairs) {

@@ -1,5 +1,6 @@
 // One host as a tree, with the sharing providers that it uses, and its consumers.
 
+import { departure } from "../departure.js";
 import { announce, copyButton, field, fill, h } from "../dom.js";
 import { count, UUID } from "../format.js";
 import { card, drawTree, lightUp } from "../tree_drawing.js";
@@ -117,6 +118,7 @@ export class TreeView {
           this._elsewhere,
         ),
       ),
+      departure(this._page, root.uuid),
     );
   }
 

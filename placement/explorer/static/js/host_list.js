@@ -1,0 +1,63 @@
+// The hosts of a cloud as a table, which shows some at a time.
+
+import { h } from "./dom.js";
+import { count, percent, whole } from "./format.js";
+import { address } from "./state.js";
+
+const ROWS = 100; // shown at a time
+
+/** Columns for room: their titles, and the cells of a tile. */
+export const ROOM_COLUMNS = {
+  caption: "by room for the request",
+  titles: ["Room"],
+  cells: ({ text }) => [text],
+};
+
+/** Return the columns for use of a class. */
+export function useColumns(name) {
+  return {
+    caption: `by use of ${name}`,
+    titles: ["Used", "Capacity", "Free", "Largest free piece", "Use"],
+    cells: ({ sum, share }) =>
+      sum
+        ? [...[sum.used, sum.capacity, sum.free, sum.largest].map(whole), percent(share)]
+        : ["", "", "", "", "none"],
+  };
+}
+
+/** Return the table of tiles, the largest share first. */
+export function hostList(tiles, { caption, titles, cells }) {
+  const shown = tiles.filter((tile) => !tile.dimmed);
+  shown.sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
+  const body = h("tbody");
+  const more = h("button", { type: "button" }, "Show more");
+  const add = () => {
+    const from = body.children.length;
+    body.append(...shown.slice(from, from + ROWS).map((tile) => row(tile, cells(tile))));
+    more.hidden = body.children.length >= shown.length;
+  };
+  more.addEventListener("click", add);
+  add();
+  const heading = ["Host", ...titles].map((title) => h("th", { scope: "col" }, title));
+  return h(
+    "div",
+    { class: "scroll" },
+    h(
+      "table",
+      {},
+      h("caption", {}, `${count(shown.length, "host")} ${caption}`),
+      h("thead", {}, h("tr", {}, heading)),
+      body,
+    ),
+    more,
+  );
+}
+
+function row({ root, name }, cells) {
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, h("a", { href: address("tree", root) }, name)),
+    cells.map((text) => h("td", {}, text)),
+  );
+}

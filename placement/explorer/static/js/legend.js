@@ -1,0 +1,44 @@
+// What the colours of the map mean.
+
+import * as colours from "./colours.js";
+import { h } from "./dom.js";
+import { count, whole } from "./format.js";
+
+function swatch(colour, text) {
+  const box = h("i", { class: "swatch", "aria-hidden": "true" });
+  box.style.background = colour;
+  return h("span", {}, box, text);
+}
+
+/** Return the legend of room for a request; largest: the most that a host takes. */
+export function roomLegend(room, largest) {
+  const { used } = colours.scale();
+  const without = [...room.values()].filter((number) => number === 0).length;
+  return [
+    swatch(used[0], `${count(without, "host")} without room for the request`),
+    swatch(used[10], `room for ${whole(largest)}`),
+  ];
+}
+
+/** Return the legend of use of a class. */
+export function legend(name, tiles) {
+  const { used, over } = colours.scale();
+  const none = tiles.filter((tile) => tile.share === null).length;
+  const overfull = tiles.filter((tile) => tile.share > 1).length;
+  return [
+    swatch(used[0], "0%"),
+    swatch(used[3], "to 30%"),
+    swatch(used[6], "to 60%"),
+    swatch(used[9], "to 99%"),
+    swatch(used[10], "full"),
+    overfull ? swatch(over, `${count(overfull, "host")} over capacity`) : null,
+    none
+      ? h(
+        "span",
+        {},
+        h("i", { class: "swatch none", "aria-hidden": "true" }),
+        `${count(none, "host")} without ${name}`,
+      )
+      : null,
+  ];
+}

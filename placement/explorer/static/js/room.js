@@ -1,0 +1,88 @@
+// How many more of a request fit: in the cloud, and on each host.
+
+import { h } from "./dom.js";
+import { count, whole } from "./format.js";
+import { address } from "./state.js";
+
+const NAME = "asked"; // of the request, in a body of POST /headroom
+const AT_ONCE = 100; // hosts in one body
+const REASONS = 3; // shown
+
+/** Return what POST /headroom says of a request.  Throws ApiError. */
+export async function roomFor(page, request) {
+  const { api, signal } = page;
+  const body = { requests: { [NAME]: withoutPreferences(request) } };
+  return (await api.post("headroom", body, { signal })).headroom[NAME];
+}
+
+/**
+ * Learn how many of a request each host takes.
+ *
+ * onSome receives a Map of root -> number, more complete with each call.  Throws ApiError.
+ */
+export async function roomOfHosts(page, request, roots, onSome) {
+  const { api, signal } = page;
+  const numbers = new Map();
+  for (let from = 0; from < roots.length; from += AT_ONCE) {
+    const some = roots.slice(from, from + AT_ONCE);
+    const requests = Object.fromEntries(some.map((root) => [root, within(request, root)]));
+    const { headroom } = await api.post("headroom", { requests }, { signal });
+    for (const [root, room] of Object.entries(headroom)) numbers.set(root, room.fits);
+    onSome(numbers);
+  }
+}
+
+/**
+ * Return why a host would not serve a request if it were empty; null if it would.
+ *
+ * Throws ApiError.
+ */
+export async function refusalOfEmptyHost(page, request, root) {
+  const { api, signal } = page;
+  const body = { requests: { [NAME]: within(request, root) }, empty: true };
+  const { fits, limited_by: reasons } =
+    (await api.post("headroom", body, { signal })).headroom[NAME];
+  return fits ? null : reasons.find((each) => each.hosts)?.meaning ?? "";
+}
+
+// These decide which hosts come first, and nothing about room.
+function withoutPreferences(request) {
+  const rest = { ...request };
+  for (const member of ["limit", "order", "explain"]) delete rest[member];
+  return rest;
+}
+
+/** Return the request of which one group, with resources of the host, is in a tree. */
+function within(request, root) {
+  const copy = structuredClone(withoutPreferences(request));
+  const groups = Object.values(copy.groups);
+  const group = groups.find((each) => !each.in_tree && !shares(each)) ?? groups[0];
+  group.in_tree = root;
+  return copy;
+}
+
+function shares(group) {
+  return (group.required ?? []).includes("MISC_SHARES_VIA_AGGREGATE");
+}
+
+/** Return the sentence about room, with what limits it. */
+export function drawRoom(room, request) {
+  const { fits, at_most: most, exact, complete, hosts } = room;
+  const number = exact || fits === most ? whole(fits) : `${whole(fits)} to ${whole(most)}`;
+  const limits = room.limited_by.filter((each) => each.hosts).slice(0, REASONS).map(limit);
+  return h(
+    "p",
+    { class: "room" },
+    h("strong", {}, complete ? `Room for ${number} more` : `Room for at least ${whole(fits)} more`),
+    hosts ? ` on ${count(hosts, "host")}, at most ${whole(room.largest)} on one` : "",
+    limits.length ? `; limited by ${limits.join(", ")}. ` : ". ",
+    complete ? null : "Not all hosts were looked at: the bound on work was reached. ",
+    h("a", { href: address("cloud", "", { request: JSON.stringify(request) }) }, "Show on the map"),
+  );
+}
+
+function limit({ code, resource_class: name, group, meaning, hosts }) {
+  const where = group ? ` (group ${group})` : "";
+  const what = code === "no_inventory" ? `no inventory of ${name}` : name;
+  return `${what ?? meaning.replace(/\.$/, "")}${where} on ${count(hosts, "host")}`;
+}
