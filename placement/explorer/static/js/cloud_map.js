@@ -33,7 +33,7 @@ export class CloudMap {
     this._listen();
   }
 
-  /** Draw groups of {title, tiles: [{root, name, share, text, dimmed}]}; size: of a tile, in pixels. */
+  /** Draw groups of {title, tiles: [{root, name, share, text, dimmed}]}; size: pixels of a tile. */
   show(groups, size) {
     const root = this._tiles[this._cursor]?.root;
     this._groups = groups;
