@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from bench.clouds import AGGREGATES, cards, flat, wide
+from bench.headroom_rows import flavors
 from bench.scenarios import FLAT, devices
 from placement.objects import catalog
 from tests.kit.cloud import Cloud, Provider, Stock, aggregate_uuid, provider_uuid
@@ -216,6 +217,23 @@ ATTACKS = (
     _candidates(
         "explain, an exact split of 1,153, unlike trees", UNLIKE_TREES, _split(1153),
         explain="summary",
+    ),
+    Attack(
+        "headroom, 100 flavors of 10,000 hosts", VARIED, "/headroom", flavors(100)
+    ),
+    Attack(
+        "headroom, 6 contended amounts of 16 unlike devices, 1,000 trees", UNLIKE, "/headroom",
+        {"requests": {"a": {"groups": _suffixed(range(1, 7)), "group_policy": "none"}}},
+    ),
+    Attack(
+        "headroom, 100 requests of a contended class, 10,000 hosts", VARIED, "/headroom",
+        {"requests": {
+            str(number): {
+                "groups": {**_vcpus(number), "_A": {"resources": {"VCPU": number}}},
+                "group_policy": "none",
+            }
+            for number in range(1, 101)
+        }},
     ),
     Attack(
         "1,000 claims of a VCPU, 9,000 full hosts first", FULL, "/claims",

@@ -115,6 +115,12 @@ class Simulate(Find):
     PATH = "/simulations"
 
 
+class Headroom(Find):
+    """Measures how many more of some requests fit."""
+
+    PATH = "/headroom"
+
+
 class Explain(Client):
     """Asks why no host serves a request."""
 
@@ -316,7 +322,7 @@ class Reshape(Client):
 KINDS: dict[str, type[Client]] = {
     "poll": Poll, "scrape": Scrape, "pages": Pages,
     "get": Get, "get at 2.0": GetAtTwo, "get changed": GetChanged, "find": Find,
-    "simulate": Simulate, "explain": Explain,
+    "simulate": Simulate, "explain": Explain, "headroom": Headroom,
     "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
     "contend": Contend, "provision": Provision, "reshape": Reshape,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from bench.aims import AIMS
 from bench.bodies import DRAIN, ONE_STEP, SORTED
 from bench.clouds import OF_DISK, cards, flat, light, nested, sharing, to_drain, unequal, wide
+from bench.headroom_rows import headroom_rows
 from bench.scenario import Scenario
 from bench.tree_scenarios import trees
 from tests.kit.cloud import Cloud, aggregate_uuid, provider_uuid
@@ -273,6 +274,11 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
         )
         for size in sizes
         for does, body in (("find", SORTED), ("simulate", DRAIN))
+    ],
+    "headroom": lambda sizes: [
+        Scenario(name, cloud, "headroom", body, peer=False)
+        for size in sizes
+        for name, cloud, body in headroom_rows(size)
     ],
     "explain": lambda sizes: [each for size in sizes for each in _explained(size)],
     "lists": lambda sizes: [each for size in sizes for each in _lists(size)],

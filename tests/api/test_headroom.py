@@ -1,0 +1,88 @@
+"""`POST /headroom` at its bounds: work, the deadline, and other requests of the process."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kit.service import Service
+
+HOSTS = 8
+LARGE: dict[str, Any] = {"groups": {"": {"resources": {"VCPU": 2}}}}
+JOINED: dict[str, Any] = {
+    "groups": {"_A": {"resources": {"VCPU": 1}}, "_B": {"resources": {"VCPU": 2}}},
+    "group_policy": "none",
+}
+
+
+def with_hosts(directory: Path, **options: Any) -> Service:
+    service = Service(directory, placement=options)
+    for number in range(HOSTS):
+        uuid = f"00000000-0000-0000-0000-0000000000c{number}"
+        service.expect(200, "POST", "/resource_providers", {"name": uuid, "uuid": uuid})
+        body = {"inventories": {"VCPU": {"total": 9}}, "resource_provider_generation": 0}
+        service.expect(200, "PUT", f"/resource_providers/{uuid}/inventories", body)
+    return service
+
+
+def measure(service: Service, **requests: Any) -> Any:
+    answer = service.send("POST", "/headroom", {"requests": requests, "limit": 1000}, "2.0")
+    assert answer.status_code == 200, answer.text
+    return answer.json["headroom"]
+
+
+def test_without_a_bound_the_number_is_exact(tmp_path: Path) -> None:
+    with with_hosts(tmp_path) as service:
+        found = measure(service, large=LARGE, joined=JOINED)
+        assert (found["large"]["fits"], found["large"]["exact"]) == (HOSTS * 4, True)
+        assert (found["joined"]["fits"], found["joined"]["exact"]) == (HOSTS * 3, True)
+        assert found["joined"]["limited_by"] == [
+            {
+                "code": "capacity",
+                "group": "_A",
+                "resource_class": "VCPU",
+                "meaning": "no provider has that much left",
+                "hosts": HOSTS,
+            }
+        ]
+
+
+def test_hosts_beyond_the_bound_on_work_count_nothing(tmp_path: Path) -> None:
+    with with_hosts(tmp_path, max_search_steps=1) as service:
+        found = measure(service, large=LARGE)["large"]
+        assert (found["fits"], found["at_most"]) == (0, 1000)
+        assert (found["complete"], found["exact"]) == (False, False)
+        assert sum(each["hosts"] for each in found["limited_by"]) == 0
+
+
+def test_requests_share_the_bound_in_the_order_of_the_body(tmp_path: Path) -> None:
+    with with_hosts(tmp_path, max_search_steps=2000) as service:
+        measure(service, warm=LARGE)
+        many = {str(number): LARGE for number in range(100)}
+        found = list(measure(service, **many).values())
+        complete = [each["complete"] for each in found]
+        assert complete == sorted(complete, reverse=True)
+        assert complete[0]
+        assert not complete[-1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"requests": {str(number): LARGE for number in range(101)}},
+        {"requests": {"": LARGE}},
+        {"requests": {"a" * 256: LARGE}},
+        {"requests": {"a\x85": LARGE}},
+        {"requests": {"a": LARGE}, "limit": 1_000_001},
+        {"requests": {"a": LARGE}, "by": ["not a uuid"]},
+        {
+            "requests": {str(number): LARGE for number in range(10)},
+            "by": [f"00000000-0000-0000-0000-{number:012}" for number in range(100)],
+        },
+    ],
+)
+def test_too_much_is_refused(tmp_path: Path, body: dict[str, Any]) -> None:
+    with Service(tmp_path) as service:
+        answer = service.send("POST", "/headroom", body, "2.0")
+        assert answer.status_code == 400
+        assert answer.json["errors"][0]["code"] == "placement.undefined_code"
