@@ -37,6 +37,7 @@ LONG_RUNS: Sequence[LongRun] = (
             {"PLACEMENT_RACES": "200", "PLACEMENT_PROCESSES": "2,4,8"}),
     LongRun("model", ["tests/cluster/test_model.py"],
             {"PLACEMENT_MODEL": "17000", "PLACEMENT_SEEDS": "{seed}"}),
+    LongRun("followers", ["tests/cluster/test_followers.py"], {"PLACEMENT_FOLLOWERS": "1000"}),
     LongRun("faults", ["tests/cluster/test_faults.py"], {"PLACEMENT_FAULTS": "10"}),
     LongRun("torn", ["tests/cluster/test_torn_views.py"],
             {"PLACEMENT_TORN": "8000,5000"}, ["mariadb"]),

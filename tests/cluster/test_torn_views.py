@@ -21,8 +21,10 @@ import pytest
 
 from placement import app
 from placement.db.engine import Database
+from tests.cluster.model import Model
 from tests.kit.builders import prepare, settings
 from tests.kit.engines import TEARS_VIEWS, MariaDB
+from tests.kit.followers import following
 from tests.kit.processes import Process, connected, expect, new_host, send, serving
 from tests.kit.service import Client, claim, headers_at
 
@@ -168,3 +170,12 @@ def test_answers_have_the_content_of_their_tags_and_no_write_is_passed_over(
             shown = expect(send(process.port, "GET", tree.candidates), 200).body
             assert shown["provider_summaries"] == truth.get(tree.candidates)["provider_summaries"]
         database.dispose()
+
+
+def test_followers_have_what_a_fresh_list_shows(url: str, tmp_path: Path) -> None:
+    with serving(tmp_path, [url] * 2) as processes:
+        ports = [process.port for process in processes]
+        model = Model(ports, seed=5)
+        with following(ports, seed=5) as followers:
+            model.run(ANSWERS)
+        assert all(follower.counts["changes"] for follower in followers)

@@ -18,6 +18,7 @@ from tests.cluster.model import Model
 from tests.cluster.test_race import CLIENTS, PATIENT, ROOM, Racers, claim
 from tests.galera.nodes import JOIN, Node, start_cluster
 from tests.kit.builders import prepare
+from tests.kit.followers import following
 from tests.kit.processes import Answer, Process, new_host, send, serving
 from tests.kit.proxy import Proxy
 
@@ -115,7 +116,9 @@ def test_nothing_is_lost_when_a_node_is_killed_and_comes_back(
             nodes[2].await_joined(3)
             wait_for_operations(OPERATIONS // 3)
 
-        model.run(OPERATIONS, meanwhile)
+        with following([process.port for process in processes], seed=3) as followers:
+            model.run(OPERATIONS, meanwhile)
+        assert all(follower.counts["changes"] for follower in followers)
         model.check(nodes[1].url(database))
         again = retried(processes)
     same_everywhere(nodes, database)
@@ -165,10 +168,12 @@ def test_nothing_is_lost_when_commits_meet_the_loss_of_the_majority(
                     node.await_joined(3)
             wait_for_operations(100)
 
-        try:
-            model.run(100 * rounds, meanwhile)
-        finally:
-            isolate(0)
+        with following([process.port for process in processes], seed=5) as followers:
+            try:
+                model.run(100 * rounds, meanwhile)
+            finally:
+                isolate(0)
+        assert all(follower.counts["changes"] for follower in followers)
         model.check(nodes[0].url(database))
         log = "".join(process.log() for process in processes)
     same_everywhere(nodes, database)

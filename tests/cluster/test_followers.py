@@ -1,0 +1,70 @@
+"""Followers of changes have what a fresh list shows, at every quiet moment.
+
+`PLACEMENT_FOLLOWERS` says how many rounds of writes there are (default 1).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.model import Model
+from tests.kit.builders import database_url
+from tests.kit.engines import ENGINE, server
+from tests.kit.followers import following
+from tests.kit.processes import Process, serving
+
+ROUNDS = int(os.environ.get("PLACEMENT_FOLLOWERS", "1"))
+OPERATIONS = 150  # of a round
+DYING = "tests.cluster.dying:application"
+
+
+def follow(processes: list[Process], url: str, rounds: int, disturb: object = None) -> Counter[str]:
+    """Have writers of every kind write, and followers follow; return what these have done."""
+    ports = [process.port for process in processes]
+    model = Model(ports, seed=3)
+    counts: Counter[str] = Counter()
+    for number in range(rounds):
+        with following(ports, seed=10 * number) as followers:
+            model.run(OPERATIONS, disturb)  # type: ignore[arg-type]
+        for follower in followers:
+            counts += follower.counts
+    model.check(url)
+    return counts
+
+
+def test_followers_have_what_a_fresh_list_shows_while_workers_die_in_numberings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = database_url(tmp_path)
+    with serving(tmp_path, [url] * 2, 2, application=DYING, DYING="1") as processes:
+        counts = follow(processes, url, ROUNDS)
+        deaths = sum(process.complaint().count("SIGKILL") for process in processes)
+    with capsys.disabled():
+        print(f"\n{ENGINE}: {dict(counts)}, {deaths} or more workers died")
+    assert counts["changes"]
+    assert deaths
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="there is no server to kill")
+def test_followers_lose_nothing_when_the_database_is_killed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = database_url(tmp_path)
+
+    def disturb() -> None:
+        time.sleep(1)
+        server().kill()
+        time.sleep(0.5)
+        server().start()
+        time.sleep(1)
+
+    with serving(tmp_path, [url] * 2) as processes:
+        counts = follow(processes, url, ROUNDS, disturb)
+    with capsys.disabled():
+        print(f"\n{ENGINE}: {dict(counts)}")
+    assert counts["changes"]
