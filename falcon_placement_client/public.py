@@ -54,6 +54,7 @@ from falcon_placement_client.simulations import (
     Unplaceable,
 )
 from falcon_placement_client.tree_difference import TreeChange, TreeDifference
+from falcon_placement_client.watching import WatchedTree, WatchEvent
 
 __all__ = [
     "AggregateHeadroom",
@@ -106,4 +107,6 @@ __all__ = [
     "TreeSnapshot",
     "Unplaceable",
     "UpdateFailed",
+    "WatchEvent",
+    "WatchedTree",
 ]

@@ -26,6 +26,7 @@ from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.rest import V2, RestApi, Version, retry
 from falcon_placement_client.simulations import JsonSimulation, SimulationResult
 from falcon_placement_client.tree_writer import TreeWriter, is_retriable
+from falcon_placement_client.watching import WatchMethods
 
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
@@ -48,7 +49,7 @@ NOAUTH2_ROLES = "admin,service"
 ComputeDriver = Callable[[ProviderTree, AllocationRecords | None], None]
 
 
-class ReportClient(ConsumerMethods):
+class ReportClient(ConsumerMethods, WatchMethods):
     """A client of one service. Thread-safe.
 
     It uses placement 2.0 if the service supports it, otherwise 1.36 to 1.39. A refusal of the

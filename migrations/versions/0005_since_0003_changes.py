@@ -45,9 +45,7 @@ _table(
     sa.Column("position", sa.BigInteger, nullable=False),
     sa.Column("token", sa.BigInteger, nullable=False),
     sa.Column("numbered_at", sa.BigInteger, nullable=False),
-    sa.Column("trees", sa.BigInteger, nullable=False),
-    sa.Column("high_sum", sa.BigInteger, nullable=False),
-    sa.Column("low_sum", sa.BigInteger, nullable=False),
+    sa.Column("revision_sum", sa.BigInteger, nullable=False),
 )
 
 

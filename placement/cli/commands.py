@@ -50,6 +50,7 @@ COMMANDS = {
     "headroom": Command("show how many more of each flavor fit", "headroom:set_up"),
     "drain-check": Command("show which hosts can be emptied", "drain_check:set_up"),
     "host": Command("hosts of a server, over REST", actions=_HOST),
+    "watch": Command("print the trees of a server as they change", "watch:set_up"),
     "samples": Command(
         "write configurations, deployment files and dashboards to a directory", "samples:set_up"
     ),

@@ -12,8 +12,6 @@ from placement.db.json_rows import JsonRow
 # The largest value of the column max_unit.
 MAX_UNIT = 2**31 - 1
 
-_HALF = 32  # bits
-
 Selection = sa.Select[*tuple[Any, ...]]
 Union = sa.CompoundSelect[*tuple[Any, ...]]
 
@@ -65,17 +63,6 @@ def revision_of_root(root: FromClause) -> ColumnElement[int | None]:
     """The revision, or null if the row has another root."""
     # Not a WHERE condition: PostgreSQL would estimate it to be rare, and sort all roots first.
     return sa.case((root.c.root_provider_id == root.c.id, root.c.revision)).label("revision")
-
-
-def sums_of_halves(revision: ColumnElement[int]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Return two sums of revisions, which are equal only if the revisions are equal.
-
-    Sums instead of an exclusive or: trees that are written together have the same revision, and two
-    of these would cancel each other out. In halves, because SQLite's integers have 63 bits.
-    """
-    # PostgreSQL shifts by an integer only, not by a bigint such as the column's type.
-    high = revision.bitwise_rshift(sa.literal(_HALF, sa.Integer()))
-    return sa.func.sum(high), sa.func.sum(revision.bitwise_and(2**_HALF - 1))
 
 
 def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:

@@ -262,10 +262,8 @@ change_feed = sa.Table(
     sa.Column("token", sa.BigInteger, nullable=False),
     # As in `change_batches`; 0 if more changes were waiting for a number.
     sa.Column("numbered_at", sa.BigInteger, nullable=False),
-    # The number of numbered trees that exist, and the sums of the two halves of their revisions.
-    sa.Column("trees", sa.BigInteger, nullable=False),
-    sa.Column("high_sum", sa.BigInteger, nullable=False),
-    sa.Column("low_sum", sa.BigInteger, nullable=False),
+    # The sum of the numbered revisions, as `statements.changes` computes it.
+    sa.Column("revision_sum", sa.BigInteger, nullable=False),
     mysql_engine="InnoDB",
     mysql_charset="utf8mb3",
 )

@@ -46,14 +46,15 @@ def begin(conn: Connection) -> None:
     now, token = statements.clock().value(conn), _new_token()
     values = {"position": FIRST_POSITION, "token": token, "numbered_at": now}
     # First, because concurrent transactions wait for this row.
-    statements.insert_feed({**values, "trees": 0, "high_sum": 0, "low_sum": 0}).execute(conn)
+    statements.insert_feed({**values, "revision_sum": 0}).execute(conn)
     on_lost_commit(conn, lambda later: _has_token(later, token))
     changes, batches = statements.sizes().row(conn)
     statements.delete_all(changes, batches).execute(conn)
     has_roots = derived_statements.number_of_roots().value(conn) > 0
     statements.insert_roots(FIRST_POSITION).execute(conn)
     statements.insert_batch(**values).execute(conn)
-    if not _update_feed(conn, values) and has_roots:
+    _update_feed(conn, values)
+    if has_roots and not statements.sizes().row(conn).changes:
         raise Restart  # the server has not executed the INSERT
 
 
@@ -128,15 +129,10 @@ def _delete_tombstones(conn: Connection, rows: Sequence[Any]) -> None:
     statements.delete_tombstones([row.uuid for row in rows]).execute(conn)
 
 
-def _update_feed(conn: Connection, values: dict[str, int]) -> int:
-    """Record a numbering, with the sums of the revisions that are numbered now.
-
-    Returns the number of numbered trees.
-    """
-    trees, high_sum, low_sum = statements.known_sums().row(conn)
-    sums = {"trees": int(trees), "high_sum": int(high_sum), "low_sum": int(low_sum)}
-    statements.update_feed({**values, **sums}).execute(conn)
-    return int(trees)
+def _update_feed(conn: Connection, values: dict[str, int]) -> None:
+    """Record a numbering, with the sum of the revisions that are numbered now."""
+    revision_sum = int(statements.known_sum().value(conn))
+    statements.update_feed({**values, "revision_sum": revision_sum}).execute(conn)
 
 
 def _forget(conn: Connection, before: int) -> None:

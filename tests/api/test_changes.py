@@ -188,7 +188,7 @@ def test_the_id_of_a_deleted_root_may_be_used_again(cloud: Cloud) -> None:
         ids = {row.uuid: row.id for row in conn.execute(sa.select(provider.c.uuid, provider.c.id))}
         reuse(conn, {second: 10**6, third: ids[second]})
         reuse(conn, {second: ids[third]})
-        for uuid, revision in ((second, 7), (third, 8)):
+        for uuid, revision in ((second, 2**50), (third, 2**51)):
             conn.execute(
                 sa.update(provider).where(provider.c.uuid == uuid).values(revision=revision)
             )
@@ -309,7 +309,7 @@ def test_a_sync_reports_every_tree(cloud: Cloud) -> None:
     created = {cloud.create() for _ in range(3)}
     cursor = cloud.changes(cursor)["cursor"]
     with cloud.database.writer.begin() as conn:
-        conn.execute(sa.update(t.resource_providers).values(revision=1))
+        conn.execute(sa.update(t.resource_providers).values(revision=2**50))
     assert cloud.entries(cursor).keys() == created
 
 

@@ -33,9 +33,7 @@ FEED = {
     "position": 3,
     "token": 4,
     "numbered_at": 5,
-    "trees": 1,
-    "high_sum": 2,
-    "low_sum": 3,
+    "revision_sum": 1,
 }
 OWNER = {"project_id": 1, "user_id": 1, "consumer_type_id": None}
 
@@ -105,7 +103,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "changes.insert_batch": (3, 4, 5),
     "changes.insert_feed": (FEED,),
     "changes.insert_roots": (0,),
-    "changes.known_sums": (),
+    "changes.known_sum": (),
     "changes.old_tombstones": (3,),
     "changes.oldest_batches": (),
     "changes.page": (3, 9, 1001),

@@ -555,7 +555,7 @@ REPAIRS = {
             "DELETE FROM change_feed",
             "DELETE FROM change_batches",
             "DELETE FROM tree_changes",
-            "INSERT INTO change_feed VALUES (1, 9, 3, 0, 1, 1, 1)",
+            "INSERT INTO change_feed VALUES (1, 9, 3, 0, 1)",
             "INSERT INTO change_batches (position, token, numbered_at) VALUES (3, 1, 0)",
             "INSERT INTO change_batches (position, token, numbered_at) VALUES (9, 3, 0)",
             # A deleted tree that exists again, a tree that is deleted, and one deleted long ago.

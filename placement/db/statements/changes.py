@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
 
-from placement.db import bulk
+from placement.db import bulk, constructs
 from placement.db import tables as t
 from placement.db.constructs import Clock
-from placement.db.fragments import sums_of_halves
 from placement.db.statement import Queries, Query, Write, Writes
 from placement.vocabulary import MAX_INTEGER
 
@@ -31,17 +31,21 @@ _is_known = _change.c.provider_id != NO_PROVIDER
 # -- the feed ----------------------------------------------------------------------------------
 
 
-def _count_and_sums(table: sa.FromClause) -> list[Any]:
-    high, low = sums_of_halves(table.c.revision)
-    sums = (sa.func.coalesce(high, 0), sa.func.coalesce(low, 0))
-    names = ("trees", "high_sum", "low_sum")
-    return [
-        column.label(name) for name, column in zip(names, (sa.func.count(), *sums), strict=True)
-    ]
+def _sum(table: sa.Table) -> ColumnElement[int]:
+    # PERF: one sum takes half the time of two. The upper 41 bits suffice: random revisions have
+    # equal sums with a probability of one in 2^41, and then the next change is noticed. The sum of
+    # all bits would exceed SQLite's integers.
+    upper = table.c.revision.bitwise_rshift(sa.literal(22, sa.Integer()))
+    return sa.func.coalesce(sa.func.sum(upper), 0).label("revision_sum")
 
 
-_roots = sa.select(*_count_and_sums(_provider)).where(_is_root).subquery("roots")
-_moved = sa.or_(*(_roots.c[name] != _feed.c[name] for name in ("trees", "high_sum", "low_sum")))
+# PERF: most providers are roots, so an index is slower than the table.
+_roots = (
+    sa.select(_sum(_provider))
+    .where(constructs.without_index(_provider.c.parent_provider_id).is_(None))
+    .subquery("roots")
+)
+_moved = _roots.c.revision_sum != _feed.c.revision_sum
 _FEED_COLUMNS = (_feed.c.position, _feed.c.token, _feed.c.numbered_at, Clock().label("clock"))
 _STATE = sa.select(*_FEED_COLUMNS, sa.case((_moved, 1), else_=0).label("moved")).select_from(
     _roots.outerjoin(_feed, _feed.c.id == FEED_ID)
@@ -179,12 +183,12 @@ def insert(rows: Sequence[Mapping[str, Any]]) -> Writes:
     return bulk.insert(_change, rows)
 
 
-_KNOWN_SUMS = sa.select(*_count_and_sums(_change)).where(_is_known)
+_KNOWN_SUM = sa.select(_sum(_change))
 
 
-def known_sums() -> Query:
-    """Select one row: the number of numbered trees, and the sums of their revisions."""
-    return Query(_KNOWN_SUMS)
+def known_sum() -> Query:
+    """Select the sum of the numbered revisions; those of deleted trees are 0."""
+    return Query(_KNOWN_SUM)
 
 
 _NEW_VALUES = {

@@ -6,7 +6,6 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import sums_of_halves
 from placement.db.statement import Queries, Query
 
 _provider = t.resource_providers
@@ -24,9 +23,14 @@ def for_providers(uuids: Collection[str]) -> Queries:
     return bulk.select_by(_FOR_PROVIDERS, uuids)
 
 
+# Sums instead of an exclusive or: trees that are written together have the same revision, and two
+# of these would cancel each other out. In halves, because SQLite's integers have 63 bits.
+_HALF = 32
 _SUMS = sa.select(
     sa.func.count(),
-    *sums_of_halves(_provider.c.revision),
+    # PostgreSQL shifts by an integer only, not by a bigint such as the column's type.
+    sa.func.sum(_provider.c.revision.bitwise_rshift(sa.literal(_HALF, sa.Integer()))),
+    sa.func.sum(_provider.c.revision.bitwise_and(2**_HALF - 1)),
     sa.func.sum(
         sa.case(
             (sa.and_(_provider.c.parent_provider_id.is_(None), _provider.c.revision == 0), 1),

@@ -46,7 +46,7 @@ DELETE FROM tree_changes
 WHERE tree_changes.provider_id = 0 AND tree_changes.uuid IN (:ids …);
 
 
--- changes.feed: Select (position, token, numbered_at, clock) of the feed, if there is one.
+-- changes.feed: Select (position, token, numbered_at, clock) of the feed, if it exists.
 
 -- as it is
 -- on sqlite
@@ -113,8 +113,8 @@ VALUES (:position_0, :token_0, :numbered_at_0);
 
 
 -- changes.insert_feed: Insert the feed.
-INSERT INTO change_feed (id, position, token, numbered_at, trees, high_sum, low_sum)
-VALUES (:id_0, :position_0, :token_0, :numbered_at_0, :trees_0, :high_sum_0, :low_sum_0);
+INSERT INTO change_feed (id, position, token, numbered_at, revision_sum)
+VALUES (:id_0, :position_0, :token_0, :numbered_at_0, :revision_sum_0);
 
 
 -- changes.insert_roots: Give all roots one number; the caller checks whether there are any afterwards.
@@ -124,14 +124,12 @@ FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL;
 
 
--- changes.known_sums: Select one row: the number of numbered trees, and the sums of their revisions.
-SELECT count(*) AS trees, coalesce(sum(tree_changes.revision >> 32), 0) AS high_sum,
-    coalesce(sum(tree_changes.revision & 4294967295), 0) AS low_sum
-FROM tree_changes
-WHERE tree_changes.provider_id != 0;
+-- changes.known_sum: Select the sum of the numbered revisions; those of deleted trees are 0.
+SELECT coalesce(sum(tree_changes.revision >> 22), 0) AS revision_sum
+FROM tree_changes;
 
 
--- changes.old_tombstones: Select the UUIDs of deleted trees whose deletion has this number or a smaller one.
+-- changes.old_tombstones: Select the UUIDs of deleted trees whose deletion has at most this number.
 SELECT tree_changes.uuid
 FROM tree_changes
 WHERE tree_changes.provider_id = 0 AND tree_changes.position <= :position;
@@ -171,7 +169,7 @@ FROM resource_providers
 WHERE resource_providers.uuid IN (:ids …) AND resource_providers.parent_provider_id IS NULL;
 
 
--- changes.sizes: Select one row: the number of numbers, and that of numberings.
+-- changes.sizes: Select one row with the number of numbers and the number of numberings.
 SELECT (SELECT count(*) AS count_1
   FROM tree_changes) AS changes, (SELECT count(*) AS count_2
   FROM change_batches) AS batches;
@@ -180,31 +178,25 @@ SELECT (SELECT count(*) AS count_1
 -- changes.state: Select one row: (position, token, numbered_at, clock, moved) of the feed.
 -- on sqlite
 SELECT change_feed.position, change_feed.token, change_feed.numbered_at, CAST((julianday('now') -
-    2440587.5) * 86400000 AS INTEGER) AS clock, CASE WHEN (change_feed.trees != roots.trees OR
-    change_feed.high_sum != roots.high_sum OR change_feed.low_sum != roots.low_sum) THEN 1 ELSE 0
-    END AS moved
-FROM (SELECT count(*) AS trees, coalesce(sum(resource_providers.revision >> 32), 0) AS high_sum,
-    coalesce(sum(resource_providers.revision & 4294967295), 0) AS low_sum
+    2440587.5) * 86400000 AS INTEGER) AS clock, CASE WHEN (change_feed.revision_sum !=
+    roots.revision_sum) THEN 1 ELSE 0 END AS moved
+FROM (SELECT coalesce(sum(resource_providers.revision >> 22), 0) AS revision_sum
   FROM resource_providers
-  WHERE resource_providers.parent_provider_id IS NULL) AS roots LEFT OUTER JOIN change_feed ON
+  WHERE +resource_providers.parent_provider_id IS NULL) AS roots LEFT OUTER JOIN change_feed ON
       change_feed.id = 1;
 -- on mysql
 SELECT change_feed.position, change_feed.token, change_feed.numbered_at, (TIMESTAMPDIFF(MICROSECOND,
-    '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) AS clock, CASE WHEN (change_feed.trees != roots.trees
-    OR change_feed.high_sum != roots.high_sum OR change_feed.low_sum != roots.low_sum) THEN 1 ELSE 0
-    END AS moved
-FROM (SELECT count(*) AS trees, coalesce(sum(resource_providers.revision >> 32), 0) AS high_sum,
-    coalesce(sum(resource_providers.revision & 4294967295), 0) AS low_sum
+    '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) AS clock, CASE WHEN (change_feed.revision_sum !=
+    roots.revision_sum) THEN 1 ELSE 0 END AS moved
+FROM (SELECT coalesce(sum(resource_providers.revision >> 22), 0) AS revision_sum
   FROM resource_providers
   WHERE resource_providers.parent_provider_id IS NULL) AS roots LEFT OUTER JOIN change_feed ON
       change_feed.id = 1;
 -- on postgresql
 SELECT change_feed.position, change_feed.token, change_feed.numbered_at, CAST(EXTRACT(EPOCH FROM
-    clock_timestamp()) * 1000 AS BIGINT) AS clock, CASE WHEN (change_feed.trees != roots.trees OR
-    change_feed.high_sum != roots.high_sum OR change_feed.low_sum != roots.low_sum) THEN 1 ELSE 0
-    END AS moved
-FROM (SELECT count(*) AS trees, coalesce(sum(resource_providers.revision >> 32), 0) AS high_sum,
-    coalesce(sum(resource_providers.revision & 4294967295), 0) AS low_sum
+    clock_timestamp()) * 1000 AS BIGINT) AS clock, CASE WHEN (change_feed.revision_sum !=
+    roots.revision_sum) THEN 1 ELSE 0 END AS moved
+FROM (SELECT coalesce(sum(resource_providers.revision >> 22), 0) AS revision_sum
   FROM resource_providers
   WHERE resource_providers.parent_provider_id IS NULL) AS roots LEFT OUTER JOIN change_feed ON
       change_feed.id = 1;
@@ -225,7 +217,7 @@ ORDER BY change_batches.position
 LIMIT 1;
 
 
--- changes.tombstones: Select the UUIDs that are those of numbered deletions.
+-- changes.tombstones: Select the UUIDs of numbered deletions.
 SELECT tree_changes.uuid
 FROM tree_changes
 WHERE tree_changes.provider_id = 0 AND tree_changes.uuid IN (:ids …);
@@ -233,6 +225,5 @@ WHERE tree_changes.provider_id = 0 AND tree_changes.uuid IN (:ids …);
 
 -- changes.update_feed: Set all columns of the feed.
 UPDATE change_feed
-SET position=:position, token=:token, numbered_at=:numbered_at, trees=:trees, high_sum=:high_sum,
-    low_sum=:low_sum
+SET position=:position, token=:token, numbered_at=:numbered_at, revision_sum=:revision_sum
 WHERE change_feed.id = 1;

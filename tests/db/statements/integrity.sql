@@ -234,8 +234,7 @@ SELECT (SELECT count(*) AS count_1
     FROM change_batches
     WHERE 0 = 1) AS change_batches_columns) AS anon_2, (SELECT count(*) AS count_3
   FROM (SELECT change_feed.id AS id, change_feed.position AS position, change_feed.token AS token,
-      change_feed.numbered_at AS numbered_at, change_feed.trees AS trees, change_feed.high_sum AS
-      high_sum, change_feed.low_sum AS low_sum
+      change_feed.numbered_at AS numbered_at, change_feed.revision_sum AS revision_sum
     FROM change_feed
     WHERE 0 = 1) AS change_feed_columns) AS anon_3, (SELECT count(*) AS count_4
   FROM (SELECT claim_records.created_at AS created_at, claim_records.updated_at AS updated_at,
@@ -319,8 +318,7 @@ SELECT (SELECT count(*) AS count_1
     FROM change_batches
     WHERE false = 1) AS change_batches_columns) AS anon_2, (SELECT count(*) AS count_3
   FROM (SELECT change_feed.id AS id, change_feed.position AS position, change_feed.token AS token,
-      change_feed.numbered_at AS numbered_at, change_feed.trees AS trees, change_feed.high_sum AS
-      high_sum, change_feed.low_sum AS low_sum
+      change_feed.numbered_at AS numbered_at, change_feed.revision_sum AS revision_sum
     FROM change_feed
     WHERE false = 1) AS change_feed_columns) AS anon_3, (SELECT count(*) AS count_4
   FROM (SELECT claim_records.created_at AS created_at, claim_records.updated_at AS updated_at,
@@ -405,8 +403,7 @@ SELECT (SELECT count(*) AS count_1
     FROM change_batches
     WHERE false) AS change_batches_columns) AS anon_2, (SELECT count(*) AS count_3
   FROM (SELECT change_feed.id AS id, change_feed.position AS position, change_feed.token AS token,
-      change_feed.numbered_at AS numbered_at, change_feed.trees AS trees, change_feed.high_sum AS
-      high_sum, change_feed.low_sum AS low_sum
+      change_feed.numbered_at AS numbered_at, change_feed.revision_sum AS revision_sum
     FROM change_feed
     WHERE false) AS change_feed_columns) AS anon_3, (SELECT count(*) AS count_4
   FROM (SELECT claim_records.created_at AS created_at, claim_records.updated_at AS updated_at,

@@ -1,0 +1,173 @@
+"""`ReportClient.watch` and `placement-manage watch`: lists, follows, and lists again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from falcon_placement_client import ReportClient, WatchedTree, WatchEvent, watching
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.errors import ServiceTooOld
+from placement import cli
+from placement.db import tables as t
+from placement.direct import PlacementDirect
+from placement.objects import change_numbering
+from tests.api.test_changes import Cloud
+from tests.kit.listener import listening
+
+LISTED, CHANGED, GONE = WatchEvent.LISTED, WatchEvent.CHANGED, WatchEvent.GONE
+
+
+@pytest.fixture
+def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+    monkeypatch.setattr(change_numbering, "INTERVAL", 0)
+    with Cloud(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def url(cloud: Cloud) -> Iterator[str]:
+    with listening(cloud.application) as url:
+        yield url
+
+
+class Pauses:
+    """What happens at each pause between two polls; a watch ends after the last."""
+
+    def __init__(self, *acts: Callable[[], object]) -> None:
+        self._acts = iter(acts)
+
+    def sleep(self, _seconds: float) -> None:
+        act = next(self._acts, None)
+        if act is None:
+            raise KeyboardInterrupt
+        act()
+
+
+def watch(
+    monkeypatch: pytest.MonkeyPatch, url: str, *acts: Callable[[], object]
+) -> list[WatchedTree]:
+    """Return what a watch yields until the acts are over."""
+    monkeypatch.setattr(watching, "time", Pauses(*acts))
+    seen = []
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the loop has no other end
+        for tree in ReportClient.at(url, "admin").watch():
+            seen.append(tree)
+    return seen
+
+
+def test_a_watch_lists_and_then_follows(
+    cloud: Cloud, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = sorted((cloud.create(), cloud.create()))
+    child = {"name": "child", "parent_provider_uuid": first}
+    cloud.expect(200, "POST", "/resource_providers", child)
+    new = "ffffffff-0000-4000-8000-000000000000"
+    seen = watch(
+        monkeypatch,
+        url,
+        lambda: cloud.touch(first),
+        lambda: None,
+        lambda: cloud.delete(second),
+        lambda: cloud.create(new),
+    )
+    assert seen == [
+        (first, LISTED),
+        (second, LISTED),
+        (first, CHANGED),
+        (second, GONE),
+        (new, CHANGED),
+    ]
+
+
+def test_a_watch_lists_again_when_its_cursor_is_expired(
+    cloud: Cloud, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, deleted = cloud.create(), cloud.create()
+
+    def forget() -> None:
+        cloud.delete(deleted)
+        with cloud.database.writer.begin() as conn:
+            conn.execute(sa.delete(t.change_feed))
+
+    seen = watch(monkeypatch, url, forget, lambda: cloud.touch(kept))
+    assert sorted(seen[:2]) == sorted([(kept, LISTED), (deleted, LISTED)])
+    assert seen[2:] == [(deleted, GONE), (kept, LISTED), (kept, CHANGED)]
+
+
+def test_a_watch_waits_for_a_service_that_is_not_available(
+    cloud: Cloud, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uuid = cloud.create()
+    answers = iter([503, 503])
+    follow = watching._patiently
+
+    def disturbed(request: Callable[[], Any], interval: float) -> Any:
+        def ask() -> Any:
+            status = next(answers, None)
+            if status is not None:
+                raise RefusedError("GET /changes", status, "", "the database is down")
+            return request()
+
+        return follow(ask, interval)
+
+    monkeypatch.setattr(watching, "_patiently", disturbed)
+    assert watch(monkeypatch, url, lambda: None, lambda: None) == [(uuid, LISTED)]
+    answers = iter([403])
+    with pytest.raises(RefusedError):
+        next(ReportClient.at(url, "admin").watch())
+
+
+def test_a_watch_needs_placement_2(cloud: Cloud) -> None:
+    with PlacementDirect(cloud.settings.conf) as adapter, pytest.raises(ServiceTooOld):
+        next(ReportClient(adapter, (1, 39)).watch())
+
+
+def test_the_command_prints_lines_and_runs_a_command_for_each(
+    cloud: Cloud,
+    url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    uuid = cloud.create()
+    monkeypatch.setattr(watching, "time", Pauses(lambda: cloud.delete(uuid)))
+    assert cli.main(["watch", "--url", url]) == cli.INTERRUPTED
+    assert capsys.readouterr().out == f"listed  {uuid}\ngone    {uuid}\n"
+
+    cloud.create(uuid)
+    copies = tmp_path / "copies"
+    source = f"import sys; open({str(copies)!r}, 'a').write(sys.stdin.read())"
+    monkeypatch.setattr(watching, "time", Pauses(lambda: cloud.touch(uuid)))
+    command = f'{sys.executable} -c "{source}"'
+    assert cli.main(["watch", "--url", url, "--json", "--exec", command]) == cli.INTERRUPTED
+    lines = capsys.readouterr().out
+    assert [json.loads(line) for line in lines.splitlines()] == [
+        {"uuid": uuid, "event": "listed"},
+        {"uuid": uuid, "event": "changed"},
+    ]
+    assert copies.read_text() == lines
+
+
+@pytest.mark.parametrize("command", ["false", "/no/such/command"])
+def test_a_command_that_fails_ends_the_watch(
+    cloud: Cloud, url: str, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    cloud.create()
+    cloud.create()
+    assert cli.main(["watch", "--url", url, "--exec", command]) == 1
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 1
+    assert command in printed.err
+
+
+def test_a_watch_that_is_closed_asks_nothing_more(cloud: Cloud, url: str) -> None:
+    uuids = {cloud.create() for _ in range(3)}
+    assert {tree.uuid for tree in islice(ReportClient.at(url, "admin").watch(), 3)} == uuids
