@@ -166,7 +166,7 @@ def measure(scenario: Scenario, servers: list[Server], seconds: float) -> dict[s
 
 
 def _comes_off(turns: Turn, side: str, scenario: Scenario) -> bool:
-    """Whether a server does what it is asked for; ours has to."""
+    """Return whether a server does what it is asked for; ours has to."""
     try:
         turns()
     except (NoAnswerError, FaultError) as error:

@@ -52,7 +52,7 @@ def never_read(sock: socket.socket) -> Iterator[None]:
 
 
 def established(sock: socket.socket) -> bool:
-    """Whether the server has not ended the connection."""
+    """Return whether the server has not ended the connection."""
     return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO) == ESTABLISHED
 
 

@@ -1,4 +1,4 @@
-"""What the commands have in common: help with an example, errors in one line, exit codes.
+"""The base classes of the commands, with examples in the help, errors in one line, and exit codes.
 
 The exit code is 0 for success, 1 for an error, 2 for wrong arguments, and 3 if the response is no:
 no host fits, a tree differs, or a host cannot be emptied.

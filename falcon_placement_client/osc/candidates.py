@@ -1,4 +1,4 @@
-"""`openstack placement candidate`: where a request fits."""
+"""The command `openstack placement candidate`, for the candidates of a request."""
 
 import argparse
 from typing import Any

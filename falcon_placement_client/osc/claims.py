@@ -1,4 +1,4 @@
-"""`openstack placement claim`: claims for good, and holds."""
+"""The command `openstack placement claim`, for permanent claims and for holds."""
 
 import argparse
 import uuid

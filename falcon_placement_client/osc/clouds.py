@@ -1,4 +1,4 @@
-"""`openstack placement cloud`: cloud files, which the service's package reads and writes."""
+"""The command `openstack placement cloud`, for cloud files."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""`openstack placement consumer`: consumers and what they hold."""
+"""The command `openstack placement consumer`, for consumers and their allocations."""
 
 import argparse
 from typing import Any

@@ -1,4 +1,4 @@
-"""`openstack placement host`: hosts in maintenance."""
+"""The command `openstack placement host`, for hosts in maintenance."""
 
 import argparse
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`openstack placement tree`: trees of providers."""
+"""The command `openstack placement tree`, for trees of providers."""
 
 import argparse
 import sys

@@ -101,7 +101,7 @@ class Tree:
         return len(self.members)
 
     def has(self, uuid: str) -> bool:
-        """Whether the provider is a member."""
+        """Return whether the provider is a member."""
         return any(member.uuid == uuid for member in self.members)
 
     def subtree(self, uuid: str) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""`placement-manage`: commands for operators."""
+"""The commands of `placement-manage` for operators."""
 
 import os
 import sys

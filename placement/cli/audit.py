@@ -1,4 +1,4 @@
-"""`placement-manage audit`: rows in the database that need an operator's attention.
+"""The command `placement-manage audit`, which lists rows that need an operator's attention.
 
 The exit code is 0 if nothing is wrong, 3 if something is, and 1 for errors.
 """

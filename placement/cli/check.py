@@ -1,4 +1,4 @@
-"""`placement-manage db check`: inconsistencies of the database, listed and repaired."""
+"""The command `placement-manage db check`, which lists and repairs inconsistencies."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The commands of `placement-manage`: their help, and the modules that implement them."""
+"""The commands of `placement-manage`, with their help and the modules that implement them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

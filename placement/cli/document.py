@@ -1,4 +1,4 @@
-"""`placement-manage openapi`: the API as an OpenAPI document."""
+"""The command `placement-manage openapi`, which prints the API as an OpenAPI document."""
 
 import json
 from typing import Any

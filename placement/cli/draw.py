@@ -1,4 +1,4 @@
-"""`placement-manage draw-cloud`: the trees of a cloud file as a picture."""
+"""The command `placement-manage draw-cloud`, which draws the trees of a cloud file."""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`placement-manage explain`: a server's explanation of why hosts can or cannot serve a request.
+"""The command `placement-manage explain`, which prints a server's explanation of a request.
 
 The exit code is 0 if a host can serve it, 3 if none can, and 1 for errors.
 """

@@ -1,4 +1,4 @@
-"""`placement-manage host`: take hosts out of use, and back."""
+"""The command `placement-manage host`, which taints and untaints hosts."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`placement-manage load-cloud` and `dump-cloud`: load a server from cloud files, and dump it."""
+"""The commands `placement-manage load-cloud` and `dump-cloud` for cloud files."""
 
 import sys
 from pathlib import Path

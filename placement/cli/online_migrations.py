@@ -1,4 +1,4 @@
-"""`placement-manage db online_data_migrations`: completes the rows of very old databases.
+"""The command `placement-manage db online_data_migrations`, which completes very old rows.
 
 The exit code is 0 if nothing is left to do, 1 if a run with --max-count changed rows (run it
 again), 2 if a migration failed, 127 for an invalid --max-count.

@@ -1,4 +1,4 @@
-"""`placement-manage reshape`: transforms the provider trees of a database offline.
+"""The command `placement-manage reshape`, which transforms provider trees offline.
 
 The exit code is 0 if all trees are as the file states, 1 if something was refused, 130 if it was
 interrupted.

@@ -1,4 +1,4 @@
-"""`placement-manage samples`: writes configurations, deployment files and dashboards.
+"""The command `placement-manage samples`, which writes configurations and deployment files.
 
 They are installed with the service as data of the package `placement.samples`.
 """

@@ -1,4 +1,4 @@
-"""`placement-manage db version` and `stamp`: the version of the schema."""
+"""The commands `placement-manage db version` and `db stamp` for the version of the schema."""
 
 from typing import Any
 

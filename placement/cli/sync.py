@@ -1,4 +1,4 @@
-"""`placement-manage db sync`: migrates the database to the schema of this release."""
+"""The command `placement-manage db sync`, which migrates the database to this release."""
 
 from typing import Any
 

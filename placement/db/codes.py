@@ -25,33 +25,33 @@ TOO_LONG = _NONE.union(*(table.too_long for table in _TABLES))
 
 
 def is_retriable(error: exc.DBAPIError) -> bool:
-    """Whether running the whole transaction again may succeed."""
+    """Return whether running the whole transaction again may succeed."""
     return error.connection_invalidated or _is_one_of(RETRIABLE, error)
 
 
 def is_outcome_unknown(error: exc.DBAPIError) -> bool:
-    """Whether a COMMIT that failed with this error may have taken effect."""
+    """Return whether a COMMIT that failed with this error may have taken effect."""
     constraint = isinstance(error, exc.IntegrityError)
     return not constraint and not _is_one_of(NOT_COMMITTED, error)
 
 
 def is_connection_lost(error: exc.DBAPIError) -> bool:
-    """Whether the operation can only succeed on another connection."""
+    """Return whether the operation can only succeed on another connection."""
     return error.connection_invalidated or _is_one_of(RECONNECT, error)
 
 
 def is_deadlock(error: exc.DBAPIError) -> bool:
-    """Whether the database rolled the transaction back to resolve a deadlock."""
+    """Return whether the database rolled the transaction back to resolve a deadlock."""
     return _is_one_of(DEADLOCK, error)
 
 
 def is_duplicate(error: exc.DBAPIError) -> bool:
-    """Whether another transaction has already used the value of a unique key."""
+    """Return whether another transaction has already used the value of a unique key."""
     return _is_one_of(DUPLICATE, error)
 
 
 def is_too_long(error: exc.DBAPIError) -> bool:
-    """Whether the statement was cancelled because it took too long."""
+    """Return whether the statement was cancelled because it took too long."""
     return _is_one_of(TOO_LONG, error)
 
 

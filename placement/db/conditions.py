@@ -104,7 +104,7 @@ class Driver(Enum):
     PARTS = "parts_of"
 
     def is_in(self, condition: MemberCondition) -> bool:
-        """Whether the condition has this part."""
+        """Return whether the condition has this part."""
         return bool(getattr(condition, self.value))
 
 

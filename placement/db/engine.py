@@ -240,7 +240,7 @@ class Database:
         return result
 
     def _happened(self, verify: Verify | None, until: float) -> bool:
-        """Whether a transaction whose COMMIT was lost took effect.
+        """Return whether a transaction whose COMMIT was lost took effect.
 
         Raises:
             OutcomeUnknown: this cannot be determined.

@@ -76,13 +76,13 @@ def version(conn: Connection) -> str | None:
 
 
 def is_later(recorded: str | None) -> bool:
-    """Whether the schema was created by a later release and this release can work with it."""
+    """Return whether a later release created the schema, and this release can use it."""
     needed, made = _numbers(newest()), _numbers(recorded)
     return needed is not None and made is not None and made[1] <= needed[0] < made[0]
 
 
 def fits(conn: Connection) -> bool:
-    """Whether this release can use the schema: its own schema, or a compatible later schema."""
+    """Return whether the schema is this release's own or a compatible later schema."""
     recorded = version(conn)
     return recorded == newest() or is_later(recorded)
 

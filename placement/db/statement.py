@@ -135,7 +135,7 @@ class Write:
             raise Unmatched(f"{matched} rows instead of {self.matches}: {sql}")
 
     def _accepts(self, matched: int) -> bool:
-        """Whether this number of matched rows is accepted; a driver returns -1 if unknown."""
+        """Return whether a number of matched rows is accepted. Drivers return -1 if unknown."""
         return matched == self.matches or (self.allow_fewer and 0 <= matched < self.matches)
 
 

@@ -33,12 +33,12 @@ def reconcile_consumer(client: RestClient, consumer: CloudConsumer) -> LoadOutco
 
 
 def is_on_server(client: RestClient, consumer: CloudConsumer) -> bool:
-    """Whether the consumer on the server equals the consumer in the file."""
+    """Return whether the consumer on the server equals the consumer in the file."""
     return _same(client.get(f"/allocations/{consumer.uuid}"), consumer)
 
 
 def _same(on_server: Mapping[str, Any], consumer: CloudConsumer) -> bool:
-    """Whether the consumers are equal; without a type in the file, any type is equal."""
+    """Return whether the consumers are equal; without a type in the file, any type is equal."""
     allocations = {
         uuid: allocation["resources"] for uuid, allocation in on_server["allocations"].items()
     }

@@ -114,7 +114,7 @@ def match(names: Collection[str], rows: Iterable[Sequence[Any]]) -> dict[str, in
 
 
 def exists(conn: Connection, kind: str, name: str) -> bool:
-    """Whether the name exists.
+    """Return whether the name exists.
 
     Raises:
         NameNotDistinct: it does not exist and cannot be created, because the collation does not

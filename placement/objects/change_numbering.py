@@ -156,5 +156,5 @@ def _new_token() -> int:
 
 
 def _has_token(conn: Connection, token: int) -> bool:
-    """Whether the latest numbering has this token, after the one that may be in progress."""
+    """Return whether the latest numbering has this token, after the one that may be in progress."""
     return any(row.token == token for row in statements.feed(lock=True).rows(conn))

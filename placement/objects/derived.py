@@ -130,7 +130,7 @@ def _parts(number: int) -> int:
 
 
 def is_correct(conn: Connection) -> bool:
-    """Whether all `used` and `capacity` are correct and every tree has a revision."""
+    """Return whether all `used` and `capacity` are correct and every tree has a revision."""
     if statements.roots_without_revision(limit=1).rows(conn):
         return False
     return not any(wrong_used(conn)) and not any(wrong_capacities(conn))

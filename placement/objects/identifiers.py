@@ -39,7 +39,7 @@ def canonical(text: str) -> str | None:
 
 
 def storable(text: str) -> bool:
-    """Whether every database can store the text: it has no NUL and no lone surrogates."""
+    """Return whether every database can store the text: it has no NUL and no lone surrogates."""
     return "\x00" not in text and not _SURROGATE.search(text)
 
 

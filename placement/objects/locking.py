@@ -129,7 +129,7 @@ def leave_commit_marker(
     """
 
     def is_committed(later: Connection) -> bool | None:
-        """Whether the write was committed, or None if this cannot be determined."""
+        """Return whether the write was committed, or None if this cannot be determined."""
         # Reading locks the roots, so the lost transaction has ended afterwards.
         free = keys_are_free(later)
         revisions: dict[int, int | None] = dict.fromkeys(old_revisions)

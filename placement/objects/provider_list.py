@@ -27,7 +27,7 @@ class FilterTerm(Protocol):
         """Kind -> the names to look up."""
 
     def is_known(self, known: KnownNames) -> bool:
-        """Whether the existing names allow a provider to satisfy the term."""
+        """Return whether the existing names allow a provider to satisfy the term."""
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
         """Return the conditions for the database."""

@@ -137,7 +137,7 @@ def _create_child(conn: Connection, uuid: str, name: str, parent_uuid: str) -> P
 
 
 def _are_free(conn: Connection, uuid: str, name: str) -> bool:
-    """Whether the uuid and the name are free; waits for transactions that are using them."""
+    """Return whether the uuid and the name are free; waits for transactions that are using them."""
     attempt = conn.begin_nested()
     try:
         statements.create(uuid, name, None, None, 0).execute(conn)

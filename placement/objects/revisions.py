@@ -37,12 +37,12 @@ Content = TypeVar("Content")
 
 
 def may_tear(conn: Connection) -> bool:
-    """Whether views of the connection may show a revision without all of its content."""
+    """Return whether views of the connection may show a revision without all of its content."""
     return dialect_of(conn).tears_views
 
 
 def can_confirm(conn: Connection) -> bool:
-    """Whether content has the revision that an earlier statement has read.
+    """Return whether content has the revision that an earlier statement has read.
 
     This is not certain if views may be torn and both statements use the same view.
     """

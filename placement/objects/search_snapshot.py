@@ -34,7 +34,7 @@ class SearchSnapshot:
     ids: Ids
 
     def is_usable_for(self, claims: Sequence[Claim]) -> bool:
-        """Whether the claims are few, their consumers are new, and the trees have revisions."""
+        """Return whether there are few claims, with new consumers, in trees with revisions."""
         number = sum(sum(map(len, each.allocations.values())) for each in claims)
         return (
             number <= MAX_KEYS

@@ -37,7 +37,7 @@ class TraitFilter:
     associated: bool | None = None
 
     def allows(self, name: str) -> bool:
-        """Whether a trait with this name may be listed."""
+        """Return whether a trait with this name may be listed."""
         is_named = self.names is None or name in self.names
         return is_named and name.startswith(self.prefix or "")
 

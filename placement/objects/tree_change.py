@@ -74,7 +74,7 @@ class TreeChange:
         )
 
     def is_bumped(self, uuid: str) -> bool:
-        """Whether a member gets its next generation: one of its parts changes."""
+        """Return whether a member gets its next generation: one of its parts changes."""
         return uuid in self.inventories or uuid in self.traits or uuid in self.aggregates
 
 

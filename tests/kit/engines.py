@@ -180,7 +180,7 @@ class Server:
 
 
 def _lives(process: str) -> bool:
-    """Whether a process exists and is not a zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         status = Path(f"/proc/{process}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -269,7 +269,7 @@ SERVERS: Mapping[str, type[Server]] = {"mariadb": MariaDB, "postgresql": Postgre
 
 
 def installed(engine: str) -> bool:
-    """Whether an engine is installed."""
+    """Return whether an engine is installed."""
     try:
         return engine == "sqlite" or bool(
             SERVERS[engine].binary({"mariadb": "mariadbd", "postgresql": "postgres"}[engine])

@@ -30,7 +30,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 class ChangesQuery:
     """Which changes are requested."""
 
-    # None: none, but a cursor.
+    # None requests no changes, but a new cursor.
     since: ChangeCursor | None
     # Maximum number.
     limit: int

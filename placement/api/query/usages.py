@@ -27,9 +27,9 @@ class UsageQuery:
     """The owner and type of the consumers whose usage is requested."""
 
     project: str
-    # None: all users of the project.
+    # None means all users of the project.
     user: str | None
-    # None: one sum of all types, below 1.38.
+    # None means one sum of all types (below 1.38).
     consumer_type: str | None
 
 

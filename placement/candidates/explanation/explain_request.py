@@ -184,7 +184,7 @@ class ExplainRequest:
         return list(dict.fromkeys(term for term in terms if term.code is code))
 
     def only_shares(self, tree: Tree) -> bool:
-        """Whether a tree has only sharing providers, which together lack a class of the request."""
+        """Return whether a tree has only sharing providers, which lack a class of the request."""
         if not all(SHARING_TRAIT in member.traits for member in tree.members):
             return False
         return not self._classes.issubset(chain.from_iterable(each.stocks for each in tree.members))

@@ -108,7 +108,7 @@ class HostEvaluation:
         return by_group, possible, rejections or self._rejections_together(possible)
 
     def _is_outside(self) -> bool:
-        """Whether no provider of the host is in a tree or subtree that a group names."""
+        """Return whether no provider of the host is in a tree or subtree that a group names."""
         return bool(self._explain_request.places) and any(
             slot_terms.places & reduce(and_, [mask for _position, mask in each_mask(masks)])
             for slot_terms, masks in zip(self._explain_request.distinct, self._masks, strict=True)

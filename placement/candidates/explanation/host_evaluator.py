@@ -138,7 +138,7 @@ class HostEvaluator:
     def serves(
         self, plan: SearchPlan, kinds: Kinds, pool: Pool, options: Sequence[Sequence[int]]
     ) -> bool | None:
-        """Whether an assignment satisfies constraints of the given classes.
+        """Return whether an assignment satisfies constraints of the given classes.
 
         Args:
             plan: The plan of the request.

@@ -92,7 +92,7 @@ def group_of(term: StatedTerm) -> str:
 
 
 def is_forbidden(term: StatedTerm) -> bool:
-    """Whether a term excludes providers with a property."""
+    """Return whether a term excludes providers with a property."""
     kind = KINDS.get(keyword_of(term))
     return kind is not None and kind.excludes
 

@@ -172,7 +172,7 @@ class Reductions:
         return sorted(sums)
 
     def _serves(self, pool: Pool, evaluation: Evaluation, shortage: Shortage, amount: int) -> bool:
-        """Whether the host would be served with this amount, or False if that is undecided."""
+        """Return whether this amount would serve the host, or False if undecided."""
         if not self._explain_request.joins.kinds:
             return True
         slot, name = shortage.slot, shortage.resource_class

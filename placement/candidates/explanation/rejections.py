@@ -44,7 +44,7 @@ class GroupRejections:
         self._masks = masks
 
     def misses_only(self, term: StatedTerm) -> bool:
-        """Whether this collective trait is the only missing one."""
+        """Return whether this collective trait is the only missing one."""
         if self._missing is None:
             return True
         slot_terms, bits = self._missing

@@ -53,7 +53,7 @@ class Variant:
         self._split = SearchPlan(request, splits=True)
 
     def serves(self, pool: Pool, evaluator: HostEvaluator) -> bool | None:
-        """Whether a host has a candidate, without or with splits.
+        """Return whether a host has a candidate, without or with splits.
 
         Args:
             pool: The providers of the host.
@@ -233,7 +233,7 @@ class SplitReductions(Reductions):
         return Amounts(sorted({*amounts.values, *numbers}, reverse=True), whole_from)
 
     def _may_help(self, pool: Pool, slot: int, name: str) -> bool:
-        """Whether the host would be served if the group did not request the class at all.
+        """Return whether the host would be served if the group did not request the class at all.
 
         If not, no smaller amount serves it. The collective traits of the group are omitted as well,
         because the providers of the class may contribute some of them.

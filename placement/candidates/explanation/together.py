@@ -74,7 +74,7 @@ class SumCauses:
         return tuple(Amount(name, self._plan.combined_amounts[name]) for name in names)
 
     def _is_isolation(self, pool: Pool, options: Sequence[Sequence[int]]) -> bool:
-        """Whether the isolation alone would reject the host if it had enough of all classes."""
+        """Return whether isolation would reject the host if it had enough of all classes."""
         if not any(kind.code is Refusal.ISOLATE for kind in self._kinds):
             return False
         enough = self._lifted(pool, self._plan.contended_classes)
@@ -123,7 +123,7 @@ class SumCauses:
 
 
 def _bounds_room(pool: Pool, name: str) -> bool:
-    """Whether max_unit of some provider is less than its free capacity of a class."""
+    """Return whether max_unit of some provider is less than its free capacity of a class."""
     stocks = [stock for stock in pool.stocks(name) if stock]
     return any(stock.room < stock.capacity - stock.used for stock in stocks)
 

@@ -205,7 +205,7 @@ class RoomFinder:
 
 
 def only_sharing(pool: Pool, options: Options) -> bool:
-    """Whether sharing providers of other trees alone can serve each slot of an anchor."""
+    """Return whether sharing providers of other trees alone can serve each slot of an anchor."""
     return pool.anchor is not None and all(providers[-1] >= pool.local for providers in options)
 
 

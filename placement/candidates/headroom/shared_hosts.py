@@ -67,7 +67,7 @@ class SharedHosts:
         self._alone: dict[Hashable, tuple[SharedGroup, set[str]]] = {}
 
     def concerns(self, pool: Pool) -> bool:
-        """Whether an anchor reaches or contains a sharing provider that can serve."""
+        """Return whether an anchor reaches or contains a sharing provider that can serve."""
         return bool(pool.sharing) or (pool.anchor is not None and pool.anchor.id in self._trees)
 
     def add(self, pool: Pool, key: Hashable, room: HostRoom) -> None:

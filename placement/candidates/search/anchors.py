@@ -167,7 +167,7 @@ class AnchorSearches:
         )
 
     def _only_sharing_providers(self, pool: Pool, options: Options) -> bool:
-        """Whether all options are sharing providers of other trees.
+        """Return whether all options are sharing providers of other trees.
 
         Such candidates are found at the sharing providers' own trees, or once for all anchors.
         """

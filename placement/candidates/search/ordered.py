@@ -66,7 +66,7 @@ def _may_share(pool: Pool) -> bool:
 
 
 def all_share(candidate: Candidate) -> bool:
-    """Whether all providers of a candidate are sharing providers."""
+    """Return whether all providers of a candidate are sharing providers."""
     members = candidate.pool.members
     return all(SHARING_TRAIT in members[position].traits for position in candidate.assignment)
 

@@ -89,7 +89,7 @@ class Splits:
         self.exist = not rest and self._within_reach()
 
     def _within_reach(self) -> bool:
-        """Whether several providers together may serve the amount."""
+        """Return whether several providers together may serve the amount."""
         largest = sum(provider.sizes[-1] for provider in self.providers)
         self._spend(len(self.providers))
         if len(self.providers) < 2 or largest < self._amount * self._unit:
@@ -131,7 +131,7 @@ class Splits:
                 states.append(more)
 
     def _is_dead_end(self, state: _State, rest: tuple[ReachableSums, int], needed: int) -> bool:
-        """Whether the remaining kinds cannot complete the amount or the needed trait sets."""
+        """Return whether the remaining kinds cannot complete the amount or the trait sets."""
         sums, trait_bits = rest
         self._spend(1 + len(state.sums.runs) + len(sums.runs))
         lacks = needed & ~(state.trait_bits | trait_bits)
@@ -194,7 +194,7 @@ class Splits:
         return sums
 
     def _is_redundant(self, counts: Sequence[_Count]) -> bool:
-        """Whether the amount can be served without one of the chosen providers.
+        """Return whether the amount can be served without one of the chosen providers.
 
         The provider chosen last is never redundant.
         """

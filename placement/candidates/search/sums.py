@@ -34,7 +34,7 @@ class ReachableSums:
         return COST_PER_SUM + COST_PER_RUN_ADDED * len(self.runs)
 
     def has(self, amount: int) -> bool:
-        """Whether the amount is in a run."""
+        """Return whether the amount is in a run."""
         return any(first <= amount <= last for first, last in self.runs)
 
     def with_part(self, sizes: range, most: int) -> "ReachableSums":
@@ -61,7 +61,7 @@ class ReachableSums:
         return _sums([*self.runs, *more.runs], most, more.exact)
 
     def can_complete(self, others: "ReachableSums", amount: int) -> bool:
-        """Whether an amount of these and an amount of the others add up to `amount`."""
+        """Return whether an amount of these and an amount of the others add up to `amount`."""
         # Two pointers: the smallest run of these, and the largest of the others.
         place, other = 0, len(others.runs) - 1
         while place < len(self.runs) and other >= 0:

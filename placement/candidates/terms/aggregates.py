@@ -62,7 +62,7 @@ class MemberOf(MemberTerm):
         return self.existing is not None and not self.existing
 
     def is_known(self, known: KnownNames) -> bool:
-        """Whether one of the aggregates exists."""
+        """Return whether one of the aggregates exists."""
         return bool(known.aggregate_keys(self.any_of))
 
     def resolved(self, known: KnownNames) -> Self:

@@ -121,7 +121,7 @@ def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
 
 
 def asks_root(resolved: ResolvedRequest) -> bool:
-    """Whether the request states a condition on such a root; taints do not count."""
+    """Return whether the request states a condition on such a root; taints do not count."""
     stated = [term for term in resolved.request.root if not isinstance(term, Untainted)]
     terms = [*stated, *_spanning_terms(resolved)]
     return RootCondition(merge_conditions(_conditions(resolved, terms))) != RootCondition()

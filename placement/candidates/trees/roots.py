@@ -50,7 +50,7 @@ class WindowResult:
 
 
 def is_rare(rows: int, matches: int, tuning: SearchTuning) -> bool:
-    """Whether matches are so rare that a query for them is cheaper than further windows."""
+    """Return whether matches are so rare that a query for them is cheaper than further windows."""
     return matches * tuning.rare_match <= rows
 
 

@@ -40,7 +40,7 @@ class SharingProvider:
     traits: frozenset[str]
 
     def has_room(self, resources: Iterable[tuple[int, int]]) -> bool:
-        """Whether it has the capacity for all of the (class id, units) pairs."""
+        """Return whether it has the capacity for all of the (class id, units) pairs."""
         for class_id, amount in resources:
             stock = self.stocks.get(class_id)
             if stock is None or not fits(stock, amount):

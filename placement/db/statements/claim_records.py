@@ -32,7 +32,7 @@ _now = Clock().op("/")(sa.literal_column("1000", sa.BigInteger()))
 
 
 def _is_host(root_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Whether a tree counts as a host: its root is no sharing provider."""
+    """Return whether a tree counts as a host: its root is no sharing provider."""
     link = t.resource_provider_traits
     return ~(
         sa.select(sa.literal(1))
