@@ -94,6 +94,11 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         ],
     ),
     Rule(
+        "the bounds of headroom are those of its work in memory; random clouds are on all engines",
+        "tests/api",
+        ["test_headroom.py"],
+    ),
+    Rule(
         "bodies and headers are read before a statement is sent; names in paths reach statements",
         "tests/api",
         ["test_wire.py"],
@@ -133,6 +138,7 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
             "test_client_rollback.py",
             "test_dump_cloud.py",
             "test_explain_command.py",
+            "test_headroom_command.py",
             "test_load_cloud.py",
             "test_report_client.py",
             "test_reshape_command.py",

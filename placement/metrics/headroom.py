@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from placement import __version__
-from placement.errors import PlacementError
+from placement.errors import LargeWorkBusy, PlacementError
 from placement.metrics.declarations import HEADROOM, HEADROOM_EMPTY, HEADROOM_UPPER
 from placement.metrics.shared_text import SharedText
 from placement.metrics.text import family, labels
@@ -73,7 +73,12 @@ class HeadroomGauges:
             first = f"# {digest}\n".encode()
             if previous is not None and previous.startswith(first):
                 return previous
-        return first + render(self._measure())
+        try:
+            return first + render(self._measure())
+        except LargeWorkBusy:
+            if previous is None:
+                raise
+            return previous  # measured again after the next interval
 
 
 def render(headroom: Mapping[str, RequestHeadroom]) -> bytes:

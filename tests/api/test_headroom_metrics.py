@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from placement import headroom_gauges
 from placement.app import create_app
-from placement.errors import ConfigurationError
+from placement.errors import ConfigurationError, LargeWorkBusy
 from placement.metrics import Metrics
 from tests.kit import metrics as kit
 from tests.kit.builders import make_database
@@ -92,6 +93,25 @@ def test_nothing_is_measured_while_nothing_changes(tmp_path: Path) -> None:
     with counted(scraped.database) as statements:
         assert scraped.gauge("placement_headroom") == {"request=m1.large": 2}
     assert len(statements) == 0
+
+
+def test_a_process_that_is_busy_shows_the_previous_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scraped = Scraped(tmp_path, 'm1.large: {"resources:VCPU": 4}\n')
+    scraped.add_host(9)
+    assert scraped.gauge("placement_headroom") == {"request=m1.large": 2}
+    scraped.file.write_text('m1.tiny: {"resources:VCPU": 1}\n')
+    scraped.age()
+
+    def refuse(*_arguments: object) -> None:
+        raise LargeWorkBusy
+
+    monkeypatch.setattr(headroom_gauges, "find_headroom", refuse)
+    assert scraped.gauge("placement_headroom") == {"request=m1.large": 2}
+    monkeypatch.undo()
+    scraped.age()
+    assert scraped.gauge("placement_headroom") == {"request=m1.tiny": 9}
 
 
 def test_a_file_that_cannot_be_used_stops_the_start(tmp_path: Path) -> None:
