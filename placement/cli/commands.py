@@ -35,6 +35,11 @@ _HOST = {
     "list": Command("list the hosts that are out of use", "host:set_up_list"),
 }
 
+_HOLDS = {
+    "list": Command("list the holds in the database", "holds:set_up_list"),
+    "release": Command("release expired holds, or all of them", "holds:set_up_release"),
+}
+
 COMMANDS = {
     "db": Command("the database", actions=_DATABASE),
     "openapi": Command("print the API as an OpenAPI document", "document:set_up"),
@@ -51,6 +56,7 @@ COMMANDS = {
     "drain-check": Command("show which hosts can be emptied", "drain_check:set_up"),
     "host": Command("hosts of a server, over REST", actions=_HOST),
     "watch": Command("print the trees of a server as they change", "watch:set_up"),
+    "holds": Command("holds in the database", actions=_HOLDS),
     "samples": Command(
         "write configurations, deployment files and dashboards to a directory", "samples:set_up"
     ),

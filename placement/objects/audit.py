@@ -99,6 +99,11 @@ def _on_several_trees(inquiry: Inquiry) -> Iterator[Row]:
         yield {"consumer": consumer, "trees": len(names), "roots": names}
 
 
+def _crowded_hosts(inquiry: Inquiry) -> Iterator[Row]:
+    for row in statements.crowded_hosts(SHARING_TRAIT).rows(inquiry.conn):
+        yield row._asdict()
+
+
 def _empty_projects(inquiry: Inquiry) -> Iterator[Row]:
     for row in statements.empty_projects().rows(inquiry.conn):
         yield row._asdict()
@@ -123,6 +128,12 @@ CHECKS = (
         "consumers with allocations in several trees (sharing providers do not count)",
         ("consumer", "trees", "roots"),
         _on_several_trees,
+    ),
+    AuditCheck(
+        "spread-groups",
+        "hosts with more members of a spread group than the smallest max_per_host of the members",
+        ("project", "group", "host", "name", "members", "max_per_host"),
+        _crowded_hosts,
     ),
     AuditCheck(
         "empty-projects",

@@ -6,14 +6,16 @@ stays for good. A release deletes the consumer on condition of this generation, 
 condition of its end, so it wins against a concurrent extension or loses to it as a whole.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy.engine import Connection
 
 from placement.db.engine import Database
-from placement.db.statement import Unchanged
+from placement.db.statement import CHUNK_SIZE, Unchanged
 from placement.db.statements import claim_records as statements
 from placement.errors import (
     CapacityExceeded,
@@ -23,11 +25,18 @@ from placement.errors import (
     HoldTooLong,
     NoCandidatesFound,
 )
-from placement.objects import allocation_state, allocations, claim_records, identifiers
+from placement.objects import (
+    allocation_state,
+    allocations,
+    claim_records,
+    consumer_list,
+    identifiers,
+)
 from placement.objects.allocation_change import check_consumer_generations
 from placement.objects.allocation_release import release, take_over
 from placement.objects.allocation_state import StateQuery
 from placement.objects.claims import Claim, NewRecord, owner_names
+from placement.objects.consumer_list import ConsumerFilter, ConsumerPage, ListedConsumer
 from placement.objects.consumers import Consumer
 
 Result = TypeVar("Result")
@@ -87,6 +96,29 @@ def _release_expired(conn: Connection) -> tuple[int, int]:
     # Records without a consumer.
     claim_records.delete_meaningless_of(conn, row_ids)
     return len(expired), len(expired) + len(cleared) + len(row_ids)
+
+
+def find_all(database: Database) -> Iterator[ListedConsumer]:
+    """Yield all holds, expired or not, by uuid."""
+    after, are_more = None, True
+    while are_more:
+        with database.read() as conn:
+            held = ConsumerFilter(held=True)
+            listed = consumer_list.find(conn, held, ConsumerPage(CHUNK_SIZE, after))
+        yield from listed.consumers
+        are_more = listed.are_more
+        after = listed.consumers[-1].uuid if are_more else None
+
+
+def release_all(database: Database) -> int:
+    """Release all holds, expired or not; return their number."""
+    released = 0
+    for hold in find_all(database):
+        # Another process may release or confirm it at the same time.
+        with suppress(HoldNotFound):
+            database.write(partial(delete, uuid=hold.uuid))
+            released += 1
+    return released
 
 
 def retry_with_room(database: Database, work: Callable[[], Result]) -> Result:

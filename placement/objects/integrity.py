@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from placement.db.statement import CHUNK_SIZE, Query
 from placement.db.statements import derived as derived_statements
 from placement.db.statements import integrity as statements
-from placement.objects import derived, lineage, locking, online_migrations
+from placement.objects import claim_records, derived, lineage, locking, online_migrations
 from placement.objects.lineage import Lineage
 from placement.progress import Progress, silent
 
@@ -217,6 +217,21 @@ CHECKS = (
         _rows_of(statements.idle_consumers),
         "they are deleted",
         _delete_idle_consumers,
+        wrong=False,
+    ),
+    IntegrityCheck(
+        "lost-records",
+        "claim records whose consumer does not exist",
+        _rows_of(statements.records_without_consumer),
+        "they are deleted",
+        lambda inspection: claim_records.delete_meaningless(inspection.conn),
+        wrong=False,
+    ),
+    IntegrityCheck(
+        "ended-holds",
+        "holds that have expired and are not released yet",
+        _rows_of(statements.ended_holds),
+        "a service releases them within a minute, or placement-manage holds release",
         wrong=False,
     ),
     IntegrityCheck(

@@ -3,8 +3,10 @@
 import sqlalchemy as sa
 
 from placement.db import tables as t
+from placement.db.fragments import belongs_to, is_member
 from placement.db.statement import Query
 
+_record = t.claim_records
 _provider, _inventory, _allocation, _consumer = (
     t.resource_providers,
     t.inventories,
@@ -109,6 +111,46 @@ def on_several_trees(sharing_trait: str) -> Query:
     Allocations from sharing providers do not count, whichever tree the provider is in.
     """
     return Query(_ON_SEVERAL_TREES, {"sharing": sharing_trait})
+
+
+_used_host = (
+    sa.select(_consumer.c.id.label("consumer_id"), _provider.c.root_provider_id.label("root_id"))
+    .select_from(
+        _consumer.join(_allocation, _allocation.c.consumer_id == _consumer.c.uuid).join(
+            _provider, _provider.c.id == _allocation.c.resource_provider_id
+        )
+    )
+    .distinct()
+    .subquery("used_host")
+)
+_CROWDED_HOSTS = (
+    sa.select(
+        t.projects.c.external_id.label("project"),
+        _record.c.spread_group.label("group"),
+        _provider.c.uuid.label("host"),
+        _provider.c.name,
+        sa.func.count().label("members"),
+        sa.func.min(_record.c.max_per_host).label("max_per_host"),
+    )
+    .select_from(
+        _record.join(_consumer, belongs_to(_record, _consumer))
+        .join(t.projects, t.projects.c.id == _consumer.c.project_id)
+        .join(_used_host, _used_host.c.consumer_id == _consumer.c.id)
+        .join(_provider, _provider.c.id == _used_host.c.root_id)
+    )
+    .where(is_member(_record, _consumer), ~_shares)
+    .group_by(t.projects.c.external_id, _record.c.spread_group, _provider.c.uuid, _provider.c.name)
+    .having(sa.func.count() > sa.func.min(_record.c.max_per_host))
+    .order_by(t.projects.c.external_id, _record.c.spread_group, _provider.c.name)
+)
+
+
+def crowded_hosts(sharing_trait: str) -> Query:
+    """Select (project, group, host, name, members, max_per_host) of hosts with too many members.
+
+    They have more members of a spread group than the smallest number of these members.
+    """
+    return Query(_CROWDED_HOSTS, {"sharing": sharing_trait})
 
 
 _EMPTY_PROJECTS = (

@@ -10,11 +10,15 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import Selection
+from placement.db.constructs import Clock
+from placement.db.fragments import Selection, belongs_to, is_hold
 from placement.db.statement import Queries, Query, Write, Writes
 
 provider, inventory, allocation = t.resource_providers, t.inventories, t.allocations
 consumer, resource_class = t.consumers, t.resource_classes
+_record = t.claim_records
+# In seconds since 1970.
+_now = Clock().op("/")(sa.literal_column("1000", sa.BigInteger()))
 
 
 def _no_row(table: sa.Table) -> sa.ScalarSelect[int]:
@@ -116,6 +120,22 @@ def record_consumers(uuids: Collection[str], project_id: int, user_id: int) -> W
 def idle_consumers() -> Query:
     """Select consumers that have no allocations."""
     return Query(sa.select(consumer.c.uuid.label("consumer")).where(_IDLE))
+
+
+def _records() -> Selection:
+    return sa.select(_record.c.consumer_uuid.label("consumer"), _record.c.spread_group)
+
+
+def records_without_consumer() -> Query:
+    """Select claim records that belong to no consumer."""
+    return Query(_records().where(_lacks(consumer, belongs_to(_record, consumer))))
+
+
+def ended_holds() -> Query:
+    """Select holds that have expired and were not released yet."""
+    ended = sa.and_(is_hold(_record, consumer), _record.c.expires_at <= _now)
+    source = _record.join(consumer, belongs_to(_record, consumer))
+    return Query(_records().select_from(source).where(ended))
 
 
 def delete_idle_consumers(count: int) -> Write:

@@ -28,6 +28,53 @@ ORDER BY consumers.id
 LIMIT :size;
 
 
+-- audit.crowded_hosts: Select (project, group, host, name, members, max_per_host) of hosts with too many members.
+-- on sqlite, postgresql
+SELECT projects.external_id AS project, claim_records.spread_group AS "group",
+    resource_providers.uuid AS host, resource_providers.name, count(*) AS members,
+    min(claim_records.max_per_host) AS max_per_host
+FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AND
+    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1) JOIN projects ON projects.id = consumers.project_id
+    JOIN (SELECT DISTINCT consumers.id AS consumer_id, resource_providers.root_provider_id AS
+    root_id
+  FROM consumers JOIN allocations ON allocations.consumer_id = consumers.uuid JOIN
+      resource_providers ON resource_providers.id = allocations.resource_provider_id) AS used_host
+      ON used_host.consumer_id = consumers.id JOIN resource_providers ON resource_providers.id =
+      used_host.root_id
+WHERE claim_records.spread_group IS NOT NULL AND claim_records.project_id = consumers.project_id AND
+    NOT (EXISTS (SELECT 1 AS anon_1
+    FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
+    WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND traits.name =
+        :sharing))
+GROUP BY projects.external_id, claim_records.spread_group, resource_providers.uuid,
+    resource_providers.name
+HAVING count(*) > min(claim_records.max_per_host)
+ORDER BY projects.external_id, claim_records.spread_group, resource_providers.name;
+-- on mysql
+SELECT projects.external_id AS project, claim_records.spread_group AS `group`,
+    resource_providers.uuid AS host, resource_providers.name, count(*) AS members,
+    min(claim_records.max_per_host) AS max_per_host
+FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers.id AND
+    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1) INNER JOIN projects ON projects.id =
+    consumers.project_id INNER JOIN (SELECT DISTINCT consumers.id AS consumer_id,
+    resource_providers.root_provider_id AS root_id
+  FROM consumers INNER JOIN allocations ON allocations.consumer_id = consumers.uuid INNER JOIN
+      resource_providers ON resource_providers.id = allocations.resource_provider_id) AS used_host
+      ON used_host.consumer_id = consumers.id INNER JOIN resource_providers ON resource_providers.id
+      = used_host.root_id
+WHERE claim_records.spread_group IS NOT NULL AND claim_records.project_id = consumers.project_id AND
+    NOT (EXISTS (SELECT 1 AS anon_1
+    FROM resource_provider_traits INNER JOIN traits ON traits.id = resource_provider_traits.trait_id
+    WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND traits.name =
+        :sharing))
+GROUP BY projects.external_id, claim_records.spread_group, resource_providers.uuid,
+    resource_providers.name
+HAVING count(*) > min(claim_records.max_per_host)
+ORDER BY projects.external_id, claim_records.spread_group, resource_providers.name;
+
+
 -- audit.empty_projects: Select projects that have no consumers.
 SELECT projects.external_id AS project
 FROM projects

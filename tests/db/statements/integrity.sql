@@ -60,6 +60,30 @@ SET parent_provider_id=:parent_provider_id
 WHERE resource_providers.id IN (:ids …);
 
 
+-- integrity.ended_holds: Select holds that have expired and were not released yet.
+-- on sqlite
+SELECT claim_records.consumer_uuid AS consumer, claim_records.spread_group
+FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AND
+    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1)
+WHERE claim_records.hold_generation = consumers.generation AND claim_records.expires_at <=
+    (CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) / 1000);
+-- on mysql
+SELECT claim_records.consumer_uuid AS consumer, claim_records.spread_group
+FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers.id AND
+    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1)
+WHERE claim_records.hold_generation = consumers.generation AND claim_records.expires_at <=
+    ((TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) / 1000);
+-- on postgresql
+SELECT claim_records.consumer_uuid AS consumer, claim_records.spread_group
+FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AND
+    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1)
+WHERE claim_records.hold_generation = consumers.generation AND claim_records.expires_at <=
+    (CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) / 1000);
+
+
 -- integrity.examples: Select the first rows of a statement; all if `size` is None.
 
 -- of others
@@ -197,6 +221,15 @@ WHERE resource_providers.id IN (:ids …);
 -- integrity.record_consumers: Insert records with generation 0 and without a type.
 INSERT INTO consumers (uuid, project_id, user_id, generation, created_at)
 VALUES (:uuid_0, :project_id_0, :user_id_0, :generation_0, :created_at_0);
+
+
+-- integrity.records_without_consumer: Select claim records that belong to no consumer.
+SELECT claim_records.consumer_uuid AS consumer, claim_records.spread_group
+FROM claim_records
+WHERE NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE claim_records.consumer_id = consumers.id AND claim_records.consumer_uuid = consumers.uuid
+        AND claim_records.consumer_created_at = coalesce(consumers.created_at, :coalesce_1)));
 
 
 -- integrity.rootless: Select (id, parent id) of the first providers without a root id; all if `size` is None.

@@ -1,0 +1,61 @@
+"""`placement-manage holds`: list the holds in the database, and release them."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from oslo_config import cfg
+from prettytable import PrettyTable
+
+from placement.cli.database import connect
+from placement.logs import escaped
+from placement.objects import holds
+from placement.objects.consumer_list import ListedConsumer
+
+
+def set_up_list(parser: Any) -> None:
+    """Give the parser of `holds list` its arguments and its action."""
+    parser.set_defaults(action=_list)
+    parser.add_argument("--json", action="store_true", help="print the holds as JSON")
+
+
+def set_up_release(parser: Any) -> None:
+    """Give the parser of `holds release` its arguments and its action."""
+    parser.description = (
+        "Releases the holds that have expired. Before a switch to software that does not know "
+        "holds, release them with --all: they would stay for good."
+    )
+    parser.set_defaults(action=_release)
+    parser.add_argument("--all", action="store_true", help="release all holds, expired or not")
+
+
+def _list(conf: cfg.ConfigOpts) -> int:
+    """Print the holds; return the exit code."""
+    rows = [_row(each) for each in holds.find_all(connect(conf))]
+    if conf.category.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    columns = ["consumer", "project", "user", "type", "expires_at"]
+    table = PrettyTable(columns, align="l")
+    table.add_rows([[escaped(str(row[column])) for column in columns] for row in rows])
+    print(table)
+    return 0
+
+
+def _row(hold: ListedConsumer) -> dict[str, str | None]:
+    end = datetime.fromtimestamp(hold.expires_at or 0, UTC)
+    return {
+        "consumer": hold.uuid,
+        "project": hold.project,
+        "user": hold.user,
+        "type": hold.consumer_type,
+        "expires_at": end.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def _release(conf: cfg.ConfigOpts) -> int:
+    """Release holds, print their number, and return the exit code."""
+    database = connect(conf)
+    release = holds.release_all if conf.category.all else holds.release_expired
+    print(f"released: {release(database)} holds")
+    return 0
