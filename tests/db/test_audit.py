@@ -283,7 +283,7 @@ def test_the_number_of_statements_does_not_follow_that_of_consumers(
             check.name: len(list(check.find(Inquiry(conn, everybody)))) for check in audit.CHECKS
         }
     assert found["without-owner"] == found["several-trees"] == count
-    assert len(statements) == 5  # a page of consumers, an empty one, and three more
+    assert len(statements) == 6  # a page of consumers, an empty one, and four more
 
 
 @pytest.mark.parametrize("count", [5, 100])

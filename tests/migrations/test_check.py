@@ -47,10 +47,14 @@ MENDED = {
     ],
     "no-consumer": ["DELETE FROM consumers"],
     "idle-consumers": [ADD_CONSUMER],
+    "lost-records": [
+        "INSERT INTO claim_records (consumer_id, consumer_uuid, consumer_created_at, project_id)"
+        " VALUES (77, 'lost', '2001-01-01 00:00:00', 1)"
+    ],
     "used": ["UPDATE allocations SET used = 9"],
     "capacity": ["UPDATE inventories SET total = 11"],
 }
-HARMLESS = {"idle-consumers"}
+HARMLESS = {"idle-consumers", "lost-records"}
 LEFT = {
     "loops": ["UPDATE resource_providers SET parent_provider_id = 2 WHERE id = 1"],
     "unknown-classes": [ADD_INVENTORY.format(1, 7777)],
