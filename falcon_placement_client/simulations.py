@@ -17,11 +17,13 @@ class JsonAddedHosts(TypedDict, total=False):
     count: int
 
 
-class JsonSimulatedClaim(TypedDict):
+class JsonSimulatedClaim(TypedDict, total=False):
     """A claim on the copies of the trees."""
 
     #: The request.
-    request: JsonRequest
+    request: Required[JsonRequest]
+    #: A spread group of the claims of the simulation: `name` and `max_per_host`.
+    spread_group: Mapping[str, Any]
 
 
 class JsonChange(TypedDict, total=False):

@@ -237,6 +237,7 @@ def simulation(body: Body) -> SimulationRequest:
     _check_uuids(requests, "requests")
     return SimulationRequest(
         [_change(change, index) for index, change in enumerate(body["changes"])],
+        read_candidates,
         {
             _uuid(consumer): read_candidates(request, ("requests", consumer))
             for consumer, request in requests.items()
@@ -254,7 +255,9 @@ def _change(change: Body, index: int) -> Change:
     if "add" in change:
         return Add(change["add"]["like"], int(change["add"].get("count", 1)))
     steps = ("changes", index, "claim", "request")
-    return ClaimOnCopies(read_candidates(change["claim"]["request"], steps))
+    claim = change["claim"]
+    spread = _spread_group(claim.get("spread_group"))
+    return ClaimOnCopies(read_candidates(claim["request"], steps), spread)
 
 
 def _check_uuids(keys: Iterable[str], field: str) -> None:

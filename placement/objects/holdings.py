@@ -44,6 +44,11 @@ def get_in_trees(
         uuids.update(row.consumer_id for row in query.rows(conn))
         if len(uuids) > most:
             return None
+    return get_for_consumers(conn, uuids)
+
+
+def get_for_consumers(conn: Connection, uuids: Collection[str]) -> list[HoldingConsumer]:
+    """Return consumers with allocations."""
     allocations: dict[str, dict[str, dict[str, int]]] = {}
     roots: dict[str, dict[str, str]] = {}
     owners = {}

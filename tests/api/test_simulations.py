@@ -7,12 +7,14 @@ from threading import Event
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from placement import turns
 from placement.api.resources import simulations
 from placement.candidates.budget import COST_PER_CHECK
 from placement.candidates.simulation import simulate, simulating
 from placement.candidates.simulation.simulating import YieldingBudget
+from placement.db import tables as t
 from tests.kit.cloud import building, provider_uuid
 from tests.kit.service import Service
 from tests.kit.statements import counted
@@ -152,7 +154,23 @@ def test_statements_do_not_depend_on_the_number_of_consumers(
     with counted(service.database) as statements:
         answer = simulated(service, drain(1, 2), order=[])
     assert len(answer["moves"]) == 2 * consumers
-    assert len(statements) == 3  # roots, consumers of trees, their allocations
+    assert len(statements) == 4  # roots, consumers of trees, their allocations and records
+
+
+def test_an_expired_hold_does_not_move_and_its_resources_are_free(service: Service) -> None:
+    for number, host in enumerate((1, 2)):
+        request = {"groups": {"": {"resources": {"VCPU": 8}, "in_tree": provider_uuid(host)}}}
+        body = {**OWNER, "request": request, "expires_in": 600}
+        body["consumer_uuid"] = f"c0000000-0000-4000-8000-{number:012d}"
+        service.expect(201, "POST", "/claims", body, "2.0")
+    claim = {"claim": {"request": {"groups": {"": {"resources": {"VCPU": 8}}}}}}
+    drained = drain(*range(3, HOSTS + 1))
+    assert len(simulated(service, drain(1))["moves"]) == 1
+    assert simulated(service, drain(1), drained, claim)["fits"] is False
+    with service.database.writer.begin() as conn:
+        conn.execute(sa.update(t.claim_records).values(expires_at=1))
+    answer = simulated(service, drain(1))
+    assert (answer["fits"], answer["moves"], answer["unplaceable"]) == (True, [], [])
 
 
 def test_too_many_consumers_are_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

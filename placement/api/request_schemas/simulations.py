@@ -3,6 +3,7 @@
 from placement.api import samples
 from placement.api.json_body import Schema, path_of
 from placement.api.request_schemas.candidates import ORDER, REQUEST
+from placement.api.request_schemas.claims import SPREAD_GROUP
 from placement.api.request_schemas.common import END, MAX_ITEMS, by_uuid, closed, sample
 from placement.api.request_schemas.headroom import HEADROOM
 from placement.api.versioned import Versioned
@@ -28,7 +29,9 @@ CHANGE = {
             "drain": _ROOTS,
             "remove": _ROOTS,
             "add": closed({"like": _ROOT}, {"count": _COUNT}, "AddedHosts"),
-            "claim": closed({"request": REQUEST}, title="SimulatedClaimRequest"),
+            "claim": closed(
+                {"request": REQUEST}, {"spread_group": SPREAD_GROUP}, "SimulatedClaimRequest"
+            ),
         },
         "Change",
     ),

@@ -1,11 +1,13 @@
 """The changes that a simulation applies, and the rules for the hosts that they name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from placement.candidates.headroom import HeadroomQuery
 from placement.candidates.order import Order
 from placement.candidates.request import CandidateRequest
+from placement.objects.claims import SpreadGroup
 
 # Maximum number of hosts that all changes add.
 MAX_ADDED = 10_000
@@ -48,6 +50,8 @@ class ClaimOnCopies:
     """Resources are claimed on the copies of the trees."""
 
     request: CandidateRequest
+    # The group that it joins, of claims of the simulation; None if it joins none.
+    spread: SpreadGroup | None = None
 
 
 Change = Drain | Remove | Add | ClaimOnCopies
@@ -59,6 +63,8 @@ class SimulationRequest:
 
     # In the order in which they are applied.
     changes: Sequence[Change]
+    # Reads a remembered request from JSON. Raises BadQuery.
+    read_request: Callable[[Mapping[str, Any]], CandidateRequest]
     # MovableConsumer UUID -> request for its place.
     requests: Mapping[str, CandidateRequest] = field(default_factory=dict)
     # A request without groups whose order is that of the hosts. Without an order, hosts are sorted

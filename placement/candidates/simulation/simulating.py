@@ -18,17 +18,25 @@ from placement.candidates.simulation.changes import (
 )
 from placement.candidates.simulation.consumers import MovableConsumer
 from placement.candidates.simulation.hosts import SimulatedHosts
+from placement.candidates.simulation.records import (
+    Resolved,
+    StatedRequests,
+    read_spread_groups,
+    remembered_requests,
+)
 from placement.candidates.simulation.result import Simulation
 from placement.candidates.simulation.room import measure_room
 from placement.candidates.simulation.roots import check_roots
-from placement.candidates.simulation.simulator import Resolved, Simulator
+from placement.candidates.simulation.simulator import Simulator
 from placement.candidates.trees.cloud import read_cloud
 from placement.candidates.trees.resolve import ResolvedRequest, resolve_all, resolve_each
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
-from placement.errors import BadBody
-from placement.objects import holdings
+from placement.errors import BadBody, Invalid
+from placement.objects import claim_records, holdings
+from placement.objects.claim_records import ClaimRecord
+from placement.objects.holdings import HoldingConsumer
 
 # Seconds that a simulation may take.
 MAX_SECONDS = 30.0
@@ -68,7 +76,6 @@ def simulate(
     budget = YieldingBudget(settings.max_simulation_steps)
     with deadline.limit(MAX_SECONDS):
         claims = _resolve_claims(conn, request, settings.taints)
-        requests = _resolve_requests(conn, request.requests, settings.taints)
         trees = read_cloud(conn, cache, tuning)
         changes = check_roots(request.changes, trees)
         drained = {root for change in changes if isinstance(change, Drain) for root in change.roots}
@@ -80,10 +87,17 @@ def simulate(
         questions: Sequence[HeadroomRequest] = ()
         if request.headroom is not None:
             questions, _resolved = resolve_headroom(conn, request.headroom, settings.taints)
+        records = claim_records.get_for_consumers(conn, [each.uuid for each in consumers])
+        moving, expired = _without_expired(consumers, records)
+        remembered = remembered_requests(moving, records, request.read_request)
+        requests = _resolve_requests(conn, {**remembered, **request.requests}, settings.taints)
+        groups = read_spread_groups(conn, moving, records, trees)
         hosts = SimulatedHosts(trees, request.order, budget.spend)
-        simulator = Simulator(
-            hosts, map(MovableConsumer, consumers), requests, claims, settings.taints, budget
-        )
+        for each in expired:
+            hosts.release(each.allocations, each.root_of)
+        given = request.requests.keys()
+        stated = StatedRequests(requests, claims, given, groups, settings.taints)
+        simulator = Simulator(hosts, moving, stated, budget)
         result = simulator.run(changes)
         if request.headroom is None:
             return result
@@ -105,10 +119,29 @@ def _resolve_claims(
 
 
 def _resolve_requests(
-    conn: Connection, requests: Mapping[str, CandidateRequest], taints: frozenset[str]
+    conn: Connection,
+    requests: Mapping[str, CandidateRequest | Invalid],
+    taints: frozenset[str],
 ) -> Mapping[str, Resolved]:
     """Return consumer -> resolved request, or the error of its names."""
-    if not requests:
-        return {}
-    resolved = resolve_each(conn, list(requests.values()), taints=taints)
-    return dict(zip(requests, resolved, strict=True))
+    valid = {uuid: each for uuid, each in requests.items() if isinstance(each, CandidateRequest)}
+    resolved: dict[str, Resolved] = {
+        uuid: each for uuid, each in requests.items() if isinstance(each, Invalid)
+    }
+    if valid:
+        found = resolve_each(conn, list(valid.values()), taints=taints)
+        resolved |= zip(valid, found, strict=True)
+    return resolved
+
+
+def _without_expired(
+    consumers: Sequence[HoldingConsumer], records: Mapping[str, ClaimRecord]
+) -> tuple[list[MovableConsumer], list[MovableConsumer]]:
+    """Return the consumers without expired holds, and the expired holds."""
+    moving: list[MovableConsumer] = []
+    expired: list[MovableConsumer] = []
+    for each in consumers:
+        record = records.get(each.uuid)
+        has_ended = record is not None and record.is_expired
+        (expired if has_ended else moving).append(MovableConsumer(each))
+    return moving, expired

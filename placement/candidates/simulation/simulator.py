@@ -1,10 +1,9 @@
 """Applies the changes of a simulation one after another."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from placement.candidates.budget import Budget, BudgetSpentError
-from placement.candidates.model import Tree
-from placement.candidates.request import CandidateRequest
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.simulation.changes import Add, Change, ClaimOnCopies, Drain, Remove
 from placement.candidates.simulation.consumers import (
@@ -15,6 +14,7 @@ from placement.candidates.simulation.consumers import (
 )
 from placement.candidates.simulation.first_host import OUT_OF_BUDGET, Why
 from placement.candidates.simulation.hosts import SimulatedHosts, capacities
+from placement.candidates.simulation.records import StatedRequests, group_of_claim
 from placement.candidates.simulation.result import (
     Allocations,
     ConsumerMove,
@@ -25,8 +25,7 @@ from placement.candidates.simulation.result import (
     Unplaceable,
 )
 from placement.candidates.simulation.searches import Searches
-from placement.candidates.trees.resolve import ResolvedRequest
-from placement.errors import UnknownNames
+from placement.errors import Invalid
 from placement.objects import identifiers
 from placement.vocabulary import SHARING_TRAIT
 
@@ -34,9 +33,6 @@ from placement.vocabulary import SHARING_TRAIT
 SHARED = "shared"
 # The code of consumers whose requests have unknown names.
 UNKNOWN_NAME = "unknown_name"
-
-# A request of a client, or the error that it causes.
-Resolved = ResolvedRequest | UnknownNames
 
 
 class Simulator:
@@ -46,9 +42,7 @@ class Simulator:
         self,
         hosts: SimulatedHosts,
         consumers: Iterable[MovableConsumer],
-        requests: Mapping[str, Resolved],
-        claims: Mapping[CandidateRequest, ResolvedRequest],
-        taints: frozenset[str],
+        stated: StatedRequests,
         budget: Budget,
     ) -> None:
         """Apply nothing yet.
@@ -56,15 +50,12 @@ class Simulator:
         Args:
             hosts: the hosts as they are before any change.
             consumers: the consumers of all hosts that a change drains.
-            requests: canonical consumer UUID -> request for its place.
-            claims: the requests of claims, by the requests as stated.
-            taints: traits that exclude a host.
+            stated: what clients have stated about consumers and claims.
             budget: bound on the work.
         """
         self._hosts = hosts
-        self._requests = requests
-        self._claim_requests = claims
-        self._taints = taints
+        self._stated = stated
+        self._groups = stated.groups
         self._searches = Searches(hosts, budget)
         self._budget = budget
         self._consumers = {consumer.uuid: consumer for consumer in consumers}
@@ -144,13 +135,12 @@ class Simulator:
         """Find a new place for a consumer, and record the outcome."""
         uuid = consumer.uuid
         self._origins.setdefault(uuid, consumer.roots)
-        is_given = identifiers.key(uuid) in self._requests
-        source = RequestSource.GIVEN if is_given else RequestSource.DERIVED
+        source = self._source(uuid)
         for outcome in (self._unplaceable, self._undecided):
             outcome.pop(uuid, None)
         if not self._ended:
             try:
-                found = self._find_place(consumer)
+                found = self._find_place_in_group(consumer)
             except BudgetSpentError:
                 self._ended = True
         if self._ended:
@@ -162,22 +152,48 @@ class Simulator:
         else:
             self._moved[uuid] = (source, found)
 
-    def _find_place(self, consumer: MovableConsumer) -> Mappings | Why:
+    def _source(self, uuid: str) -> RequestSource:
+        key = identifiers.key(uuid)
+        if key in self._stated.given:
+            return RequestSource.GIVEN
+        is_known = key in self._stated.of_consumers
+        return RequestSource.REMEMBERED if is_known else RequestSource.DERIVED
+
+    def _find_place_in_group(self, consumer: MovableConsumer) -> Mappings | Why:
+        """Move a consumer as `_find_place` does, to a host that its spread group has not filled."""
+        member = self._groups.of_consumer(consumer.uuid)
+        if member is None:
+            return self._find_place(consumer, frozenset())
+        group, max_per_host = member
+        self._groups.remove(group, self._counted(consumer.roots))
+        try:
+            full_hosts = self._groups.full_hosts(group, max_per_host)
+            return self._find_place(consumer, full_hosts)
+        finally:
+            self._groups.add(group, self._counted(consumer.roots))
+
+    def _counted(self, roots: Iterable[str]) -> list[str]:
+        """Return the hosts on which members of spread groups are counted."""
+        trees = [tree for root in roots if (tree := self._hosts.get(root)) is not None]
+        return [tree.uuid for tree in trees if SHARING_TRAIT not in tree.root.traits]
+
+    def _find_place(self, consumer: MovableConsumer, full_hosts: frozenset[str]) -> Mappings | Why:
         """ConsumerMove a consumer; return its mappings, or why it has no other place.
 
         Raises:
             BudgetSpentError: the search reached a bound.
         """
-        request = self._requests.get(identifiers.key(consumer.uuid))
+        request = self._stated.of_consumers.get(identifiers.key(consumer.uuid))
         if request is None:
-            return self._find_equal_place(consumer)
-        if isinstance(request, UnknownNames):
+            return self._find_equal_place(consumer, full_hosts)
+        if isinstance(request, Invalid):
             return Why(UNKNOWN_NAME, str(request))
         # The search sees the hosts without anything that the consumer holds.
         elsewhere = consumer.held_elsewhere(self._hosts.drained)
         if elsewhere:
             self._hosts.release(elsewhere, consumer.root_of)
-        candidate = self._searches.find(request.request, unsatisfiable=request.unsatisfiable)
+        asked = replace(request.request, full_hosts=full_hosts)
+        candidate = self._searches.find(asked, unsatisfiable=request.unsatisfiable)
         if isinstance(candidate, Why):
             if elsewhere:
                 self._hosts.allocate(elsewhere, consumer.root_of)
@@ -185,7 +201,9 @@ class Simulator:
         self._place(consumer, candidate, {})
         return candidate.mappings
 
-    def _find_equal_place(self, consumer: MovableConsumer) -> Mappings | Why:
+    def _find_equal_place(
+        self, consumer: MovableConsumer, full_hosts: frozenset[str]
+    ) -> Mappings | Why:
         """ConsumerMove what a consumer holds of drained hosts."""
         held = consumer.held_of(self._hosts.drained)
         rest = consumer.held_elsewhere(self._hosts.drained)
@@ -194,7 +212,8 @@ class Simulator:
             text = f"{shared} serves it only as a sharing provider; state a request for it."
             return Why(SHARED, text)
         roots = {provider: consumer.root_of[provider] for provider in rest}
-        candidate = self._searches.find(derived_request(held, self._taints), rest=roots)
+        request = replace(derived_request(held, self._stated.taints), full_hosts=full_hosts)
+        candidate = self._searches.find(request, rest=roots)
         if isinstance(candidate, Why):
             return candidate
         self._place(consumer, candidate, rest)
@@ -206,7 +225,8 @@ class Simulator:
             tree = self._hosts.get(root)
             if tree is None or not consumer.held_elsewhere({root}):
                 continue
-            if consumer.held_of({root}).keys() <= _sharing_providers(tree):
+            sharing = {each.uuid for each in tree.members if SHARING_TRAIT in each.traits}
+            if consumer.held_of({root}).keys() <= sharing:
                 return root
         return None
 
@@ -260,17 +280,19 @@ class Simulator:
     def _claim(self, change: ClaimOnCopies) -> SimulatedClaim:
         if self._ended:
             return SimulatedClaim(code=OUT_OF_BUDGET.code, text=OUT_OF_BUDGET.text)
-        request = self._claim_requests[change.request]
+        resolved = self._stated.of_claims[change.request]
+        request, spread = resolved.request, change.spread
+        if spread is not None:
+            full_hosts = self._groups.full_hosts(group_of_claim(spread), spread.max_per_host)
+            request = replace(request, full_hosts=full_hosts)
         try:
-            found = self._searches.find(request.request, unsatisfiable=request.unsatisfiable)
+            found = self._searches.find(request, unsatisfiable=resolved.unsatisfiable)
             if isinstance(found, Candidate):
-                self._allocate(found)
+                roots = self._allocate(found)
+                if spread is not None:
+                    self._groups.add(group_of_claim(spread), self._counted(roots.values()))
                 return SimulatedClaim(found.allocations, found.mappings)
         except BudgetSpentError:
             self._ended = True
             found = OUT_OF_BUDGET
         return SimulatedClaim(code=found.code, text=found.text)
-
-
-def _sharing_providers(tree: Tree) -> set[str]:
-    return {member.uuid for member in tree.members if SHARING_TRAIT in member.traits}

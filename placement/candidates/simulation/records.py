@@ -1,0 +1,136 @@
+"""What is recorded about consumers besides their allocations: spread groups, requests, holds."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from placement.candidates.model import Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.simulation.consumers import MovableConsumer, totals_of
+from placement.candidates.trees.resolve import ResolvedRequest
+from placement.errors import Invalid
+from placement.objects import claim_records, holdings, identifiers
+from placement.objects.claim_records import ClaimRecord, GroupKey
+from placement.objects.claims import SpreadGroup
+from placement.vocabulary import SHARING_TRAIT
+
+# Reads a request that was stored as JSON. Raises BadQuery.
+ReadRequest = Callable[[Mapping[str, Any]], CandidateRequest]
+
+# A group that only the claims of the simulation are members of; no project has an empty name.
+SIMULATED_PROJECT = ""
+
+
+def remembered_requests(
+    consumers: Iterable[MovableConsumer],
+    records: Mapping[str, ClaimRecord],
+    read: ReadRequest,
+) -> dict[str, CandidateRequest | Invalid]:
+    """Return canonical consumer UUID -> remembered request, or the error of reading it.
+
+    A request is used only if its amounts are those that the consumer holds.
+    """
+    requests: dict[str, CandidateRequest | Invalid] = {}
+    for consumer in consumers:
+        record = records.get(consumer.uuid)
+        if record is None:
+            continue
+        amounts = totals_of(consumer.allocations)
+        request = claim_records.remembered_request(record.request, amounts)
+        if request is not None:
+            try:
+                requests[identifiers.key(consumer.uuid)] = read(request)
+            except Invalid as error:  # stored by a release with other rules
+                requests[identifiers.key(consumer.uuid)] = error
+    return requests
+
+
+class SpreadGroups:
+    """The hosts of the members of spread groups, in the course of a simulation."""
+
+    def __init__(
+        self, groups: Mapping[str, tuple[GroupKey, int]], hosts: Mapping[GroupKey, Counter[str]]
+    ) -> None:
+        """Take the groups as they are before any change.
+
+        Args:
+            groups: consumer UUID -> its group, and the number of its own claim.
+            hosts: group -> UUID of a root -> number of members that use the tree.
+        """
+        self._groups = groups
+        self._hosts = dict(hosts)
+
+    def full_hosts(self, group: GroupKey, max_per_host: int) -> frozenset[str]:
+        """Return the roots of hosts with as many members as a claim allows."""
+        counts = self._hosts.get(group, Counter())
+        return frozenset(root for root, number in counts.items() if number >= max_per_host)
+
+    def of_consumer(self, uuid: str) -> tuple[GroupKey, int] | None:
+        """Return the group of a consumer and the number of its own claim, or None."""
+        return self._groups.get(uuid)
+
+    def add(self, group: GroupKey, roots: Iterable[str]) -> None:
+        """Count a member on hosts."""
+        self._hosts.setdefault(group, Counter()).update(set(roots))
+
+    def remove(self, group: GroupKey, roots: Iterable[str]) -> None:
+        """Count a member on hosts no longer."""
+        self._hosts.setdefault(group, Counter()).subtract(set(roots))
+
+
+def read_spread_groups(
+    conn: Connection,
+    consumers: Sequence[MovableConsumer],
+    records: Mapping[str, ClaimRecord],
+    trees: Iterable[Tree],
+) -> SpreadGroups:
+    """Read the spread groups of consumers, and the hosts of all of their members."""
+    groups: dict[str, tuple[GroupKey, int]] = {}
+    for consumer in consumers:
+        record = records.get(consumer.uuid)
+        if record is not None and record.spread_group is not None and consumer.row.project:
+            name, max_per_host = record.spread_group
+            groups[consumer.uuid] = GroupKey(consumer.row.project, name), max_per_host
+    if not groups:
+        return SpreadGroups({}, {})
+    keys = {group for group, _number in groups.values()}
+    members = {key: uuids for key, uuids in claim_records.members(conn).items() if key in keys}
+    held = {
+        each.uuid: each
+        for each in holdings.get_for_consumers(
+            conn, {uuid for uuids in members.values() for uuid in uuids}
+        )
+    }
+    counted = {tree.uuid for tree in trees if SHARING_TRAIT not in tree.root.traits}
+    hosts: dict[GroupKey, Counter[str]] = {}
+    for key, uuids in members.items():
+        counts = hosts[key] = Counter()
+        for uuid in uuids:
+            if uuid in held:
+                counts.update({*held[uuid].root_of.values()} & counted)
+    return SpreadGroups(groups, hosts)
+
+
+def group_of_claim(spread: SpreadGroup) -> GroupKey:
+    """Return the group of a claim on copies."""
+    return GroupKey(SIMULATED_PROJECT, spread.name)
+
+
+# A request, or the error that it causes.
+Resolved = ResolvedRequest | Invalid
+
+
+class StatedRequests(NamedTuple):
+    """What clients have stated about consumers and claims."""
+
+    # Canonical consumer UUID -> given or remembered request for its place.
+    of_consumers: Mapping[str, Resolved]
+    # Request of a claim as stated -> the same with resolved names.
+    of_claims: Mapping[CandidateRequest, ResolvedRequest]
+    # Canonical UUIDs of consumers whose request is given.
+    given: Collection[str]
+    groups: SpreadGroups
+    # Traits that exclude a host.
+    taints: frozenset[str]
