@@ -35,7 +35,10 @@ class HeadroomQuery:
 
 
 # Maximum number of trees that are measured together.
-MAX_BATCH = 4096
+MAX_BATCH = 8192
+
+# Factor between the sizes of batches; the first one is that of a search.
+BATCH_GROWTH = 8
 
 
 def find_headroom(
@@ -106,7 +109,7 @@ class _Reader:
             while start < len(roots):
                 trees = self._trees(roots[start : start + size])
                 yield trees if self._emptied is None else list(map(self._emptied, trees))
-                start, size = start + size, min(4 * size, MAX_BATCH)
+                start, size = start + size, min(BATCH_GROWTH * size, MAX_BATCH)
 
     def _trees(self, roots: Sequence[Root]) -> list[Tree]:
         """Return the trees of roots, read in batches of a search."""

@@ -12,7 +12,7 @@ from operator import eq
 
 from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import Charge
-from placement.candidates.explanation.evaluation import ORDER
+from placement.candidates.explanation.evaluation import ORDER, Rejection
 from placement.candidates.headroom.limits import LimitFinder, limit_of
 from placement.candidates.headroom.totals import Totals
 from placement.candidates.headroom.value import RoomLimit
@@ -28,6 +28,9 @@ COST_PER_CLASS = 2
 # Capacity of a host that lacks nothing but what its units do not allow.
 PLENTY = 1 << 62
 
+# Groups in memory.
+MAX_GROUPS = 10_000
+
 # Class -> min_unit, max_unit and step_size; None without an inventory.
 Units = tuple[tuple[int, int, int] | None, ...]
 
@@ -38,6 +41,8 @@ class FlatGroup:
 
     # One of the hosts.
     example: Tree
+    # What the hosts have in common.
+    key: Hashable
     # By class; see `FlatHosts.classes`.
     units: Units
     # The hosts, in the order of the rows.
@@ -56,12 +61,15 @@ class FlatGroup:
 class FlatHosts:
     """Some hosts of one provider, by group."""
 
-    def __init__(self, classes: Sequence[str], trees: Iterable[Tree]) -> None:
+    def __init__(
+        self, classes: Sequence[str], trees: Iterable[Tree], *, with_aggregates: bool = True
+    ) -> None:
         """Read the free units of hosts.
 
         Args:
             classes: the classes of all requests.
             trees: trees of one provider.
+            with_aggregates: whether hosts of a group have equal aggregates.
         """
         # The classes of all requests, in the order of columns.
         self.classes = classes
@@ -79,10 +87,10 @@ class FlatHosts:
                 capacity, used, *unit = stock
                 free.append(capacity - used if used < capacity else 0)
                 units.append(tuple(unit))  # type: ignore[arg-type]
-            key = (tuple(units), traits, aggregates)
+            key = (tuple(units), traits, aggregates if with_aggregates else None)
             group = self._groups.get(key)
             if group is None:
-                group = self._groups[key] = FlatGroup(tree, key[0])
+                group = self._groups[key] = FlatGroup(tree, key, key[0])
             group.trees.append(tree)
             group.rows.append(tuple(free))
 
@@ -102,6 +110,8 @@ class FlatCounter:
         self._limits = limits
         self._totals = totals
         self._spend = spend
+        # Key of a group -> why its hosts are rejected if they have plenty of everything.
+        self._rejections: dict[Hashable, Sequence[Rejection]] = {}
         # (class, units, suffix), in the order in which a shortage is reported.
         self._amounts = [
             (name, units, slot.group.suffix)
@@ -137,7 +147,12 @@ class FlatCounter:
                 return named
             example, rows = others[0][0], [row for _tree, row in others]
         self._spend(len(rows) * COST_PER_CLASS * len(self._amounts))
-        rejections = self._limits.rejections(_with_plenty(example, hosts.classes, group.units))
+        rejections = self._rejections.get(group.key)
+        if rejections is None:
+            plenty = _with_plenty(example, hosts.classes, group.units)
+            rejections = self._limits.rejections(plenty)
+            if not named and len(self._rejections) < MAX_GROUPS:
+                self._rejections[group.key] = rejections
         code = rejections[0].code if rejections else None
         if code is not None and ORDER[code] < ORDER[Refusal.CAPACITY]:
             self._totals.add(0, 0, limit_of(rejections), group.aggregates, len(rows))

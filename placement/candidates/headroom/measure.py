@@ -20,6 +20,7 @@ from placement.candidates.headroom.value import UNDECIDED, Headroom, HeadroomReq
 from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.anchors import MAX_CACHED_MEMBERS, dedup_key
+from placement.candidates.terms import MemberOf, NotMemberOf
 from placement.candidates.trees.sharing import AnchorPools
 from placement.errors import DeadlineExceeded
 from placement.vocabulary import SHARING_TRAIT
@@ -48,7 +49,7 @@ def measure_headroom(
         for group in question.request.groups
         for name, _units in group.resources
     }
-    hosts = _Hosts(batches, sorted(classes), budget)
+    hosts = _Hosts(batches, sorted(classes), budget, lambda: _needs_aggregates(questions, sharing))
     steps = budget.steps_left
     meters = [_Meter(question, budget, steps) for question in questions]
     for meter in meters:
@@ -90,9 +91,15 @@ class Emptied:
 class _Batch:
     """Trees that are measured together."""
 
-    def __init__(self, trees: Sequence[Tree], classes: Sequence[str]) -> None:
+    def __init__(
+        self, trees: Sequence[Tree], classes: Sequence[str], *, with_aggregates: bool
+    ) -> None:
         # Hosts of one provider.
-        self.flat = FlatHosts(classes, [tree for tree in trees if len(tree.members) == 1])
+        self.flat = FlatHosts(
+            classes,
+            [tree for tree in trees if len(tree.members) == 1],
+            with_aggregates=with_aggregates,
+        )
         # All others.
         self.nested = [tree for tree in trees if len(tree.members) > 1]
 
@@ -101,8 +108,13 @@ class _Hosts:
     """The batches of trees; the first request reads them, and others use them again."""
 
     def __init__(
-        self, batches: Iterable[Sequence[Tree]], classes: Sequence[str], budget: Budget
+        self,
+        batches: Iterable[Sequence[Tree]],
+        classes: Sequence[str],
+        budget: Budget,
+        needs_aggregates: Callable[[], bool],
     ) -> None:
+        self._needs_aggregates = needs_aggregates
         self._batches = iter(batches)
         self._classes = classes
         self._budget = budget
@@ -117,10 +129,24 @@ class _Hosts:
         """
         yield from self._read
         for trees in self._batches:
-            batch = _Batch(trees, self._classes)
+            batch = _Batch(trees, self._classes, with_aggregates=self._needs_aggregates())
             self._read.append(batch)
             self._budget.spend(len(trees) * COST_PER_HOST)
             yield batch
+
+
+def _needs_aggregates(
+    questions: Sequence[HeadroomRequest], sharing: Callable[[], Sequence[SharingMember]]
+) -> bool:
+    """Whether any request or sharing provider distinguishes hosts by their aggregates."""
+    requests = [question.request for question in questions]
+    terms = [term for each in requests for group in each.groups for term in group.terms]
+    terms += [term for each in requests for term in each.root]
+    return (
+        any(question.by for question in questions)
+        or any(isinstance(term, MemberOf | NotMemberOf) for term in terms)
+        or bool(sharing())
+    )
 
 
 class _Meter:
