@@ -17,6 +17,10 @@ from placement.candidates.headroom.simplex import EPSILON, Pattern, relax
 # are computed.
 MAX_SUMS = 4096
 
+# Maximum number of rows of a problem that is solved exactly: the relaxation needs memory for the
+# square of their number.
+MAX_ROWS = 500
+
 # Number of times that a pattern is taken, by its index.
 Times = Mapping[int, int]
 
@@ -88,12 +92,16 @@ def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
 def pack(problem: PackingProblem, start: Packing, spend: Charge) -> Packing:
     """Improve a packing until it is known to be the best, or the bound on work is reached.
 
+    Problems of more than `MAX_ROWS` rows are not improved.
+
     Args:
         problem: the patterns and their room.
         start: a packing.
         spend: charges the work.
     """
     best = start
+    if len(problem.room) > MAX_ROWS:
+        return start
     fitting, numbers = problem.fitting()
     try:
         if not numbers:

@@ -47,7 +47,7 @@ def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Fr
     rows = len(room)
     # Rows are scaled by their room, so that all numbers are of one magnitude.
     scaled = [[(row, units / room[row]) for row, units in pattern] for pattern in patterns]
-    inverse = [[float(row == column) for column in range(rows)] for row in range(rows)]
+    inverse = [[1.0 if row == column else 0.0 for column in range(rows)] for row in range(rows)]
     values = [1.0] * rows
     basis = [-1 - row for row in range(rows)]  # pattern, or -1 - row for a slack variable
     cost = (sum(map(len, patterns)) + rows * rows) // ENTRIES_PER_UNIT

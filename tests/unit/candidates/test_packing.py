@@ -8,6 +8,7 @@ import pytest
 
 from placement.candidates.budget import Budget, uncharged
 from placement.candidates.headroom.packing import (
+    MAX_ROWS,
     Packing,
     PackingProblem,
     largest_sum,
@@ -124,3 +125,9 @@ def test_a_greedy_packing_fits() -> None:
 )
 def test_the_largest_sum_of_amounts(amounts: set[int], most: int, expected: int) -> None:
     assert largest_sum(amounts, most) == expected
+
+
+def test_a_problem_of_very_many_rows_keeps_its_interval() -> None:
+    patterns = [((row, 1),) for row in range(MAX_ROWS + 1)]
+    start = Packing({}, 0, UPPER)
+    assert pack(PackingProblem(patterns, [1] * len(patterns)), start, uncharged) == start
