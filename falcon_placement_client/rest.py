@@ -108,6 +108,16 @@ class RestApi:
         """Send a body, if there is one; return the JSON of the response, None if it has none."""
         return self.send("PUT", path, body, version)
 
+    def put_tree(self, root: str, body: Mapping[str, Any]) -> Any:
+        """Write a whole tree. After a 404, `writes_trees` is false."""
+        try:
+            return self.put(f"/provider_trees/{root}", body, V2)
+        except RefusedError as refusal:
+            # The service would create a missing root, so it is the path that is unknown.
+            if refusal.status == 404:
+                self.lacks_trees = True
+            raise
+
     def post(self, path: str, body: Mapping[str, Any], version: Version | None = None) -> Any:
         """Send a body; return the JSON of the response, None if it has none."""
         return self.send("POST", path, body, version)

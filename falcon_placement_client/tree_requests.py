@@ -33,9 +33,9 @@ class TreeRequest(NamedTuple):
     drained: Sequence[ProviderData]
 
     @property
-    def path(self) -> str:
-        """The path of the tree."""
-        return f"/provider_trees/{self.providers[0].uuid}"
+    def root(self) -> str:
+        """The UUID of the root."""
+        return self.providers[0].uuid
 
     def name_of_refused(self, detail: str) -> str:
         """Return the name of the provider that a refusal is about, by default of the root."""

@@ -110,13 +110,7 @@ class TreeWriter:
         self._remove(drained)
 
     def _put_tree(self, request: TreeRequest, generations: dict[str, int | None]) -> None:
-        try:
-            answer = self._api.put(request.path, request.body)
-        except RefusedError as refusal:
-            # The service would create a missing root, so it is the path that is unknown.
-            if refusal.status == 404:
-                self._api.lacks_trees = True
-            raise
+        answer = self._api.put_tree(request.root, request.body)
         for uuid, written in answer["providers"].items():
             generations[uuid] = written["generation"]
 

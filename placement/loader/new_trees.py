@@ -1,11 +1,11 @@
 """Creation of new trees of a cloud file with one request each, if the server supports it."""
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from typing import Any
 
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.rest import V2
 from falcon_placement_client.tree_requests import MAX_PROVIDERS
 from placement.loader.cloud import CloudProvider
 from placement.loader.parts import PROVIDER_PARTS
@@ -43,11 +43,8 @@ class NewTrees:
         tree = self._trees.pop(uuid, [])
         if tree and len(tree) <= MAX_PROVIDERS and client.writes_trees:
             body = {"providers": [_entry(provider) for provider in tree]}
-            try:
-                client.put(f"/provider_trees/{uuid}", body, V2)
-            except RefusedError as refusal:
-                client.lacks_trees = refusal.status == 404
-            else:
+            with suppress(RefusedError):
+                client.put_tree(uuid, body)
                 self._created.update(provider.uuid for provider in tree)
         return uuid in self._created
 
