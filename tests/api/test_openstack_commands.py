@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
-from falcon_placement_client import NewConsumer, ReportClient, consumer_lists
+from falcon_placement_client import NewConsumer, ReportClient, consumer_lists, hosts, watching
 from falcon_placement_client import service as service_parts
+from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.watching import WatchedTree, WatchEvent
 from placement.loader import load_cloud
 from tests.api.openstack_cloud import Openstack, cloud, use_catalogue, use_endpoint
 from tests.kit.listener import listening
@@ -27,6 +29,7 @@ THEIRS = "openstack.placement.v1"
 # Command -> what it needs placement 2.0 for.
 NEED_2_0 = {
     "candidate explain --resource VCPU=1": "an explanation",
+    "change watch": "watch",
     "claim confirm 5ca1ab1e-0000-4000-8000-00000000000a": "a hold",
     "claim create --resource VCPU=1": "a claim in one request",
     "claim extend 5ca1ab1e-0000-4000-8000-00000000000a --expires-in 9": "a hold",
@@ -423,6 +426,35 @@ def test_headroom_is_shown_for_a_request(openstack: Openstack, either: str) -> N
     assert row["fits"] == 2
     [row] = openstack.rows(*show, "--resource", "MEMORY_MB=100000", code=3)
     assert row["fits"] == 0
+
+
+def test_changes_are_printed_as_they_happen(
+    openstack: Openstack, either: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = RestClient(either, "admin")
+    watch = ("placement", "change", "watch", "--interval", "0.01")
+    code, text = openstack.run(*watch, "--listed", "--count", "2")
+    assert code == 0
+    assert sorted(line.split()[::2] for line in text.splitlines()) == [
+        ["listed", "compute-1"],
+        ["listed", "compute-2"],
+    ]
+    usual = watching.watch
+
+    def change_after_the_list(*arguments: Any) -> Iterator[WatchedTree]:
+        listed = 0
+        for tree in usual(*arguments):
+            yield tree
+            listed += tree.event is WatchEvent.LISTED
+            if listed == 2:
+                hosts.taint_host(client, "compute-1")
+                listed += 1
+
+    monkeypatch.setattr(watching, "watch", change_after_the_list)
+    code, text = openstack.run(*watch, "--json", "--count", "1")
+    assert code == 0
+    row = json.loads(text)
+    assert (row["event"], row["name"]) == ("changed", "compute-1")
 
 
 def test_hosts_are_checked_for_a_drain(openstack: Openstack, either: str) -> None:

@@ -16,6 +16,7 @@ CONSUMER = "5ca1ab1e-0000-4000-8000-00000000000a"
 # Command -> what it needs placement 2.0 for.
 NEED_2_0 = {
     "candidate explain --resource VCPU=1": "an explanation",
+    "change watch": "watch",
     f"claim confirm {CONSUMER}": "a hold",
     "claim create --resource VCPU=1": "a claim in one request",
     f"claim extend {CONSUMER} --expires-in 9": "a hold",
