@@ -17,6 +17,8 @@ Result = TypeVar("Result")
 
 # Seconds between two polls, which is how often the service looks for changes.
 INTERVAL = 1.0
+# The poll after which trees that were listed at the beginning are confirmed.
+CONFIRMING_POLL = 2
 _EXPIRED = 410
 _UNAVAILABLE = 503
 
@@ -78,7 +80,13 @@ def watch(api: RestApi, interval: float = INTERVAL) -> Iterator[WatchedTree]:
 
 
 def _follow(api: RestApi, cursor: str, known: set[str], interval: float) -> Iterator[WatchedTree]:
-    """Yield changes until the cursor expires; update the set of existing roots."""
+    """Yield changes until the cursor expires; update the set of existing roots.
+
+    A tree that was listed, and deleted before the service had numbered it, is in no change. The
+    second poll, an interval after the list, numbers what was listed; then a second list shows which
+    of these trees had been deleted before.
+    """
+    polls = 0
     while True:
         poll = partial(api.get, f"/changes?since={cursor}", V2)
         try:
@@ -99,6 +107,11 @@ def _follow(api: RestApi, cursor: str, known: set[str], interval: float) -> Iter
         # Only now, so that a watch that is closed has not passed over any.
         cursor = answer["cursor"]
         if answer["complete"]:
+            polls += 1
+            if polls == CONFIRMING_POLL:
+                for uuid in sorted(known - _patiently(lambda: _roots(api), interval)):
+                    known.discard(uuid)
+                    yield WatchedTree(uuid, WatchEvent.GONE)
             time.sleep(interval)
 
 

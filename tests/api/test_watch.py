@@ -102,6 +102,25 @@ def test_a_watch_lists_again_when_its_cursor_is_expired(
     assert seen[2:] == [(deleted, GONE), (kept, LISTED), (kept, CHANGED)]
 
 
+def test_a_tree_that_is_listed_and_deleted_before_it_is_numbered_is_gone(
+    cloud: Cloud, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, roots, passing = cloud.create(), watching._roots, list[str]()
+
+    def disturbed(api: Any) -> set[str]:
+        if passing:
+            return roots(api)
+        passing.append(cloud.create())
+        listed = roots(api)
+        cloud.delete(passing[0])
+        return listed
+
+    monkeypatch.setattr(watching, "_roots", disturbed)
+    seen = watch(monkeypatch, url, lambda: None, lambda: None)
+    assert sorted(seen[:2]) == sorted([(kept, LISTED), (passing[0], LISTED)])
+    assert seen[2:] == [(passing[0], GONE)]
+
+
 def test_a_watch_waits_for_a_service_that_is_not_available(
     cloud: Cloud, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

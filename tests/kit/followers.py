@@ -72,10 +72,13 @@ class Follower:
     def _list(self) -> None:
         self._cursor = ask(self._port, "/changes").body["cursor"]
         self.trees = trees(self._port)
+        self._listed = time.monotonic()
+        self._is_confirmed = False
         self.counts["listed"] += 1
 
     def step(self) -> bool:
         """Poll once; return whether there was nothing new."""
+        polled = time.monotonic()
         limit = self._random.choice((1, 3, 1000))
         answer = ask(self._port, f"/changes?limit={limit}&since={self._cursor}")
         if answer.status == 410:
@@ -94,7 +97,11 @@ class Follower:
                     self.trees[uuid] = present[uuid]
         self.counts["changes"] += len(listed)
         self._cursor = answer.body["cursor"]
-        return bool(not listed and answer.body["complete"])
+        if not self._is_confirmed and polled - self._listed > 1 and answer.body["complete"]:
+            # What was listed and deleted before it was numbered is in no response.
+            self.trees = {root: self.trees[root] for root in self.trees.keys() & trees(self._port)}
+            self._is_confirmed = True
+        return bool(self._is_confirmed and not listed and answer.body["complete"])
 
 
 class Others:
