@@ -35,6 +35,7 @@ class LongRun:
 LONG_RUNS: Sequence[LongRun] = (
     LongRun("races", ["tests/cluster/test_race.py"],
             {"PLACEMENT_RACES": "200", "PLACEMENT_PROCESSES": "2,4,8"}),
+    LongRun("holds", ["tests/api/test_holds.py"], {"PLACEMENT_RACES": "1000"}),
     LongRun("model", ["tests/cluster/test_model.py"],
             {"PLACEMENT_MODEL": "17000", "PLACEMENT_SEEDS": "{seed}"}),
     LongRun("followers", ["tests/cluster/test_followers.py"], {"PLACEMENT_FOLLOWERS": "1000"}),

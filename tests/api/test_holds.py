@@ -290,6 +290,7 @@ def test_of_racing_decisions_about_a_hold_one_takes_effect(service: Service, _ro
     # An extension is followed by nothing, or by one of the others: exactly one end of the hold.
     ends = [taken == 201, deleted == 204, released == 1]
     assert ends.count(True) == 1 or (extended == 200 and not any(ends))
+    assert not (extended == 200 and released), "an extended hold has not ended"
     assert service.exists(str(new["consumer_uuid"])) == (taken == 201)
     assert service.exists(held) == (not any(ends))
     assert service.used() == (4 if taken == 201 or not any(ends) else 0)
