@@ -153,7 +153,7 @@ def _copies() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Attack:
-    """A request, and the cloud that it is sent to; body: of a POST, None for a GET."""
+    """A request, and the cloud that it is sent to. body: of a POST, None for a GET."""
 
     # Name of the row.
     name: str

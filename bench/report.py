@@ -14,7 +14,7 @@ from bench.tables import Cell, Table, figure, shown
 
 
 class Results:
-    """Gathers figures and writes them into a directory; others: further measured servers."""
+    """Gathers figures and writes them into a directory. others: further measured servers."""
 
     def __init__(self, engine: str, directory: Path, others: Sequence[str]) -> None:
         self._engine = engine

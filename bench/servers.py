@@ -152,7 +152,7 @@ def serving(
     workers: int = 2,
     command: Sequence[str] = (),
 ) -> Iterator[Server]:
-    """Serve on a database until the block ends; `database` is none on SQLite.
+    """Serve on a database until the block ends, or on SQLite without `database`.
 
     checkout: checkout of this service, with the virtualenv that `make` creates. None means
     openstack-placement.

@@ -203,7 +203,7 @@ def _by_version(properties: Sequence[Property]) -> Mapping[str, Mapping[str, Pro
 
 @dataclass(frozen=True)
 class Response:
-    """The successful responses of an operation: possible statuses, and the shape of the body."""
+    """The successful responses of an operation, with their statuses and the shape of the body."""
 
     shape: Shape | None = None
     statuses: tuple[int, ...] = (200,)

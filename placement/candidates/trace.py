@@ -46,7 +46,7 @@ class Refusal(StrEnum):
     reason: Reason
 
     def __new__(cls, code: str, *words: Any) -> "Refusal":
-        """Return the member of a code; words: the fields of its reason."""
+        """Return the member of a code. words: the fields of its reason."""
         member = str.__new__(cls, code)
         member._value_ = code
         member.reason = Reason(*words)
@@ -255,7 +255,7 @@ class Trace:
         self.requests[code, suffix] += 1
 
     def refuse_tree(self, root: str, code: Refusal, suffix: str = "") -> None:
-        """Count a tree without a candidate; root: the UUID of its root."""
+        """Count a tree without a candidate. root: the UUID of its root."""
         self.trees[code, suffix] += 1
 
     def refuse_placement(self, root: str, code: Refusal) -> None:

@@ -65,7 +65,7 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]  # waitress is not 
 
 
 class _Head(Task):  # type: ignore[misc]
-    """The head of a response: the headers of the application, and those of the connection."""
+    """The head of a response, with the headers of the application and of the connection."""
 
     def build_response_header(self) -> bytes:
         """Return the head, and mark the response as chunked or as the last one."""
@@ -84,7 +84,7 @@ class _Head(Task):  # type: ignore[misc]
 
 
 class Answer(_Head, WSGITask):  # type: ignore[misc]
-    """A response of the application: chunks keep the connection alive, HEAD has no body."""
+    """A response of the application. Chunks keep the connection alive, and HEAD has no body."""
 
     wrote_header: bool
 

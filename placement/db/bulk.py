@@ -160,7 +160,7 @@ def set_by_id(
 
 @cached_by_size
 def _set_column(column: sa.Column[Any], same: tuple[str, ...], size: int) -> sa.Update:
-    """Return the statement; same: columns that get one value in all rows."""
+    """Return the statement. same: columns that get one value in all rows."""
     update = sa.update(column.table).where(in_list(column.table.c.id))
     values = {name: sa.bindparam(name, type_=column.table.c[name].type) for name in same}
     return update.values({column.name: case_by_id(column, size), **values})

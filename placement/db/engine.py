@@ -63,7 +63,7 @@ def on_lost_commit(conn: Connection, verify: Verify) -> None:
 
 
 class Database:
-    """The two engines of a process: one for snapshots, one for short write transactions."""
+    """The two engines of a process, for snapshots and for short write transactions."""
 
     def __init__(self, settings: DatabaseSettings) -> None:
         """Create the engines without connecting.

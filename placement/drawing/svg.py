@@ -228,7 +228,7 @@ def _chip(chip: Chip) -> Iterator[str]:
 
 
 def _rect(style: str, **lengths: float) -> str:
-    """Return a rectangle; `lengths` are its attributes."""
+    """Return a rectangle. lengths: its attributes."""
     attributes = [f'{name}="{_number(value)}"' for name, value in lengths.items()]
     return f'<rect class="{style}" {" ".join(attributes)}/>'
 
@@ -236,7 +236,7 @@ def _rect(style: str, **lengths: float) -> str:
 def _label(
     style: str, text: str, x: float, y: float, *, at_end: bool = False, more: str = ""
 ) -> str:
-    """Return a text that starts at x, or ends there if `at_end`; `more` are further attributes."""
+    """Return a text that starts at x, or ends there if `at_end`. more: further attributes."""
     anchor = ' text-anchor="end"' if at_end else ""
     place = f'x="{_number(x)}" y="{_number(y)}"'
     return f'<text class="{style}"{anchor} {place}{more}>{_text(text)}</text>'

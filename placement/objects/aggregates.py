@@ -19,7 +19,7 @@ from placement.objects.unset import Unset
 def get_for_provider(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, list[str]]:
-    """Return a provider and its direct aggregates; see `providers.get_with`."""
+    """Return a provider and its direct aggregates (see `providers.get_with`)."""
 
     def read(provider: Provider) -> list[str]:
         return [row.uuid for row in associations.aggregates_of(provider.id).rows(conn)]

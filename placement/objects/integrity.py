@@ -89,7 +89,7 @@ class Inspection:
         return Finding(count, [row._asdict() for row in rows])
 
     def describe_inventories(self, corrections: Iterable[Mapping[int, int]]) -> Finding:
-        """Return a finding with inventories; `corrections` are chunks of id -> correct value."""
+        """Return a finding with inventories. corrections: chunks of id -> correct value."""
         right_values: dict[int, int] = {}
         for chunk in corrections:
             right_values.update(chunk)

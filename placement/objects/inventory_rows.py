@@ -67,7 +67,7 @@ def from_lists(provider_id: int, rows: Iterable[list[Any]]) -> dict[str, Invento
 def from_list(
     provider_id: int, class_id: int, class_name: str, row_id: int, used: int, *fields: Any
 ) -> Inventory:
-    """Return an inventory from the values of a JSON row; `fields` are those of its record."""
+    """Return an inventory from the values of a JSON row. fields: fields of its record."""
     values = list(fields)
     values[-1] = float(values[-1])  # JSON may have an integer
     record = InventoryRecord(*values)

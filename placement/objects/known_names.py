@@ -32,7 +32,7 @@ class KnownNames:
         roots: Mapping[str, int],
         providers: Iterable[str],
     ) -> Self:
-        """Return the result of `catalog.look_up`; `providers` are uuids of the request."""
+        """Return the result of `catalog.look_up`. providers: uuids of the request."""
         stored = identifiers.match(providers, {uuid: uuid for uuid in roots})
         return cls(ids["resource_class"], ids["trait"], aggregates, roots, stored)
 

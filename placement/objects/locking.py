@@ -25,7 +25,7 @@ NO_GENERATIONS: Mapping[int, int] = MappingProxyType({})
 
 
 class TreesChanged(Exception):
-    """Raised inside a write: trees have changed since they were read."""
+    """An error within a write, because trees have changed since they were read."""
 
 
 class LockedProvider(NamedTuple):

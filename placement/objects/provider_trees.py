@@ -38,7 +38,7 @@ PARTS = (Part.INVENTORIES, Part.TRAITS, Part.AGGREGATES)
 
 
 class ProviderTree(NamedTuple):
-    """A tree as it is shown: the root first, parents before their children."""
+    """A tree with its root first, and with parents before their children."""
 
     members: list[TreeMember]
     # Part -> provider id -> the value of the part.
@@ -225,7 +225,7 @@ def _names(command: TreeCommand) -> dict[str, set[str]]:
 def _write(
     conn: Connection, command: TreeCommand, state: TreeState, *, is_empty: bool
 ) -> TreeOutcome:
-    """Write the difference; is_empty: whether the transaction has written nothing yet.
+    """Write the difference. is_empty: whether the transaction has written nothing yet.
 
     Raises TreesChanged before anything of the tree is written.
     """

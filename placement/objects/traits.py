@@ -90,7 +90,7 @@ def delete(conn: Connection, name: str) -> None:
 def get_for_provider(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, list[Trait]]:
-    """Return a provider and its traits; see `providers.get_with`."""
+    """Return a provider and its traits (see `providers.get_with`)."""
 
     def read(provider: Provider) -> list[Trait]:
         rows = associations.traits_of(provider.id).rows(conn)

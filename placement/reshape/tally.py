@@ -39,7 +39,7 @@ class _Sums:
 
 
 class ReshapeTally:
-    """Sums over trees; `trees` is the number of changed trees."""
+    """Sums over trees. trees: the number of changed trees."""
 
     def __init__(self) -> None:
         self.trees = 0

@@ -22,7 +22,7 @@ class Cut(Enum):
 
 
 class Proxy:
-    """Forwards bytes between clients and ports of this machine; `cut` is the simulated fault.
+    """Forwards bytes between clients and ports of this machine. cut: the simulated fault.
 
     Connections are distributed over the ports in turn, without ports that have no listener. One of
     `every` COMMITs is cut at random. `sent` has the bytes from clients, up to each response.

@@ -24,7 +24,7 @@ class Searcher:
     """A new database, with the trees that a process has cached."""
 
     def __init__(self, directory: Path, **overrides: Mapping[str, object]) -> None:
-        """On SQLite the file is in the directory; overrides: group -> option -> value."""
+        """On SQLite the file is in the directory. overrides: group -> option -> value."""
         self.settings, self.database = make_database(directory, **overrides)
         self.forget()
 

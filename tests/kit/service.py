@@ -88,7 +88,7 @@ class Service(Client):
         tuning: SearchTuning = DEFAULT_TUNING,
         **overrides: Mapping[str, object],
     ) -> None:
-        """On SQLite the file is in the directory; overrides: group -> option -> value."""
+        """On SQLite the file is in the directory. overrides: group -> option -> value."""
         self.settings, self.database = make_database(directory, **overrides)
         super().__init__(app.create_app(self.settings, self.database, tuning))
 

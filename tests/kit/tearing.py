@@ -90,7 +90,7 @@ def become(engine: sa.Engine, present: Rows, wanted: Rows) -> None:
 
 @dataclass
 class Tear:
-    """A change of the tables at one statement; `done` is whether the change was possible."""
+    """A change of the tables at one statement. done: whether the change was possible."""
 
     engine: sa.Engine
     before: Rows

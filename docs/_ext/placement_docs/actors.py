@@ -72,7 +72,7 @@ MESSAGES = (
 
 
 def draw(title: str) -> str:
-    """Return the picture as an SVG document; title: what it shows, in words."""
+    """Return the picture as an SVG document. title: what it shows, in words."""
     return "\n".join(_document(title)) + "\n"
 
 

@@ -74,7 +74,7 @@ class Measure:
         self._figure = figure
 
     def add(self, members: Sequence[Member]) -> None:
-        """Add the inventories of a host; members: all providers of its pool."""
+        """Add the inventories of a host. members: all providers of its pool."""
         figure, total = self._figure, 0
         for position in self._positions:
             stock = members[position].stocks.get(self.name)
@@ -89,7 +89,7 @@ class Measure:
             self._add_value(total)
 
     def _add_value(self, value: int, stock: Stock | None = None) -> None:
-        """Add a value; stock: its inventory, unless the value is a sum."""
+        """Add a value. stock: its inventory, unless the value is a sum."""
         figure, known = self._figure, self.extreme
         following = None
         if stock is not None and figure.is_advised:

@@ -49,7 +49,7 @@ class HostEvaluator:
         self._joins: dict[int, Joins] = {}
 
     def classify(self, pool: Pool, root_mask: int) -> HostClass:
-        """Return the class of a host; root_mask: the bits of the terms that its root fails."""
+        """Return the class of a host. root_mask: the bits of the terms that its root fails."""
         if root_mask & (root_mask - 1):
             return HostClass(root_mask)  # no single relaxation helps, so nothing else matters
         return HostClass(

@@ -32,7 +32,7 @@ def _both(frame: str, *item: str, group: str = "{group}") -> tuple[Form, Form]:
 
 
 def _shared(relative: str, item: str = "{noun}") -> tuple[Form, Form]:
-    """Return both forms for sharing providers; relative: the relative clause about them."""
+    """Return both forms for sharing providers. relative: the relative clause about them."""
     frame = "{only_pools}, " + relative
     return Form(frame, item), Form("{have} {only_pools}{group}, " + relative, item)
 

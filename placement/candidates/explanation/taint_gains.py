@@ -21,7 +21,7 @@ class TaintGains:
     def __init__(
         self, explain_request: ExplainRequest, evaluator: HostEvaluator, reader: AnchorReader
     ) -> None:
-        """Prepare the relaxations; reader: must have read the sharing providers."""
+        """Prepare the relaxations. reader: must have read the sharing providers."""
         self._evaluator = evaluator
         names = [term.name for term in of_kind(explain_request.request.root, Untainted)]
         pools = {name: reader.pools_tolerating(name) for name in names}

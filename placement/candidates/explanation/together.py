@@ -108,7 +108,7 @@ class SumCauses:
         return self._evaluator.serves(self._plan, kinds, pool, options)
 
     def _lifted(self, pool: Pool, names: Iterable[str], *, units_only: bool = False) -> Pool:
-        """Return a pool with enough of some classes; units_only: raise max_unit only."""
+        """Return a pool with enough of some classes. units_only: raise max_unit only."""
         members = list(pool.members)
         self._evaluator.budget.spend(4 * len(members))
         for name in names:

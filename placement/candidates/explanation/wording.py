@@ -58,7 +58,7 @@ class Words:
     def clause(
         self, code: Refusal, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
     ) -> str:
-        """Return the predicate of hosts with equal causes; own: terms that name their tree."""
+        """Return the predicate of hosts with equal causes. own: terms that name their tree."""
         return " and ".join(
             [
                 fill(forms_of(code, context.cause.manner)[1], context)

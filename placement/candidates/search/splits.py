@@ -57,7 +57,7 @@ COST_PER_TRIAL = 4
 
 
 class _State(NamedTuple):
-    """A state of the search: the counts chosen for the first kinds."""
+    """A state of the search, with the counts of the first kinds."""
 
     # Number of kinds with a decision.
     depth: int = 0

@@ -107,7 +107,7 @@ class TreeStore:
         return trees
 
     def _load(self, seen: Mapping[int, int]) -> dict[int, Tree]:
-        """Read the trees of roots; seen: id -> revision at which the root was read."""
+        """Read the trees of roots. seen: id -> revision at which the root was read."""
         rows = statements.members(seen).rows(self._conn)
         self._spend(COST_PER_PROVIDER * len(rows))
         # Traits are most of the data, and hosts of one model have the same traits. So sets of trait

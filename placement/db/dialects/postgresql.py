@@ -69,7 +69,7 @@ ERRORS = ErrorCodes(
 
 
 class PostgreSql(Dialect):
-    """PostgreSQL: reads in a snapshot, writes at READ COMMITTED."""
+    """PostgreSQL, with reads in a snapshot and writes at READ COMMITTED."""
 
     names = ("postgresql",)
     # Not psycopg2: in autocommit mode it sends no ROLLBACK, so a read would never end.

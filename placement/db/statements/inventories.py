@@ -69,7 +69,7 @@ _ALLOCATED = (
 
 
 def create(rows: Sequence[Mapping[str, int | float]]) -> Writes:
-    """Insert inventories; `used` is initialized from existing allocations.
+    """Insert inventories, whose `used` is initialized from existing allocations.
 
     A row has `resource_provider_id`, `resource_class_id` and the FIELDS.
     """
