@@ -91,14 +91,10 @@ class HostDriver:
             made = tree.new_child(name, parent, provider.get("uuid") or self._uuid_of_child(name))
         old = tree.base.find(made)
         tree.update_inventory(name, dict(_records(provider.get("inventory") or {})))
-        traits = _names(provider.get("traits"))
-        tree.update_traits(name, old.traits if old else ())
-        tree.add_traits(name, *(each for each, wanted in traits.items() if wanted))
-        tree.remove_traits(name, *(each for each, wanted in traits.items() if not wanted))
-        aggregates = _names(provider.get("aggregates"))
-        tree.update_aggregates(name, old.aggregates if old else ())
-        tree.add_aggregates(name, *(each for each, wanted in aggregates.items() if wanted))
-        tree.remove_aggregates(name, *(each for each, wanted in aggregates.items() if not wanted))
+        for part in ("traits", "aggregates"):
+            getattr(tree, f"update_{part}")(name, getattr(old, part, ()))
+            for each, wanted in _names(provider.get(part)).items():
+                getattr(tree, f"{'add' if wanted else 'remove'}_{part}")(name, each)
         for child in provider.get("children") or ():
             self._add(tree, child, name)
 
