@@ -28,6 +28,7 @@ from tests.cluster.model import complaints
 from tests.kit.builders import database_url
 from tests.kit.cloud import building, provider_uuid
 from tests.kit.engines import ENGINE, empty_database
+from tests.kit.followers import following
 from tests.kit.processes import ANSWER, REPOSITORY, NoAnswerError, Process, new_host, send
 from tests.kit.service import claim
 
@@ -258,6 +259,7 @@ def test_a_release_is_rolled_out_and_back_under_load_and_nothing_is_lost(
         exits.callback(fleet.stop)
         fleet.add(this)
         fleet.add(this)
+        followers = exits.enter_context(following(load.ports, seed=1))
         exits.enter_context(load.running())
         for update in range(UPDATES):
             # Expand: the later release's migration, while this one serves and goes on.
@@ -274,6 +276,7 @@ def test_a_release_is_rolled_out_and_back_under_load_and_nothing_is_lost(
     with capsys.disabled():
         print(f"\n{ENGINE}: {dict(sorted(load.counts.items()))}, {len(load.held)} held")
     assert load.lost == []
+    assert all(follower.counts["changes"] for follower in followers)
     assert {key.split()[1] for key in load.counts} <= {"200", "201", "204", "503"}
     check(url, hosts, load)
 
@@ -296,6 +299,7 @@ def test_this_release_is_rolled_out_over_an_older_one_and_back_and_nothing_is_lo
         exits.callback(fleet.stop)
         fleet.add(older)
         fleet.add(older)
+        followers = exits.enter_context(following(load.ports, seed=1))
         exits.enter_context(load.running())
         for update in range(UPDATES):
             said = sync(this, url)
@@ -312,6 +316,7 @@ def test_this_release_is_rolled_out_over_an_older_one_and_back_and_nothing_is_lo
     with capsys.disabled():
         print(f"\n{ENGINE}: {dict(sorted(load.counts.items()))}, {len(load.held)} held")
     assert load.lost == []
+    assert all(follower.counts["changes"] for follower in followers)
     assert {key.split()[1] for key in load.counts} <= {"200", "201", "204", "503"}
     check(url, hosts, load)
 

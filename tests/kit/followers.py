@@ -20,12 +20,12 @@ PARTS = "include=inventories,usages,traits,aggregates,allocations&limit=1000"
 Trees = Mapping[str, str]
 
 
-def ask(port: int, path: str) -> Answer:
-    """Send a GET until there is an answer other than 503."""
+def ask(ports: Sequence[int], path: str) -> Answer:
+    """Send a GET to one of the servers until there is an answer other than 503."""
     deadline = time.monotonic() + ANSWER
     while True:
         try:
-            answer = send(port, "GET", path, version="2.0")
+            answer = send(random.choice(ports), "GET", path, version="2.0")
             if answer.status != 503:
                 return answer
         except NoAnswerError:
@@ -34,12 +34,12 @@ def ask(port: int, path: str) -> Answer:
         time.sleep(0.05)
 
 
-def trees(port: int, query: str = "") -> dict[str, str]:
+def trees(ports: Sequence[int], query: str = "") -> dict[str, str]:
     """Return what a fresh list shows."""
     path = f"/resource_providers?{PARTS}{query}"
     found: dict[str, list[Any]] = defaultdict(list)
     while True:
-        body = ask(port, path).body
+        body = ask(ports, path).body
         for provider in body["resource_providers"]:
             for part in ("traits", "aggregates"):
                 provider[part] = sorted(provider[part])
@@ -56,7 +56,7 @@ def trees(port: int, query: str = "") -> dict[str, str]:
 class Follower:
     """A client that has taken a cursor, listed everything, and then reads what has changed.
 
-    Each request goes to a server at random.
+    Each request goes to a server at random. The list of servers may change.
     """
 
     def __init__(self, ports: Sequence[int], seed: int) -> None:
@@ -65,13 +65,9 @@ class Follower:
         self.counts: Counter[str] = Counter()
         self._list()
 
-    @property
-    def _port(self) -> int:
-        return self._random.choice(self._ports)
-
     def _list(self) -> None:
-        self._cursor = ask(self._port, "/changes").body["cursor"]
-        self.trees = trees(self._port)
+        self._cursor = ask(self._ports, "/changes").body["cursor"]
+        self.trees = trees(self._ports)
         self._listed = time.monotonic()
         self._is_confirmed = False
         self.counts["listed"] += 1
@@ -80,7 +76,7 @@ class Follower:
         """Poll once; return whether there was nothing new."""
         polled = time.monotonic()
         limit = self._random.choice((1, 3, 1000))
-        answer = ask(self._port, f"/changes?limit={limit}&since={self._cursor}")
+        answer = ask(self._ports, f"/changes?limit={limit}&since={self._cursor}")
         if answer.status == 410:
             self._list()
             return False
@@ -91,7 +87,7 @@ class Follower:
             uuid = change["uuid"]
             self.trees.pop(uuid, None)
             if not change["gone"]:
-                present = trees(self._port, f"&in_tree={uuid}")
+                present = trees(self._ports, f"&in_tree={uuid}")
                 # It may be part of another tree by now, which has changed as well.
                 if uuid in present:
                     self.trees[uuid] = present[uuid]
@@ -99,7 +95,7 @@ class Follower:
         self._cursor = answer.body["cursor"]
         if not self._is_confirmed and polled - self._listed > 1 and answer.body["complete"]:
             # What was listed and deleted before it was numbered is in no response.
-            self.trees = {root: self.trees[root] for root in self.trees.keys() & trees(self._port)}
+            self.trees = {root: self.trees[root] for root in self.trees.keys() & trees(self._ports)}
             self._is_confirmed = True
         return bool(self._is_confirmed and not listed and answer.body["complete"])
 
@@ -189,7 +185,7 @@ def following(ports: Sequence[int], seed: int, number: int = 2) -> Iterator[list
         raise errors[0]
     for follower in followers:
         settle(follower)
-        fresh = trees(ports[0])
+        fresh = trees(ports)
         assert follower.trees == fresh, differences(follower.trees, fresh)
     assert sum(others.counts.values())
 

@@ -1,6 +1,7 @@
 """The revisions of the schema, one by one, and the commands that run them."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -19,7 +20,9 @@ from placement.errors import ConfigurationError
 from placement.objects import catalog, derived
 from tests.kit.builders import settings
 from tests.kit.engines import empty_database
+from tests.kit.processes import REPOSITORY
 from tests.kit.rows import OURS, assert_nothing_else_changed, contents
+from tests.kit.service import Client
 from tests.migrations import existing
 from tests.migrations.conftest import ENVIRONMENT
 
@@ -466,3 +469,27 @@ def test_commands_do_not_open_the_log_of_the_service(
     assert program([f"--config-dir={tmp_path}", *arguments]) == exit_code
     assert "max_candidates is not an option" in capsys.readouterr().err
     assert not log.exists()
+
+
+def test_the_additions_are_removed_as_documented_and_come_back(
+    database: Database, manage: Any
+) -> None:
+    existing.make(database)
+    with database.read() as conn:
+        before = {*sa.inspect(conn).get_table_names()}
+    assert manage("db", "sync") == 0
+    client = Client(app.create_app(settings(str(database.writer.url)), database))
+    cursor = client.get("/changes", "2.0")["cursor"]
+    client.expect(200, "POST", "/resource_providers", {"name": "new"})
+    while not client.get(f"/changes?since={cursor}", "2.0")["changes"]:
+        pass  # changes are numbered each second
+    page = (REPOSITORY / "docs/operations/adopting.rst").read_text()
+    tables = re.findall(r"^    (DROP TABLE \w+);", page, re.MULTILINE)
+    with database.writer.begin() as conn:
+        for statement in tables:
+            conn.execute(sa.text(statement))
+    with database.read() as conn:
+        assert {*sa.inspect(conn).get_table_names()} == before
+    assert manage("db", "sync") == 0
+    client.expect(410, "GET", f"/changes?since={cursor}", version="2.0")
+    assert client.get("/changes", "2.0")["changes"] == []
