@@ -33,6 +33,8 @@ run.
 options (options of oslo.log are accepted as well):"""
 NO_TABLES = "The database has no tables of this service. Run placement-manage db sync."
 REMEDY = "Run placement-manage db online_data_migrations."
+OLD_SCHEMA = "The schema is {}, and this release needs {}. Run placement-manage db sync."
+_NO_TABLES = Result(Code.FAILURE, NO_TABLES)
 
 
 class Checks(upgradecheck.UpgradeCommands):
@@ -51,17 +53,32 @@ class Checks(upgradecheck.UpgradeCommands):
         self._database = Database(config.database_settings(self._conf))
         self._database.connect_first()
 
-    def _count(self, counter: Callable[[Connection], int], code: Code, fault: str) -> Result:
-        """Return `code` if the database has faulty rows, FAILURE if it cannot be read."""
+    def _read(self, result: Callable[[Connection], Result]) -> Result:
+        """Return a result that the database determines, FAILURE if it cannot be read."""
         assert self._database is not None
         try:
             with self._database.read() as conn:
-                if not schema.refuse_unknown(conn):
-                    return Result(Code.FAILURE, NO_TABLES)
-                number = counter(conn)
+                return result(conn) if schema.refuse_unknown(conn) else _NO_TABLES
         except (ConfigurationError, PlacementError) as error:
             return Result(Code.FAILURE, console.describe(error))
-        return Result(code, f"{number} {fault}. {REMEDY}") if number else Result(Code.SUCCESS)
+
+    def _count(self, counter: Callable[[Connection], int], code: Code, fault: str) -> Result:
+        """Return `code` if the database has faulty rows."""
+
+        def counted(conn: Connection) -> Result:
+            number = counter(conn)
+            return Result(code, f"{number} {fault}. {REMEDY}") if number else Result(Code.SUCCESS)
+
+        return self._read(counted)
+
+    def _schema(self) -> Result:
+        def compared(conn: Connection) -> Result:
+            if schema.fits(conn):
+                return Result(Code.SUCCESS)
+            recorded = schema.version(conn) or "that of openstack-placement"
+            return Result(Code.WARNING, OLD_SCHEMA.format(recorded, schema.newest()))
+
+        return self._read(compared)
 
     def _roots(self) -> Result:
         fault = "resource providers have no root id"
@@ -93,6 +110,7 @@ class Checks(upgradecheck.UpgradeCommands):
         ),
         ("Options", _options),
         ("Policy Rules", _rules),
+        ("Schema Revision", _schema),
     )
 
 

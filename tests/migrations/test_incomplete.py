@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from placement import app, status
 from placement.config import NIL_UUID
+from placement.db import schema
 from placement.db.engine import Database
 from tests.kit.rows import insert
 from tests.migrations import existing
@@ -133,10 +134,12 @@ def test_the_upgrade_check_tells_the_worst(
     assert manage("db", "online_data_migrations", "--max-count", "2") == 1
     assert upgrade_check() == 1
     assert manage("db", "online_data_migrations") == 0
+    assert upgrade_check() == 1  # the schema is still that of openstack-placement
+    assert manage("db", "sync") == 0
     capsys.readouterr()
     assert upgrade_check("--json") == 0
     shown = json.loads(capsys.readouterr().out)
-    assert [each["result"] for each in shown["checks"]] == [0, 0, 0, 0, 0]
+    assert [each["result"] for each in shown["checks"]] == [0, 0, 0, 0, 0, 0]
 
 
 def test_an_upgrade_check_of_an_empty_database_names_the_command(
@@ -144,8 +147,21 @@ def test_an_upgrade_check_of_an_empty_database_names_the_command(
 ) -> None:
     assert upgrade_check("--json") == 2
     shown = json.loads(capsys.readouterr().out)
-    assert [each["result"] for each in shown["checks"]] == [2, 2, 0, 0, 0]
+    assert [each["result"] for each in shown["checks"]] == [2, 2, 0, 0, 0, 2]
     assert shown["checks"][0]["details"] == status.NO_TABLES
+
+
+def test_an_upgrade_check_of_an_older_schema_names_the_command(
+    database: Database, manage: Any, upgrade_check: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing.make(database)
+    assert manage("db", "sync") == 0
+    with database.writer.begin() as conn:
+        conn.execute(sa.text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '0003'"))
+    capsys.readouterr()
+    assert upgrade_check("--json") == 1
+    *_others, last = json.loads(capsys.readouterr().out)["checks"]
+    assert last["details"] == status.OLD_SCHEMA.format("0003", schema.newest())
 
 
 def test_an_upgrade_check_of_an_unknown_schema_says_what_db_sync_would(
