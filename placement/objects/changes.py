@@ -10,17 +10,20 @@ token of the cursor is read last: if a numbering has forgotten a change that the
 seen, it has also forgotten the token, and that view shows it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from placement.db.engine import Database
 from placement.db.statements import changes as statements
+from placement.db.statements.changes import NO_PROVIDER
 from placement.errors import CursorExpired
 from placement.objects import change_numbering
 from placement.objects.change_numbering import UNFINISHED
+from placement.objects.revisions import UNKNOWN
 
 
 class ChangeCursor(NamedTuple):
@@ -101,17 +104,33 @@ def _read(conn: Connection, cursor: ChangeCursor | None, limit: int) -> Changes 
     rows = statements.page(cursor.position, newest.position, limit + 1).rows(conn)
     is_cut = len(rows) > limit
     rows = rows[:limit]
-    # A deleted root and its successor may both have a number for a moment.
-    uuids = dict.fromkeys(row.uuid for row in rows)
-    roots = {row.uuid for row in statements.roots(uuids).rows(conn)}
+    roots = {
+        row.uuid: row.revision for row in statements.roots({row.uuid for row in rows}).rows(conn)
+    }
+    numbered = list(takewhile(lambda row: not _is_created_again(row, roots), rows))
     end = newest
-    if is_cut:
-        position = rows[-1].position
+    if not numbered and rows:
+        end = cursor
+    elif is_cut or len(numbered) < len(rows):
+        position = numbered[-1].position
         end = ChangeCursor(position, _token(conn, position))
     if not _is_valid(conn, cursor):
         return None
+    # A deleted root and its successor may both have a number for a moment.
+    uuids = dict.fromkeys(row.uuid for row in numbered)
     changes = [Change(uuid, uuid not in roots) for uuid in uuids]
     return Changes(changes, end, complete=not is_cut and feed.numbered_at != UNFINISHED)
+
+
+def _is_created_again(change: Any, roots: Mapping[str, int]) -> bool:
+    """Return whether a change is a deletion, and a root with the UUID has no number yet.
+
+    The change waits for the number of this root. If the root were reported without a number, and
+    deleted before the next numbering, no change would report this deletion. A root without a
+    revision gets no number before `db sync`, so the change does not wait for it.
+    """
+    is_deletion = change.provider_id == NO_PROVIDER
+    return is_deletion and roots.get(change.uuid, UNKNOWN) != UNKNOWN
 
 
 def _is_valid(conn: Connection, cursor: ChangeCursor) -> bool:

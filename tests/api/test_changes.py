@@ -166,8 +166,34 @@ def test_a_tree_that_is_deleted_after_its_numbering_is_gone_in_the_answer(
     assert cloud.entries(cursor) == {deleted: False, recreated: True}
     monkeypatch.setattr(change_numbering, "INTERVAL", 10**9)
     cloud.delete(deleted)
+    assert cloud.entries(cursor) == {deleted: True, recreated: True}
+
+
+def test_a_tree_that_is_created_again_is_reported_with_its_own_number(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = cloud.changes()["cursor"]
+    other, recreated = cloud.create(), cloud.create()
+    cloud.changes(start)
+    cloud.delete(recreated)
+    assert cloud.entries(start) == {other: False, recreated: True}
+    monkeypatch.setattr(change_numbering, "INTERVAL", 10**9)
+    # A follower that read it now would keep it for ever if it were deleted before its number.
     cloud.create(recreated)
-    assert cloud.entries(cursor) == {deleted: True, recreated: False}
+    answer = cloud.changes(start)
+    assert [each["uuid"] for each in answer["changes"]] == [other]
+    waiting = cloud.changes(answer["cursor"])
+    assert waiting == {"changes": [], "cursor": answer["cursor"], "complete": True}
+    monkeypatch.setattr(change_numbering, "INTERVAL", 0)
+    assert cloud.entries(answer["cursor"]) == {recreated: False}
+    # Without a revision it has no number.
+    cursor = cloud.changes(start)["cursor"]
+    cloud.delete(recreated)
+    assert cloud.entries(cursor) == {recreated: True}
+    cloud.create(recreated)
+    with cloud.database.writer.begin() as conn:
+        conn.execute(sa.update(t.resource_providers).values(revision=0))
+    assert cloud.entries(cursor)[recreated] is False
 
 
 def test_the_id_of_a_deleted_root_may_be_used_again(cloud: Cloud) -> None:

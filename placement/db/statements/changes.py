@@ -81,7 +81,7 @@ def clock() -> Query:
 # -- reading changes ---------------------------------------------------------------------------
 
 _PAGE = (
-    sa.select(_change.c.position, _change.c.uuid)
+    sa.select(_change.c.position, _change.c.uuid, _change.c.provider_id)
     .where(
         _change.c.position > sa.bindparam("after", type_=_change.c.position.type),
         _change.c.position <= sa.bindparam("until", type_=_change.c.position.type),
@@ -92,17 +92,17 @@ _PAGE = (
 
 
 def page(after: int, until: int, size: int) -> Query:
-    """Select (position, uuid) of the first changes after a position."""
+    """Select (position, uuid, provider_id) of the first changes after a position."""
     return Query(_PAGE, {"after": after, "until": until, "size": size})
 
 
-_ROOTS = sa.select(_provider.c.id, _provider.c.uuid).where(
+_ROOTS = sa.select(_provider.c.id, _provider.c.uuid, _provider.c.revision).where(
     bulk.in_list(_provider.c.uuid, "ids"), _is_root
 )
 
 
 def roots(uuids: Collection[str]) -> Queries:
-    """Select (id, uuid) of the roots that have these UUIDs now."""
+    """Select (id, uuid, revision) of the roots that have these UUIDs now."""
     return bulk.select_by(_ROOTS, uuids)
 
 

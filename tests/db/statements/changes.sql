@@ -148,23 +148,23 @@ ORDER BY change_batches.position
 LIMIT 100;
 
 
--- changes.page: Select (position, uuid) of the first changes after a position.
+-- changes.page: Select (position, uuid, provider_id) of the first changes after a position.
 -- on sqlite
-SELECT tree_changes.position, tree_changes.uuid
+SELECT tree_changes.position, tree_changes.uuid, tree_changes.provider_id
 FROM tree_changes
 WHERE tree_changes.position > :after AND tree_changes.position <= :until
 ORDER BY tree_changes.position
 LIMIT :size OFFSET 0;
 -- on mysql, postgresql
-SELECT tree_changes.position, tree_changes.uuid
+SELECT tree_changes.position, tree_changes.uuid, tree_changes.provider_id
 FROM tree_changes
 WHERE tree_changes.position > :after AND tree_changes.position <= :until
 ORDER BY tree_changes.position
 LIMIT :size;
 
 
--- changes.roots: Select (id, uuid) of the roots that have these UUIDs now.
-SELECT resource_providers.id, resource_providers.uuid
+-- changes.roots: Select (id, uuid, revision) of the roots that have these UUIDs now.
+SELECT resource_providers.id, resource_providers.uuid, resource_providers.revision
 FROM resource_providers
 WHERE resource_providers.uuid IN (:ids …) AND resource_providers.parent_provider_id IS NULL;
 

@@ -1,4 +1,4 @@
--- inventories.create: Insert inventories; `used` is initialized from existing allocations.
+-- inventories.create: Insert inventories, whose `used` is initialized from existing allocations.
 INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit,
     max_unit, step_size, allocation_ratio, capacity, created_at, used)
 VALUES (:resource_provider_id_0, :resource_class_id_0, :total_0, :reserved_0, :min_unit_0,
