@@ -99,7 +99,7 @@ def find(
         spread_group=conditions.spread_group,
         held=conditions.held,
     )
-    after = "" if page.after is None else identifiers.key(page.after)
+    after = "" if page.after is None else _stored(conn, page.after)
     # One more than the page holds, to detect further consumers.
     rows = statements.page(condition, after, page.size + 1).rows(conn)
     consumers = _with_parts(conn, rows[: page.size], parts)
@@ -119,6 +119,15 @@ def get(conn: Connection, uuid: str, parts: Collection[ConsumerPart] = ()) -> Li
         raise ConsumerNotFound(uuid)
     (consumer,) = _with_parts(conn, [row], parts)
     return consumer
+
+
+def _stored(conn: Connection, uuid: str) -> str:
+    """Return a marker as its consumer stores it, which determines its position in the order."""
+    condition = ConsumerCondition(uuids=identifiers.stored_forms(uuid))
+    rows: dict[str, str] = {
+        row.uuid: row.uuid for row in statements.page(condition, "", 2).rows(conn)
+    }
+    return identifiers.match([uuid], rows).get(uuid, identifiers.key(uuid))
 
 
 def _forms(uuid: str | None) -> Collection[str] | None:

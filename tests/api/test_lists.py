@@ -160,6 +160,30 @@ def test_a_marker_has_the_position_of_the_row_of_its_uuid(service: Service) -> N
             conn.execute(sa.update(provider).where(column == plain).values(uuid=RANDOM[2]))
 
 
+def test_a_page_of_consumers_follows_the_row_of_its_marker(service: Service) -> None:
+    stored = consumer(3).replace("-", "").upper()
+
+    def rename(old: str, new: str) -> None:
+        with service.database.writer.begin() as conn:
+            for column in (t.consumers.c.uuid, t.allocations.c.consumer_id):
+                conn.execute(sa.update(column.table).where(column == old).values({column: new}))
+
+    rename(consumer(3), stored)
+    try:
+        everyone = [each["uuid"] for each in service.get("/consumers", "2.0")["consumers"]]
+        assert stored in everyone
+        paged: list[str] = []
+        href: str | None = "/consumers?limit=1"
+        while href is not None and len(paged) <= len(everyone):
+            body = service.get(href, "2.0")
+            paged += [each["uuid"] for each in body["consumers"]]
+            [link] = body.get("consumers_links", [None])
+            href = link and link["href"]
+        assert paged == everyone
+    finally:
+        rename(stored, consumer(3))
+
+
 def test_a_page_is_read_by_the_index_of_uuids(service: Service) -> None:
     query = provider_list.page(ProviderCondition(), provider_uuid(3), 5)
     sql = query.sql.params(query.params).compile(

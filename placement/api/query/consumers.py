@@ -94,7 +94,9 @@ def parse_consumer_query(query: Pairs, version: Microversion) -> ConsumerQuery:
         values.get("spread_group"),
         held="held" in values,
     )
-    page = ConsumerPage(_limit(values), _uuid("marker", values, "expected the UUID of a consumer"))
+    _uuid("marker", values, "expected the UUID of a consumer")
+    # As stated: links state the form in which an adopted database stores it.
+    page = ConsumerPage(_limit(values), values.get("marker"))
     return ConsumerQuery(conditions, page, _parts(query))
 
 
