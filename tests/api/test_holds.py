@@ -255,6 +255,16 @@ def test_a_thread_of_the_process_releases_what_no_request_does(service: Service)
         expiry.stop()
 
 
+def test_members_on_a_tree_whose_root_shares_are_not_counted(service: Service) -> None:
+    path = f"/resource_providers/{service.host()}/traits"
+    traits = {"resource_provider_generation": 1, "traits": ["MISC_SHARES_VIA_AGGREGATE"]}
+    service.expect(200, "PUT", path, traits)
+    group = {"name": "web", "max_per_host": 1}
+    claims = [{**claim_of(ONE), "spread_group": group} for _ in range(2)]
+    service.expect(201, "POST", "/claims", {"claims": claims}, VERSION)
+    assert service.claim(ONE, spread_group=group).status_code == 201
+
+
 # -- races ---------------------------------------------------------------------------------------
 
 

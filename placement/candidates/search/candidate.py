@@ -6,6 +6,7 @@ from typing import Protocol
 
 from placement.candidates.model import Assignment, Pool, Tree
 from placement.candidates.request import Slot
+from placement.vocabulary import SHARING_TRAIT
 
 # Number of characters except names and suffixes in {"allocations":{…},"mappings":{…}}; per slot in
 # "uuid":{"resources":{…}} and "suffix":["uuid"]; per resource in "name":amount.
@@ -76,8 +77,10 @@ class Candidate:
 
     @property
     def host(self) -> Tree | None:
-        """The anchor's tree; None if it provides nothing."""
+        """The anchor's tree; None if it provides nothing, or if its root is a sharing provider."""
         pool = self.pool
+        if pool.anchor is None or SHARING_TRAIT in pool.anchor.root.traits:
+            return None
         for slot, position in zip(self.layout.slots, self.assignment, strict=True):
             if slot.resources and position < pool.local:
                 return pool.anchor
