@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy.engine import Connection
 
+from placement import deadline
 from placement.db.engine import Database
 from placement.db.statement import CHUNK_SIZE, Unchanged
 from placement.db.statements import claim_records as statements
@@ -55,8 +56,16 @@ def release_expired(database: Database) -> int:
 
     Also in a dry run they are released for good.
     """
-    if not database.primary().read_one(lambda conn: statements.expired(1).rows(conn)):
-        return 0
+    return _release_ended(database) if _any_ended(database) else 0
+
+
+def _any_ended(database: Database) -> bool:
+    """Return whether a hold has ended and is not released yet."""
+    return bool(database.primary().read_one(lambda conn: statements.expired(1).rows(conn)))
+
+
+def _release_ended(database: Database) -> int:
+    """Release the expired holds; return the number of those that this process has released."""
     database = database.committing()
     released, ended = 0, 1
     while ended:
@@ -130,8 +139,12 @@ def retry_with_room(database: Database, work: Callable[[], Result]) -> Result:
     try:
         return work()
     except NO_ROOM:
-        if not release_expired(database):
+        if not _any_ended(database):
             raise
+        # A COMMIT lifts the deadline, which the second try must still meet.
+        with deadline.waiting():
+            # Also if another process was faster, there may be room now.
+            _release_ended(database)
     return work()
 
 

@@ -1,5 +1,6 @@
 """Holds end, and never cost a claim; of concurrent decisions about one hold, one takes effect."""
 
+import math
 import os
 import uuid as uuids
 from collections import Counter
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from placement import deadline
+from placement.db.engine import Database
+from placement.errors import NoCandidatesFound
 from placement.objects import holds
 from placement.objects.hold_expiry import HoldExpiry
 from tests.kit import service as kit
@@ -108,6 +112,36 @@ def test_an_expired_hold_never_refuses_a_request(
     assert write(service, host).status_code < 300
     assert not service.exists(held)
     assert service.used() == 4
+
+
+def test_a_hold_that_another_process_releases_is_room(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.host()
+    service.end(service.hold())
+
+    def another_is_faster(database: Database) -> Database:
+        monkeypatch.undo()
+        assert holds.release_expired(database) == 1
+        return database
+
+    monkeypatch.setattr(Database, "committing", another_is_faster)
+    assert service.claim().status_code == 201
+
+
+def test_a_second_try_has_the_deadline_of_the_request(service: Service) -> None:
+    service.host()
+    service.end(service.hold())
+    tries: list[bool] = []
+
+    def work() -> None:
+        tries.append(math.isfinite(deadline._current.ends))
+        if len(tries) == 1:
+            raise NoCandidatesFound("request", "")
+
+    with deadline.limit(100):
+        holds.retry_with_room(service.database, work)
+    assert tries == [True, True]
 
 
 def test_a_dry_run_may_release_and_nothing_else(service: Service) -> None:
