@@ -243,6 +243,8 @@ def convert(conn: Connection, hold_uuid: str, claim: Claim) -> TakenOver:
     hold = state.consumers.get(hold_uuid)
     if hold is None or not hold.is_hold:
         raise HoldGone(hold_uuid)
+    # Locked, so that no request is remembered between this read and the deletion of the record.
+    statements.lock_consumers([hold.uuid]).rows(conn)
     record = claim_records.get_for_consumers(conn, [hold.uuid]).get(hold.uuid)
     if record is None or record.expires_at is None:
         raise HoldGone(hold_uuid)

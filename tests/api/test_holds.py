@@ -4,8 +4,8 @@ import math
 import os
 import uuid as uuids
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from placement import deadline
 from placement.db.engine import Database
 from placement.errors import NoCandidatesFound
-from placement.objects import holds
+from placement.objects import claim_records, holds
 from placement.objects.hold_expiry import HoldExpiry
 from tests.kit import service as kit
 from tests.kit.statements import counted
@@ -348,3 +348,30 @@ def test_no_host_gets_more_members_of_a_group_than_allowed(service: Service, _ro
     assert Counter(each.status_code for each in answers) == {201: 6, 409: 6}
     placed = Counter(uuid for each in answers for uuid in each.json.get("allocations", ()))
     assert placed == dict.fromkeys(hosts, 2)
+
+
+def test_a_request_remembered_during_a_conversion_is_not_lost(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.host()
+    held, new = service.hold(remember=True), claim_of(None)
+    del new["request"]
+    later = {**ALL, "limit": 1}
+    read = claim_records.get_for_consumers
+    remembering: list[Future[Any]] = []
+    with ThreadPoolExecutor(1) as pool:
+
+        def read_before(conn: sa.Connection, uuids: Collection[str]) -> Any:
+            records = read(conn, uuids)
+            if not remembering:
+                path = f"/consumers/{held}/request"
+                remembering.append(pool.submit(service.send, "PUT", path, later, VERSION))
+                wait(remembering, timeout=0.2)  # it may wait for a lock of the conversion
+            return records
+
+        monkeypatch.setattr(claim_records, "get_for_consumers", read_before)
+        service.expect(201, "POST", "/claims", {**new, "from_hold": held}, VERSION)
+        [remembered] = [each.result().status_code for each in remembering]
+    path = f"/consumers/{new['consumer_uuid']}?include=request"
+    kept = service.get(path, VERSION)["request"]
+    assert (remembered, kept) in [(404, ALL), (204, later)]
