@@ -122,7 +122,8 @@ def find_all(database: Database) -> Iterator[ListedConsumer]:
 def release_all(database: Database) -> int:
     """Release all holds, expired or not; return their number."""
     released = 0
-    for hold in find_all(database):
+    # A replica may not know the latest holds yet.
+    for hold in find_all(database.primary()):
         # Another process may release or confirm it at the same time.
         with suppress(HoldNotFound):
             database.write(partial(delete, uuid=hold.uuid))
@@ -130,14 +131,16 @@ def release_all(database: Database) -> int:
     return released
 
 
-def retry_with_room(database: Database, work: Callable[[], Result]) -> Result:
+def retry_with_room(database: Database, work: Callable[[Database], Result]) -> Result:
     """Return the result of `work`; if there is no room, release expired holds and try once more.
+
+    The second try reads from the primary server: a replica may not know the release yet.
 
     Raises:
         Exception: the errors of `work` and of `Database.write`.
     """
     try:
-        return work()
+        return work(database)
     except NO_ROOM:
         if not _any_ended(database):
             raise
@@ -145,7 +148,7 @@ def retry_with_room(database: Database, work: Callable[[], Result]) -> Result:
         with deadline.waiting():
             # Also if another process was faster, there may be room now.
             _release_ended(database)
-    return work()
+    return work(database.primary())
 
 
 # -- decisions of clients ----------------------------------------------------------------------

@@ -2,10 +2,12 @@
 
 import math
 import os
+import sqlite3
 import uuid as uuids
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -13,12 +15,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import deadline
+from placement import app, deadline
 from placement.db.engine import Database
 from placement.errors import NoCandidatesFound
 from placement.objects import claim_records, holds
 from placement.objects.hold_expiry import HoldExpiry
 from tests.kit import service as kit
+from tests.kit.builders import settings
+from tests.kit.engines import ENGINE
 from tests.kit.statements import counted
 
 RACES = int(os.environ.get("PLACEMENT_RACES", "3"))
@@ -129,12 +133,36 @@ def test_a_hold_that_another_process_releases_is_room(
     assert service.claim().status_code == 201
 
 
+@pytest.mark.skipif(ENGINE != "sqlite", reason="the replica is a copy of a file")
+def test_a_replica_that_lags_hides_no_room_and_no_hold(service: Service, tmp_path: Path) -> None:
+    service.host()
+    held = service.hold()
+    replica = tmp_path / "replica.db"
+    original = str(service.database.writer.url.database)
+    with closing(sqlite3.connect(replica)) as copy, closing(sqlite3.connect(original)) as source:
+        source.backup(copy)
+    both = {
+        "connection": str(service.database.writer.url),
+        "slave_connection": f"sqlite:///{replica}",
+    }
+    made = settings(both["connection"], placement_database=both)
+    database = Database(made.database)
+    client = kit.Client(app.create_app(made, database))
+    service.end(held)
+    body = {**claim_of(ALL), "expires_in": 600}
+    client.expect(201, "POST", "/claims", body, VERSION)
+    assert not service.exists(held)
+    assert holds.release_all(database) == 1
+    assert service.used() == 0
+    database.dispose()
+
+
 def test_a_second_try_has_the_deadline_of_the_request(service: Service) -> None:
     service.host()
     service.end(service.hold())
     tries: list[bool] = []
 
-    def work() -> None:
+    def work(_database: Database) -> None:
         tries.append(math.isfinite(deadline._current.ends))
         if len(tries) == 1:
             raise NoCandidatesFound("request", "")

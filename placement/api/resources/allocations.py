@@ -61,8 +61,8 @@ def manage_allocations(call: Call) -> Reply:
 
 
 def _replace(call: Call, claims: Sequence[Claim]) -> None:
-    write = partial(call.service.database.write, partial(allocations.replace, claims=claims))
-    holds.retry_with_room(call.service.database, write)
+    work = partial(allocations.replace, claims=claims)
+    holds.retry_with_room(call.service.database, lambda database: database.write(work))
 
 
 def delete_allocations(call: Call) -> Reply:

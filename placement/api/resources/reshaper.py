@@ -15,6 +15,5 @@ def reshape(call: Call) -> Reply:
     use. All changes are made in one transaction.
     """
     work = partial(reshaper.reshape, command=commands.reshape(call.body))
-    write = partial(call.service.database.write, work)
-    holds.retry_with_room(call.service.database, write)
+    holds.retry_with_room(call.service.database, lambda database: database.write(work))
     return Reply(204)

@@ -105,7 +105,12 @@ def claim(
         Exception: other errors of `find_candidates` and `Database.write`, except LostRace.
     """
     claim_once = partial(
-        _claim, database, cache, claim_requests, settings, tuning, explained=explained
+        _claim,
+        cache=cache,
+        claim_requests=claim_requests,
+        settings=settings,
+        tuning=tuning,
+        explained=explained,
     )
     return holds.retry_with_room(database, claim_once)
 
