@@ -16,6 +16,7 @@ from placement.candidates.simulation import simulate, simulating
 from placement.candidates.simulation.simulating import YieldingBudget
 from placement.db import tables as t
 from tests.kit.cloud import building, provider_uuid
+from tests.kit.engines import ENGINE
 from tests.kit.service import Service
 from tests.kit.statements import counted
 
@@ -154,7 +155,8 @@ def test_statements_do_not_depend_on_the_number_of_consumers(
     with counted(service.database) as statements:
         answer = simulated(service, drain(1, 2), order=[])
     assert len(answer["moves"]) == 2 * consumers
-    assert len(statements) == 4  # roots, consumers of trees, their allocations and records
+    # Roots, consumers of trees, their allocations and records; where views tear, the roots again.
+    assert len(statements) == 4 + (ENGINE == "mariadb")
 
 
 def test_an_expired_hold_does_not_move_and_its_resources_are_free(service: Service) -> None:
