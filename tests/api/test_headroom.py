@@ -55,6 +55,13 @@ def test_hosts_beyond_the_bound_on_work_count_nothing(tmp_path: Path) -> None:
         assert sum(each["hosts"] for each in found["limited_by"]) == 0
 
 
+def test_an_unread_host_is_unknown_to_each_of_several_requests(tmp_path: Path) -> None:
+    with with_hosts(tmp_path, max_search_steps=1) as service:
+        for found in measure(service, large=LARGE, same=LARGE, joined=JOINED).values():
+            assert (found["fits"], found["at_most"]) == (0, 1000)
+            assert (found["complete"], found["exact"]) == (False, False)
+
+
 def test_requests_share_the_bound_in_the_order_of_the_body(tmp_path: Path) -> None:
     with with_hosts(tmp_path, max_search_steps=2000) as service:
         measure(service, warm=LARGE)

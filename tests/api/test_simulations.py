@@ -84,12 +84,12 @@ def test_the_headroom_of_an_unfinished_simulation_is_unknown(tmp_path: Path) -> 
             for number in range(1, HOSTS + 1):
                 cloud.add(f"host{number}", {"VCPU": 8})
         populate(service, 1, consumers=8)
-        answer = simulated(
-            service, drain(1), drain(2), headroom={"requests": {"one": ONE_VCPU}, "limit": 7}
-        )
+        requests = {"one": ONE_VCPU, "same": ONE_VCPU}
+        answer = simulated(service, drain(1), drain(2), headroom={"requests": requests, "limit": 7})
         assert answer["complete"] is False
-        one = answer["headroom"]["one"]
-        assert (one["fits"], one["at_most"], one["complete"]) == (0, 7, False)
+        for name in requests:
+            found = answer["headroom"][name]
+            assert (found["fits"], found["at_most"], found["complete"]) == (0, 7, False)
 
 
 def test_copies_are_bounded_before_they_are_made(tmp_path: Path) -> None:

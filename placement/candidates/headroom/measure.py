@@ -119,20 +119,29 @@ class _Hosts:
         self._classes = classes
         self._budget = budget
         self._read: list[_Batch] = []
+        # Whether a bound has ended the reading, so that other hosts remain unknown.
+        self._is_cut = False
 
     def __iter__(self) -> Iterator[_Batch]:
         """Yield all batches.
 
         Raises:
-            BudgetSpentError: the bound on work was reached.
+            BudgetSpentError: the bound on work was reached, now or for an earlier request.
             DeadlineExceeded: the same for the deadline, during a read.
         """
         yield from self._read
-        for trees in self._batches:
-            batch = _Batch(trees, self._classes, with_aggregates=self._needs_aggregates())
-            self._read.append(batch)
-            self._budget.spend(len(trees) * COST_PER_HOST)
-            yield batch
+        if self._is_cut:
+            raise BudgetSpentError
+        try:
+            for trees in self._batches:
+                batch = _Batch(trees, self._classes, with_aggregates=self._needs_aggregates())
+                self._read.append(batch)
+                self._budget.spend(len(trees) * COST_PER_HOST)
+                yield batch
+        except (BudgetSpentError, DeadlineExceeded):
+            # An iterator that has failed has no further batches, as if it were complete.
+            self._is_cut = True
+            raise
 
 
 def _needs_aggregates(
