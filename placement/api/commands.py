@@ -28,7 +28,7 @@ from placement.objects.claims import Claim, SpreadGroup
 from placement.objects.reshape import ProviderInventories, ReshapeCommand
 from placement.objects.tree_state import NO_EDIT, Edit, ListedProvider, TreeCommand
 from placement.objects.unset import UNSET
-from placement.vocabulary import CUSTOM_PREFIX, INVENTORY_AMOUNTS
+from placement.vocabulary import CUSTOM_PREFIX, INVENTORY_AMOUNTS, UNKNOWN_CONSUMER_TYPE
 
 Body = Mapping[str, Any]
 Owner = tuple[str, str]  # project, user
@@ -88,13 +88,16 @@ def claim(
     generation = body.get("consumer_generation", UNSET)
     if isinstance(generation, float):
         generation = int(generation)
+    consumer_type = body.get("consumer_type", UNSET)
+    if consumer_type == UNKNOWN_CONSUMER_TYPE:
+        consumer_type = UNSET
     return Claim(
         consumer,
         {provider: _amounts(allocation) for provider, allocation in allocations.items()},
         project,
         user,
         generation,
-        body.get("consumer_type", UNSET),
+        consumer_type,
     )
 
 

@@ -92,6 +92,20 @@ def test_the_headroom_of_an_unfinished_simulation_is_unknown(tmp_path: Path) -> 
             assert (found["fits"], found["at_most"], found["complete"]) == (0, 7, False)
 
 
+def test_the_bodies_of_moves_are_valid_for_consumers_without_a_type(service: Service) -> None:
+    consumer = "c0000000-0000-4000-8000-000000000001"
+    held = {"allocations": {provider_uuid(1): {"resources": {"VCPU": 1}}}, **OWNER}
+    del held["consumer_type"]
+    service.expect(204, "PUT", f"/allocations/{consumer}", held, "1.37")
+    (move,) = simulated(service, drain(1))["moves"]
+    bodies = {consumer: move["body"]}
+    service.expect(400, "POST", "/allocations", bodies, "1.39")
+    service.expect(204, "POST", "/allocations", bodies, "2.0")
+    after = service.get(f"/allocations/{consumer}", "2.0")
+    assert list(after["allocations"]) == [provider_uuid(2)]
+    assert after["consumer_type"] == "unknown"
+
+
 def test_copies_are_bounded_before_they_are_made(tmp_path: Path) -> None:
     with Service(tmp_path, placement={"max_simulation_steps": 100_000}) as service:
         with building(service.database.writer) as cloud:

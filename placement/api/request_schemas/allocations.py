@@ -4,6 +4,7 @@ from placement.api import samples
 from placement.api.json_body import Schema
 from placement.api.request_schemas.common import (
     CLASS_NAME,
+    END,
     GENERATION,
     MAX_ITEMS,
     OWNER,
@@ -15,6 +16,7 @@ from placement.api.request_schemas.common import (
 )
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 RESOURCES = {
     **by_class({"type": "integer", "minimum": 1}),
@@ -61,6 +63,13 @@ OWNED = {
 }
 GUARDED = {**OWNED, "consumer_generation": {"type": ["integer", "null"], "examples": [1]}}
 TYPED = {**GUARDED, "consumer_type": sample(CLASS_NAME, "INSTANCE")}
+# Responses state UNKNOWN_CONSUMER_TYPE for a consumer without a type.
+TYPED_OR_UNKNOWN = {
+    **GUARDED,
+    "consumer_type": sample(
+        {**CLASS_NAME, "pattern": f"^([A-Z0-9_]+|{UNKNOWN_CONSUMER_TYPE}){END}"}, "INSTANCE"
+    ),
+}
 MAPPED = {"mappings": MAPPINGS}
 
 TITLE = "RequestedAllocations"
@@ -70,6 +79,7 @@ CONSUMER = Versioned(
         "1.28": closed({"allocations": BY_PROVIDER, **GUARDED}, {}, TITLE),
         "1.34": closed({"allocations": BY_PROVIDER, **GUARDED}, MAPPED, TITLE),
         "1.38": closed({"allocations": BY_PROVIDER, **TYPED}, MAPPED, TITLE),
+        "2.0": closed({"allocations": BY_PROVIDER, **TYPED_OR_UNKNOWN}, MAPPED, TITLE),
     }
 )
 
