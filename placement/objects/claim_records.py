@@ -74,6 +74,16 @@ def get_for_consumers(conn: Connection, uuids: Collection[str]) -> dict[str, Cla
     }
 
 
+def find_expired(conn: Connection, most: int) -> set[str]:
+    """Return the uuids of consumers that may be expired holds; their records decide.
+
+    Args:
+        conn: a connection.
+        most: maximum number of consumers.
+    """
+    return {row.consumer_uuid for row in statements.expired(most).rows(conn)}
+
+
 class GroupKey(NamedTuple):
     """The identity of a spread group."""
 

@@ -169,8 +169,9 @@ def test_statements_do_not_depend_on_the_number_of_consumers(
     with counted(service.database) as statements:
         answer = simulated(service, drain(1, 2), order=[])
     assert len(answer["moves"]) == 2 * consumers
-    # Roots, consumers of trees, their allocations and records; where views tear, the roots again.
-    assert len(statements) == 4 + (ENGINE == "mariadb")
+    # Roots, consumers of trees, their allocations, expired holds and records; where views tear, the
+    # roots again.
+    assert len(statements) == 5 + (ENGINE == "mariadb")
 
 
 def test_an_expired_hold_does_not_move_and_its_resources_are_free(service: Service) -> None:
@@ -185,8 +186,29 @@ def test_an_expired_hold_does_not_move_and_its_resources_are_free(service: Servi
     assert simulated(service, drain(1), drained, claim)["fits"] is False
     with service.database.writer.begin() as conn:
         conn.execute(sa.update(t.claim_records).values(expires_at=1))
-    answer = simulated(service, drain(1))
-    assert (answer["fits"], answer["moves"], answer["unplaceable"]) == (True, [], [])
+    for changes in ([drain(1)], [drain(1), drained, claim]):
+        answer = simulated(service, *changes)
+        assert (answer["fits"], answer["moves"], answer["unplaceable"]) == (True, [], [])
+
+
+def test_an_expired_hold_is_no_member_of_its_spread_group(service: Service) -> None:
+    for number, host in enumerate((1, 2)):
+        request = {"groups": {"": {"resources": {"VCPU": 1}, "in_tree": provider_uuid(host)}}}
+        body: dict[str, Any] = {
+            **OWNER,
+            "request": request,
+            "spread_group": {"name": "g", "max_per_host": 1},
+        }
+        body["consumer_uuid"] = f"c0000000-0000-4000-8000-{number:012d}"
+        if host == 2:
+            body["expires_in"] = 600
+        service.expect(201, "POST", "/claims", body, "2.0")
+    drained = drain(1, *range(3, HOSTS + 1))
+    assert simulated(service, drained)["fits"] is False
+    with service.database.writer.begin() as conn:
+        held = t.claim_records.c.expires_at.is_not(None)
+        conn.execute(sa.update(t.claim_records).where(held).values(expires_at=1))
+    assert [move["to"] for move in simulated(service, drained)["moves"]] == [[provider_uuid(2)]]
 
 
 def test_too_many_consumers_are_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,8 +85,17 @@ def read_spread_groups(
     consumers: Sequence[MovableConsumer],
     records: Mapping[str, ClaimRecord],
     trees: Iterable[Tree],
+    expired: Collection[str],
 ) -> SpreadGroups:
-    """Read the spread groups of consumers, and the hosts of all of their members."""
+    """Read the spread groups of consumers, and the hosts of all of their members.
+
+    Args:
+        conn: a connection with one snapshot.
+        consumers: the consumers that may move.
+        records: consumer UUID -> its record.
+        trees: all trees.
+        expired: UUIDs of members that are expired holds, and are not counted.
+    """
     groups: dict[str, tuple[GroupKey, int]] = {}
     for consumer in consumers:
         record = records.get(consumer.uuid)
@@ -108,7 +117,7 @@ def read_spread_groups(
     for key, uuids in members.items():
         counts = hosts[key] = Counter()
         for uuid in uuids:
-            if uuid in held:
+            if uuid in held and uuid not in expired:
                 counts.update({*held[uuid].root_of.values()} & counted)
     return SpreadGroups(groups, hosts)
 

@@ -41,6 +41,9 @@ from placement.objects.holdings import HoldingConsumer
 # Seconds that a simulation may take.
 MAX_SECONDS = 30.0
 
+# Maximum number of expired holds whose resources count as free on hosts that are not drained.
+MAX_EXPIRED = 10_000
+
 
 class YieldingBudget(Budget):
     """A budget that lets other threads run whenever it checks the deadline."""
@@ -87,11 +90,17 @@ def simulate(
         questions: Sequence[HeadroomRequest] = ()
         if request.headroom is not None:
             questions, _resolved = resolve_headroom(conn, request.headroom, settings.taints)
+        # Expired holds of other hosts have no effect either.
+        known = {each.uuid for each in consumers}
+        ended = claim_records.find_expired(conn, MAX_EXPIRED) - known
+        if ended:
+            others = holdings.get_for_consumers(conn, ended)
+            consumers += [each for each in others if each.uuid not in known]
         records = claim_records.get_for_consumers(conn, [each.uuid for each in consumers])
         moving, expired = _without_expired(consumers, records)
         remembered = remembered_requests(moving, records, request.read_request)
         requests = _resolve_requests(conn, {**remembered, **request.requests}, settings.taints)
-        groups = read_spread_groups(conn, moving, records, trees)
+        groups = read_spread_groups(conn, moving, records, trees, {each.uuid for each in expired})
         hosts = SimulatedHosts(trees, request.order, budget.spend)
         for each in expired:
             hosts.release(each.allocations, each.root_of)
