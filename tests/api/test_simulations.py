@@ -211,6 +211,22 @@ def test_an_expired_hold_is_no_member_of_its_spread_group(service: Service) -> N
     assert [move["to"] for move in simulated(service, drained)["moves"]] == [[provider_uuid(2)]]
 
 
+def test_an_allocation_without_an_inventory_takes_up_no_capacity(service: Service) -> None:
+    # Other software may delete an inventory in use. The request is refused at first, so what the
+    # consumer holds elsewhere is released and taken again.
+    consumer = "c0000000-0000-4000-8000-000000000001"
+    held = {provider_uuid(host): {"resources": {"VCPU": 8}} for host in (1, 2)}
+    service.expect(204, "PUT", f"/allocations/{consumer}", {"allocations": held, **OWNER}, "2.0")
+    with service.database.writer.begin() as conn:
+        provider = t.resource_providers.c.uuid == provider_uuid(2)
+        root = conn.scalars(sa.select(t.resource_providers.c.id).where(provider)).one()
+        conn.execute(sa.delete(t.inventories).where(t.inventories.c.resource_provider_id == root))
+    service.restart()
+    requests = {consumer: {"groups": {"": {"resources": {"VCPU": 9}}}}}
+    answer = simulated(service, drain(1), requests=requests)
+    assert [each["consumer"] for each in answer["unplaceable"]] == [consumer]
+
+
 def test_too_many_consumers_are_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     populate(service, 1, 2)
     monkeypatch.setattr(simulating, "MAX_CONSUMERS", 7)

@@ -118,14 +118,15 @@ class SimulatedHosts:
         return uuid
 
     def allocate(self, allocations: Allocations, root_of: Mapping[str, str]) -> None:
-        """Add allocations to the usages.
+        """Add allocations to the usages, unless they have no inventory.
 
         Args:
             allocations: amounts to add.
             root_of: provider UUID -> UUID of its root.
         """
         for root in {root_of[provider] for provider in allocations}:
-            self._replace(self._trees[root].after(allocations))
+            tree = self._trees[root]
+            self._replace(tree.after(_of_inventories(tree, allocations)))
 
     def release(self, allocations: Allocations, root_of: Mapping[str, str]) -> None:
         """Subtract allocations from the usages; removed trees are ignored."""
@@ -135,16 +136,7 @@ class SimulatedHosts:
         }
         for root in {root_of[provider] for provider in allocations} & self._trees.keys():
             tree = self._trees[root]
-            present = {member.uuid: member.stocks for member in tree.members}
-            # Allocations without an inventory take up no capacity.
-            changes = {
-                provider: {
-                    name: amount for name, amount in amounts.items() if name in present[provider]
-                }
-                for provider, amounts in negative.items()
-                if provider in present
-            }
-            self._replace(tree.after(changes))
+            self._replace(tree.after(_of_inventories(tree, negative)))
             self.gains += 1
 
     def _replace(self, tree: Tree) -> None:
@@ -177,6 +169,16 @@ def capacities(trees: Iterable[Tree], names: Iterable[str]) -> dict[str, int]:
                 if name in totals:
                     totals[name] += stock.capacity
     return totals
+
+
+def _of_inventories(tree: Tree, allocations: Allocations) -> Allocations:
+    """Return the allocations from inventories of a tree; others take up no capacity."""
+    stocks = {member.uuid: member.stocks for member in tree.members}
+    return {
+        provider: {name: units for name, units in amounts.items() if name in stocks[provider]}
+        for provider, amounts in allocations.items()
+        if provider in stocks
+    }
 
 
 def _shares(tree: Tree) -> bool:
