@@ -52,8 +52,8 @@ class Totals:
         # Whether all hosts were added.
         self.complete = True
         self._sums = Sums()
-        keys = {key for key in question.by.values() if key is not None}
-        self._by: dict[str, Sums] = {key: Sums() for key in keys}
+        # In the order of the body, in which the work is spent.
+        self._by = {key: Sums() for key in question.by.values() if key is not None}
         self._limits: Counter[RoomLimit] = Counter()
 
     def add(
