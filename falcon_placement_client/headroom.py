@@ -145,10 +145,8 @@ def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 
 def _aggregates_of_roots(api: RestApi) -> list[str]:
     """Return the UUIDs of all aggregates that a root is in."""
-    path = "/resource_providers?include=aggregates"
-    providers = api.send("GET", path, version=V2)["resource_providers"]
     found: set[str] = set()
-    for provider in providers:
+    for provider in api.pages("include=aggregates", V2):
         if provider["uuid"] == provider["root_provider_uuid"]:
             found.update(provider["aggregates"])
     return sorted(found)

@@ -10,6 +10,7 @@ import pytest
 from falcon_placement_client import ReportClient
 from falcon_placement_client.identity import connect
 from placement import cli
+from placement.api.query import providers
 from tests.kit.builders import make_app
 from tests.kit.listener import listening
 from tests.kit.service import Client
@@ -67,6 +68,14 @@ def test_a_file_names_flavors_and_requests(headroom: Any, tmp_path: Path) -> Non
         ("m1.huge", RACK): 0,
     }
     assert code == 0
+
+
+def test_aggregates_are_read_from_all_pages_of_hosts(
+    headroom: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(providers, "MAX_WITH_PARTS", 1)
+    _code, out, _err = headroom("--flavor", LARGE, "--json", "--by-aggregate")
+    assert [row["aggregate"] for row in json.loads(out)] == [None, RACK]
 
 
 def test_the_exit_code_says_that_a_flavor_does_not_fit(headroom: Any) -> None:
