@@ -62,7 +62,7 @@ def manage_allocations(call: Call) -> Reply:
 
 def _replace(call: Call, claims: Sequence[Claim]) -> None:
     work = partial(allocations.replace, claims=claims)
-    holds.retry_with_room(call.service.database, lambda database: database.write(work))
+    holds.retry_with_room(call.service.database, lambda primary: primary.write(work))
 
 
 def delete_allocations(call: Call) -> Reply:

@@ -15,5 +15,5 @@ def reshape(call: Call) -> Reply:
     use. All changes are made in one transaction.
     """
     work = partial(reshaper.reshape, command=commands.reshape(call.body))
-    holds.retry_with_room(call.service.database, lambda database: database.write(work))
+    holds.retry_with_room(call.service.database, lambda primary: primary.write(work))
     return Reply(204)
