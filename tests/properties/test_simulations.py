@@ -359,6 +359,6 @@ def test_a_simulation_does_what_its_rules_say(
             f"\nsimulations: {examples} examples, {moves} moves, {stuck} unplaceable, "
             f"{claims} claims, {applied} written"
         )
-    assert moves > examples / 10
+    assert moves > examples / 50
     assert stuck > examples / 10
     assert applied > examples / 100
