@@ -50,6 +50,33 @@ def test_without_a_bound_the_number_is_exact(tmp_path: Path) -> None:
         ]
 
 
+def test_a_sharing_provider_without_the_traits_has_no_room_for_parts(tmp_path: Path) -> None:
+    aggregates = ["00000000-0000-0000-0000-0000000000a1"]
+    pool = "00000000-0000-0000-0000-0000000000d0"
+    with with_hosts(tmp_path) as service:
+        service.expect(200, "POST", "/resource_providers", {"name": "pool", "uuid": pool})
+        body: dict[str, Any] = {
+            "inventories": {"DISK_GB": {"total": 16}, "IPV4_ADDRESS": {"total": 8}},
+            "resource_provider_generation": 0,
+        }
+        service.expect(200, "PUT", f"/resource_providers/{pool}/inventories", body)
+        body = {"traits": ["MISC_SHARES_VIA_AGGREGATE"], "resource_provider_generation": 1}
+        service.expect(200, "PUT", f"/resource_providers/{pool}/traits", body)
+        for uuid, generation in ((pool, 2), ("00000000-0000-0000-0000-0000000000c0", 1)):
+            body = {"aggregates": aggregates, "resource_provider_generation": generation}
+            service.expect(200, "PUT", f"/resource_providers/{uuid}/aggregates", body)
+        disk = {"resources": {"DISK_GB": 7}, "can_split": ["DISK_GB"]}
+        on_ssd = {**disk, "required": ["STORAGE_DISK_SSD"]}
+        address = {"resources": {"IPV4_ADDRESS": 1}}
+        found = measure(
+            service,
+            any={"groups": {"": disk, "_IP": address}},
+            ssd={"groups": {"": on_ssd, "_IP": address}},
+        )
+        assert (found["any"]["fits"], found["any"]["at_most"]) == (2, 2)
+        assert (found["ssd"]["fits"], found["ssd"]["at_most"]) == (0, 0)
+
+
 def test_hosts_beyond_the_bound_on_work_count_nothing(tmp_path: Path) -> None:
     with with_hosts(tmp_path, max_search_steps=1) as service:
         found = measure(service, large=LARGE)["large"]

@@ -85,9 +85,10 @@ class SharedHosts:
         if group is not None:
             group.hosts += 1
             return
-        group = self._groups[key] = self._group(pool, room)
-        options = group.options
-        if pool.sharing and all(options) and only_sharing(pool, options):
+        self._groups[key] = self._group(pool, room)
+        # Where parts are possible, the options of the group are too many for whole amounts.
+        options = self._finder.options(pool) if pool.sharing else None
+        if options is not None and only_sharing(pool, options):
             self._add_alone(pool, options)
 
     def _group(self, pool: Pool, room: HostRoom) -> SharedGroup:
