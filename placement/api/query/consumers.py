@@ -1,7 +1,7 @@
 """The parameters of `GET /consumers`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from placement.api.microversion import Microversion
@@ -11,8 +11,10 @@ from placement.api.query.strings import (
     Pairs,
     Parameter,
     bad,
+    include_parameter,
     last_values,
     matching,
+    parse_include,
     positive,
 )
 from placement.errors import BadQuery
@@ -22,16 +24,10 @@ from placement.objects.consumer_list import ConsumerFilter, ConsumerPage, Consum
 MAX_CONSUMERS = 1_000  # in one answer
 MAX_OWNER = 255  # characters of a project or user
 
-_NAMES = "|".join(part.value for part in ConsumerPart)
 _TYPE = "([A-Z0-9_]+|unknown)"
 _CONSUMER_TYPE = re.compile(rf"{_TYPE}\Z", re.ASCII)
 _OWNER = matching(f".{{1,{MAX_OWNER}}}")
-_INCLUDE = Parameter(
-    "2.0",
-    "Parts to include with each consumer, separated by commas: "
-    f"{', '.join(f'`{part.value}`' for part in ConsumerPart)}.",
-    matching(f"({_NAMES})(,({_NAMES}))*"),
-)
+_INCLUDE = include_parameter("consumer", ConsumerPart)
 SHOW_PARAMETERS: Mapping[str, Parameter] = {"include": _INCLUDE}
 PARAMETERS: Mapping[str, Parameter] = {
     "project_id": Parameter("2.0", "A project; only its consumers are listed.", _OWNER),
@@ -69,7 +65,7 @@ class ConsumerQuery(NamedTuple):
     conditions: ConsumerFilter
     page: ConsumerPage
     # Parts to include with each consumer.
-    parts: frozenset[ConsumerPart]
+    parts: Collection[ConsumerPart]
 
 
 def parse_consumer_query(query: Pairs, version: Microversion) -> ConsumerQuery:
@@ -97,13 +93,13 @@ def parse_consumer_query(query: Pairs, version: Microversion) -> ConsumerQuery:
     _uuid("marker", values, "expected the UUID of a consumer")
     # As stated: links state the form in which an adopted database stores it.
     page = ConsumerPage(_limit(values), values.get("marker"))
-    return ConsumerQuery(conditions, page, _parts(query))
+    return ConsumerQuery(conditions, page, parse_include(query, ConsumerPart))
 
 
-def parse_consumer_parts(query: Pairs, version: Microversion) -> frozenset[ConsumerPart]:
+def parse_consumer_parts(query: Pairs, version: Microversion) -> tuple[ConsumerPart, ...]:
     """Return the parts to include with one consumer.  Raises BadQuery."""
     last_values(query, SHOW_PARAMETERS, version)
-    return _parts(query)
+    return parse_include(query, ConsumerPart)
 
 
 def _uuid(key: str, values: Mapping[str, str], expected: str) -> str | None:
@@ -123,16 +119,3 @@ def _limit(values: Mapping[str, str]) -> int:
     if limit > MAX_CONSUMERS:
         raise bad("limit", values["limit"], f"expected an integer of at most {MAX_CONSUMERS}")
     return limit
-
-
-def _parts(query: Pairs) -> frozenset[ConsumerPart]:
-    """Return the requested parts.  Raises BadQuery."""
-    names: set[str] = set()
-    for key, value in query:
-        if key == "include":
-            names.update(value.split(","))
-    known = {part.value: part for part in ConsumerPart}
-    unknown = names - known.keys()
-    if unknown:
-        raise bad("include", min(unknown), f"no such part; there are {', '.join(known)}")
-    return frozenset(known[name] for name in names)

@@ -13,9 +13,11 @@ from placement.api.query.strings import (
     Pairs,
     Parameter,
     bad,
+    include_parameter,
     last_values,
     matching,
     pairs,
+    parse_include,
     positive,
 )
 from placement.api.query.terms import TermReader, effective, resources
@@ -31,7 +33,6 @@ MAX_CONDITIONS = 50
 
 DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _DASHED_UUID = re.compile(rf"{DASHED_UUID}\Z")
-_NAMES = "|".join(part.value for part in Part)
 
 # Parameters that may be repeated.
 _LISTED_TERMS = {kind.parameter for kind in GROUP_TERMS if kind.is_listed}
@@ -41,12 +42,7 @@ MAX_WITH_PARTS = 1_000
 # Limit of a list without parts, if none is stated.
 NO_LIMIT = MAX_INTEGER
 
-_INCLUDE = Parameter(
-    "2.0",
-    "Parts to include with each provider, separated by commas: "
-    f"{', '.join(f'`{part.value}`' for part in Part)}.",
-    matching(f"({_NAMES})(,({_NAMES}))*"),
-)
+_INCLUDE = include_parameter("provider", Part)
 SHOW_PARAMETERS: Mapping[str, Parameter] = {"include": _INCLUDE}
 PARAMETERS: Mapping[str, Parameter] = {
     "name": Parameter("1.0", "The name of a provider."),
@@ -125,19 +121,6 @@ def parse_page(query: Pairs, parts: Collection[Part]) -> ProviderPage | None:
     return ProviderPage(most, marker) if parts or marker is not None else None
 
 
-def parse_include(query: Pairs) -> tuple[Part, ...]:
-    """Return the requested parts, without duplicates, in the order of `Part`.  Raises BadQuery."""
-    names: set[str] = set()
-    for key, value in query:
-        if key == "include":
-            names.update(value.split(","))
-    unknown = names - {part.value for part in Part}
-    if unknown:
-        parts = ", ".join(part.value for part in Part)
-        raise bad("include", min(unknown), f"no such part; there are {parts}")
-    return tuple(part for part in Part if part.value in names)
-
-
 def parse_show(query_string: str, version: Microversion) -> tuple[Part, ...]:
     """Return the parts to include with one provider.
 
@@ -148,7 +131,7 @@ def parse_show(query_string: str, version: Microversion) -> tuple[Part, ...]:
         return ()
     query = pairs(query_string)
     last_values(query, SHOW_PARAMETERS, version)
-    return parse_include(query)
+    return parse_include(query, Part)
 
 
 def after(query: Pairs, uuid: str) -> str:

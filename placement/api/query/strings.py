@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
 from placement.api.history import HISTORY, v
@@ -12,6 +14,8 @@ from placement.errors import BadQuery
 from placement.objects import identifiers
 
 Pairs = Sequence[tuple[str, str]]
+
+E = TypeVar("E", bound=Enum)
 
 # Parameters and listed values of a query. SQLite accepts 32,766 parameters in a statement, and an
 # aggregate has about five spellings.
@@ -110,6 +114,35 @@ def unknown(
         )
     names = sorted(name for name, parameter in parameters.items() if version >= v(parameter.since))
     return bad(key, value, f"no such parameter; there are {', '.join(names) or 'none'}")
+
+
+def include_parameter(entity: str, parts: type[Enum]) -> Parameter:
+    """Return the parameter `include`, whose values are the members of an enumeration.
+
+    Args:
+        entity: what has the parts, for the description.
+        parts: the parts; the value of each member is its name in a query.
+    """
+    names = [part.value for part in parts]
+    name = "|".join(names)
+    return Parameter(
+        "2.0",
+        f"Parts to include with each {entity}, separated by commas: "
+        f"{', '.join(f'`{each}`' for each in names)}.",
+        matching(f"({name})(,({name}))*"),
+    )
+
+
+def parse_include(query: Pairs, parts: type[E]) -> tuple[E, ...]:
+    """Return the parts that `include` names, in the order of the enumeration.  Raises BadQuery."""
+    names: set[str] = set()
+    for key, value in query:
+        if key == "include":
+            names.update(value.split(","))
+    known = {part.value: part for part in parts}
+    if unknown_names := names - known.keys():
+        raise bad("include", min(unknown_names), f"no such part; there are {', '.join(known)}")
+    return tuple(part for name, part in known.items() if name in names)
 
 
 def refuse_parameters(query_string: str, version: Microversion) -> None:

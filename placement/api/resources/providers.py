@@ -33,7 +33,7 @@ def list_resource_providers(call: Call) -> Reply:
     """List the resource providers that satisfy all filters."""
     pairs = query.pairs(call.query_string)
     filters = query.parse_provider_filter(pairs, call.version)
-    included = query.parse_include(pairs)
+    included = query.parse_include(pairs, Part)
     page = query.parse_page(pairs, included)
     with call.service.database.read_trees() as conn:
         selection = provider_list.resolve(conn, filters, page)

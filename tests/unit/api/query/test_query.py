@@ -173,7 +173,7 @@ def test_before_resourceless_groups_every_group_asks_for_resources() -> None:
 
 def page(*pairs: tuple[str, str]) -> ProviderPage | None:
     decoded = query.pairs(urlencode(pairs))
-    return query.parse_page(decoded, query.parse_include(decoded))
+    return query.parse_page(decoded, query.parse_include(decoded, Part))
 
 
 def test_a_list_is_paged_where_that_is_asked_for() -> None:
@@ -193,8 +193,8 @@ def test_a_list_with_parts_has_1000_providers_at_the_most(limit: str, size: int)
 
 def test_parts_are_united_and_come_in_one_order() -> None:
     pairs = query.pairs("include=traits,usages&name=x&include=inventories,traits")
-    assert query.parse_include(pairs) == (Part.INVENTORIES, Part.USAGES, Part.TRAITS)
-    assert query.parse_include(query.pairs("name=x")) == ()
+    assert query.parse_include(pairs, Part) == (Part.INVENTORIES, Part.USAGES, Part.TRAITS)
+    assert query.parse_include(query.pairs("name=x"), Part) == ()
 
 
 @pytest.mark.parametrize(
