@@ -222,6 +222,7 @@ class Served:
         self.database = database
         self.max_body_size = settings.max_body_size
         self.metrics = metrics
+        # Host and port of the separate listener of the metrics, or None if they have none.
         self.metrics_address = None if metrics is None else settings.metrics.address
 
     def __call__(

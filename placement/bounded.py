@@ -21,9 +21,11 @@ class SizeLimitedDict(dict[Any, Value]):
             size_of: returns the size of a value, always the same for one value.
         """
         super().__init__()
+        # Total size of the values.
         self.size = 0
         self._max_size = max_size
         self._size_of = size_of
+        # Held while a value is added and old ones are dropped.
         self._lock = threading.Lock()
 
     def __setitem__(self, key: Hashable, value: Value) -> None:

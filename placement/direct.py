@@ -62,8 +62,11 @@ class PlacementDirect:
         Raises:
             ConfigurationError: the options cannot be used.
         """
+        # The settings of the service.
         self._settings = replace(_settings(conf), auth_strategy="noauth2")
+        # Microversion of requests that state none, or None for the default of the service.
         self._microversion = "latest" if latest_microversion else None
+        # The resources to release at the end of the context.
         self._exits = ExitStack()
 
     @classmethod

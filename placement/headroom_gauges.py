@@ -32,7 +32,9 @@ class HeadroomFile:
         """
         self._path = path
         self._service = service
+        # Time of the latest change of the file that was read.
         self._modified = self._mtime()
+        # The requests that the file contains.
         self._query = self._read()
 
     def state(self) -> object:

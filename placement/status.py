@@ -42,6 +42,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
+        # The database; None until a check connects to it.
         self._database: Database | None = None
 
     def connect(self) -> None:

@@ -51,7 +51,9 @@ class RequestTimer:
         self.statements = 0
         # PERF: marks are only added up for slow requests.
         self.marks: deque[tuple[Phase | None, float]] = deque(maxlen=max_marks)
+        # Time at the start, on the clock of `perf_counter`.
         self._began = perf_counter()
+        # Time at the end, or None while the request is processed.
         self._ended: float | None = None
 
     def stop(self) -> None:
@@ -85,6 +87,7 @@ class _Timers(threading.local):
     """The timer of each thread's request; without a request, no marks are kept."""
 
     def __init__(self) -> None:
+        # Timer of the request that the thread processes.
         self.current = RequestTimer(max_marks=0)
 
 

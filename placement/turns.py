@@ -15,6 +15,7 @@ class Turns:
     """Lets one request at a time do large work; the others of the process wait."""
 
     def __init__(self) -> None:
+        # Held by the request that does large work.
         self._lock = threading.Lock()
 
     @contextmanager

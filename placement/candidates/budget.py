@@ -42,6 +42,7 @@ class Budget:
         self.cost = 0
         # The option that ended the search, or None if no bound was reached.
         self.ended_by: str | None = None
+        # The bound on `cost`.
         self._max_cost = max_steps * COST_PER_STEP
         # PERF: one comparison for both bounds.
         self._next_check = min(COST_PER_CHECK, self._max_cost)

@@ -51,6 +51,7 @@ class Root(NamedTuple):
 class Member(NamedTuple):
     """One provider of a tree."""
 
+    # UUID of the provider.
     uuid: str
     # Position of the parent in the tree; -1 for the root.
     parent: int
@@ -78,6 +79,7 @@ class Tree:
     id: int
     # UUID of the root.
     uuid: str
+    # Random number that changes with each write to the tree.
     revision: int
     # The root first, and every parent before its children.
     members: tuple[Member, ...]
@@ -130,6 +132,7 @@ class SharingMember(NamedTuple):
 
     # The tree of the provider.
     tree: Tree
+    # The provider as a member of its tree.
     member: Member
     # Position of the member in its tree.
     position: int
@@ -142,6 +145,7 @@ class Pool(NamedTuple):
     anchor: Tree | None
     # The members of the anchor in the order of the tree, then the sharing providers.
     members: tuple[Member, ...]
+    # The sharing providers, in the order in which `members` ends.
     sharing: tuple[SharingMember, ...] = ()
     # (root id, position) of each sharing provider; equal for pools with the same ones.
     reached: frozenset[tuple[int, int]] = frozenset()

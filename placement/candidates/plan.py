@@ -19,10 +19,13 @@ class SearchPlan:
 
     def __init__(self, request: CandidateRequest, *, splits: bool = False) -> None:
         """splits: whether several providers serve at least one of the splittable classes."""
+        # The request that the plan is made for.
         self.request = request
         # One slot per suffixed group, and one per class of the unsuffixed group.
         self.slots = slots_of(request)
+        # Positions of the slots of the unsuffixed group.
         self.unsuffixed_slots, suffixed = _by_suffix(self.slots)
+        # Suffix -> position of the slot of the group.
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
         # Slots that several providers may serve in parts; empty in a plan without splits.
         self.splittable = self._splittable() if splits else ()
@@ -30,19 +33,24 @@ class SearchPlan:
         self.alone = len(self.unsuffixed_slots) == 1 and not splits
         # Requirements on a single provider; slots with equal requirements share one.
         self.requirements: list[Requirement] = requirements(self.slots, alone=self.alone)
-        # Terms that the unsuffixed slots meet together, and their trait sets.
+        # Terms that the providers of the unsuffixed slots satisfy together.
         self.collective_terms = self._collective_terms()
+        # The trait sets of `collective_terms`; a provider must have a trait of each.
         self.collective_traits = tuple([term.any_of for term in self.collective_terms])
+        # The checks of the terms on the root.
         self._root_checks = TermChecks(request.root)
         # Whether the request names a tree or a subtree.
         self.names_providers = any(of_kind(group.terms, PlaceTerm) for group in request.groups)
-        # Suffixed slots whose provider serves no other suffixed group; the other suffixed slots.
         suffixes = request.isolate & self._slot_by_suffix.keys()
         isolated = {self._slot_by_suffix[suffix] for suffix in suffixes}
+        # Suffixed slots whose provider serves no other suffixed group.
         self.isolated_slots = tuple(sorted(isolated))
+        # Suffixed slots whose provider may serve other suffixed groups.
         self.shared_slots = tuple([slot for slot in suffixed if slot not in isolated])
+        # Class -> slot -> requested units.
         self._amounts = _amounts_by_class(self.slots)
-        # Classes that several slots request whole; splittable slots whose class others request too.
+        # Classes that several slots request whole, and the splittable slots whose class another
+        # slot requests too.
         self.contended_classes, self.contended_splits = self._contended()
         # Contended class -> sorted sums of the amounts of any of its slots.
         self.sums = {name: _sums(self._amounts[name].values()) for name in self.contended_classes}

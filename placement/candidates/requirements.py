@@ -28,14 +28,19 @@ class Requirement:
         # Positions of the slots.
         self.slots: list[int] = []
         group = slot.group
+        # Suffix of the group; empty for the unsuffixed group.
         self.suffix = group.suffix
+        # Class and units of each amount.
         self._resources = slot.resources
+        # The checks of the terms, or None without terms.
         self._checks = TermChecks(terms, spans=not group.suffixed) if terms else None
-        # Cost of checking one provider.
         codes = {term.code for term in terms}
+        # Cost of checking one provider.
         self.cost = 2 * (1 + len(slot.resources) + len(codes)) + len(slot.resources)
         self.cost += sum(term.cost for term in group.terms)
+        # Key of a set of sharing providers -> positions of the members that can serve.
         self._sharing: dict[object, list[int]] = {}
+        # Whether some term requires something of the root.
         self._asks_root = not group.suffixed and any(
             term.root_role is RootRole.REQUIRED for term in terms
         )

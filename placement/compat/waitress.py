@@ -86,6 +86,7 @@ class _Head(Task):  # type: ignore[misc]
 class Answer(_Head, WSGITask):  # type: ignore[misc]
     """A response of the application. Chunks keep the connection alive, and HEAD has no body."""
 
+    # Whether the head has been sent (of waitress).
     wrote_header: bool
 
     @property
@@ -146,6 +147,7 @@ def flushed(application: Any, environ: Any, start_response: Any) -> Iterator[byt
 class Connection(HTTPChannel):  # type: ignore[misc]
     """A connection that reports sent bytes, and releases the memory of sent buffers."""
 
+    # Buffers of responses that are not sent yet; never empty (of waitress).
     outbufs: list[OverflowableBuffer]
 
     def keeps_alive(self) -> bool:
@@ -183,6 +185,7 @@ class Listener(BaseWSGIServer):  # type: ignore[misc]
             partial(flushed, application), watched, _sock=sock, dispatcher=threads, adj=settings,
             sockinfo=(sock.family, 0, 0, None), bind_socket=False,
         )  # fmt: skip
+        # The sockets that the event loop waits for.
         self.watched = watched
 
     def getsockname(self) -> tuple[str, Any]:
@@ -208,6 +211,7 @@ class Watched(dict[int, Any]):
 
     def __init__(self) -> None:
         super().__init__()
+        # Polls the file descriptors.
         self._events = select.epoll()
         # File descriptor -> polled events.
         self._flags: dict[int, int] = {}

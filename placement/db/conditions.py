@@ -90,6 +90,7 @@ class TreeFilter:
 
     # Each condition must be met by a member of the tree, or by a sharing provider in its reach.
     conditions: tuple[MemberCondition, ...]
+    # The condition on the root of the tree.
     root: RootCondition
     # Whether at least one condition must be met by a member of the tree.
     own: bool
@@ -124,7 +125,9 @@ class DrivingCondition:
 class _Columns(NamedTuple):
     """The columns that identify a provider in a statement."""
 
+    # Id of the row of the provider.
     row_id: ColumnElement[int]
+    # Id of the row of its root.
     root_id: ColumnElement[int]
 
 

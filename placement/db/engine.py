@@ -53,7 +53,9 @@ class _CommitLostError(Exception):
 
     def __init__(self, verify: Verify | None, error: exc.DBAPIError) -> None:
         super().__init__()
+        # Determines whether the transaction was committed, or None if no function can.
         self.verify = verify
+        # The error that the COMMIT failed with.
         self.error = error
 
 
@@ -76,7 +78,9 @@ class Database:
         self._writes_fail: DatabaseUnusable | None = None
         # Whether writes are rolled back when all of their work is done, so that nothing changes.
         self.rolls_back = False
+        # Pool of connections for write transactions.
         self.writer = self._pool(settings.connection, Role.WRITE)
+        # Pool of connections for read transactions, which may use a replica.
         self.reader = self._pool(settings.slave_connection or settings.connection, Role.READ)
         # The same for reads that must not use a replica.
         self._primary_reader = self.reader

@@ -59,6 +59,7 @@ class PreparedTexts:
         self.calls: OrderedDict[str, str] = OrderedDict()
         # Statements that were executed once.
         self._seen: set[str] = set()
+        # Whether the database has refused to prepare a statement, so that no others are tried.
         self._disabled = False
 
     def execute(self, conn: Connection, sql: str, values: Any, send: Send[Result]) -> Result:

@@ -52,6 +52,7 @@ class Pauses:
     """Pauses before further attempts; the upper limit doubles each time."""
 
     def __init__(self) -> None:
+        # Number of pauses so far.
         self.attempts = 0
 
     def wait(self) -> None:
@@ -67,10 +68,12 @@ class Retries:
     def __init__(self, settings: DatabaseSettings) -> None:
         # End of the retries, on the clock of `time.monotonic`.
         self.deadline = time.monotonic() + settings.write_timeout
+        # Remaining attempts after conflicts with other transactions.
         self._restarts_left = settings.conflict_retries
         # The next attempt finds the row that another transaction created. Other violated
         # constraints are likely to stay violated, so they get fewer attempts.
         self._duplicates_left = max(DUPLICATE_RETRIES, settings.conflict_retries)
+        # Remaining attempts after other violated constraints.
         self._broken_left = DUPLICATE_RETRIES
 
     def allow(self, error: Exception) -> None:

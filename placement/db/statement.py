@@ -45,7 +45,9 @@ class Unmatched(Restart):
 class Query:
     """A statement that reads."""
 
+    # The statement, which does not contain the values of `params`.
     sql: sa.Select[*tuple[Any, ...]] | sa.CompoundSelect[*tuple[Any, ...]]
+    # Name of each parameter -> its value.
     params: Mapping[str, Any] = field(default_factory=dict)
     # Converts the rows of the driver, which are tuples without names, or None if they need no
     # conversion.
@@ -99,7 +101,9 @@ class Write:
     execute: MariaDB does so for about one in twenty DELETE statements that are interrupted.
     """
 
+    # The statement, which does not contain the values of `params`.
     sql: sa.Insert | sa.Update | sa.Delete | sa.TextClause
+    # Name of each parameter -> its value.
     params: Mapping[str, Any] = field(default_factory=dict)
     # Expected number of rows.
     matches: int = field(kw_only=True)

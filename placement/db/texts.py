@@ -45,6 +45,7 @@ MAX_TEXTS = 64
 class StatementText(NamedTuple):
     """The text of a statement for the driver, for lists of certain lengths."""
 
+    # The text, with placeholders in the style of the driver.
     sql: str
     # Values that are not parameters of the statement.
     fixed: Params
@@ -81,6 +82,7 @@ class Texts:
 
     def __init__(self, *, prepared: bool = False) -> None:
         """prepared: whether long queries are prepared if the database is MariaDB."""
+        # Whether long queries are prepared if the database is MariaDB.
         self.prepared = prepared
         # Weak, so that the texts are dropped with their statement.
         self._by_statement: WeakKeyDictionary[Sql, _Variants] = WeakKeyDictionary()

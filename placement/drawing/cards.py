@@ -25,7 +25,9 @@ class CardKind(Enum):
 class CardRow:
     """One inventory."""
 
+    # Name of the resource class.
     resource_class: str
+    # Total of the inventory.
     total: int
     # Members that differ from a plain total.
     notes: str
@@ -39,6 +41,7 @@ class CardRow:
 class Tag:
     """An aggregate."""
 
+    # Name of the aggregate in the file, or its UUID.
     name: str
     # Index among the aggregates of the cloud.
     number: int
@@ -50,9 +53,13 @@ class Card:
 
     # Names of all providers of the card.
     names: tuple[str, ...]
+    # Role of the provider, which is the label of the card.
     kind: CardKind
+    # The inventories, in the order of the rows.
     rows: tuple[CardRow, ...]
+    # Names of the traits, in the order of the chips.
     traits: tuple[str, ...]
+    # The aggregates, in the order of the chips.
     tags: tuple[Tag, ...]
     # Cards of the children of the first provider.
     children: tuple["Card", ...] = field(default=())

@@ -37,9 +37,13 @@ PILE = 5  # offset of the cards behind a collapsed card
 class Chip:
     """A trait or an aggregate; x and y are relative to the corner of its card."""
 
+    # Name of the trait or aggregate.
     text: str
+    # Distance of the left edge from that of the card.
     x: float
+    # Distance of the upper edge from that of the card.
     y: float
+    # Width, at most that of the card without its padding; a longer text is cut.
     width: float
     # Number of the aggregate, or None for a trait.
     number: int | None
@@ -49,11 +53,17 @@ class Chip:
 class Box:
     """A card with its position."""
 
+    # The content.
     card: Card
+    # Left edge.
     x: float
+    # Upper edge; y grows downwards.
     y: float
+    # Width.
     width: float
+    # Height.
     height: float
+    # The traits, then the aggregates.
     chips: tuple[Chip, ...]
 
     @property
@@ -66,7 +76,9 @@ class Box:
 class Link:
     """A line between two boxes."""
 
+    # The parent, or the sharing provider.
     start: Box
+    # The child, or a provider in the aggregate of the sharing provider.
     end: Box
     # Number of the aggregate for a sharing provider; None between parent and child.
     number: int | None = None
@@ -76,9 +88,13 @@ class Link:
 class Picture:
     """The boxes and lines of a picture, with its size."""
 
+    # Width, with the margins.
     width: float
+    # Height, with the margins.
     height: float
+    # Boxes in the order of drawing.
     boxes: tuple[Box, ...]
+    # Lines between the boxes.
     links: tuple[Link, ...]
 
 
@@ -129,7 +145,9 @@ class _Layout:
     """The boxes and links that have been placed."""
 
     def __init__(self) -> None:
+        # Boxes in the order of placement.
         self.boxes: list[Box] = []
+        # Lines between these boxes.
         self.links: list[Link] = []
 
     def place_trees(self, roots: Sequence[Card], x: float) -> None:

@@ -15,6 +15,7 @@ class BadQuery(Invalid):
 
     def __init__(self, detail: str, code: str = UNDEFINED) -> None:
         super().__init__(detail)
+        # Code of the error, for clients.
         self.code = code
 
 
@@ -31,6 +32,7 @@ class Unstorable(Invalid):
 
     def __init__(self, text: str) -> None:
         super().__init__(f"{text}: the database cannot hold all of these characters; use others")
+        # The text, as the client sent it.
         self.text = text
 
 
@@ -60,8 +62,7 @@ class UnknownNames(Invalid):
         code: code of the error, if it is not the code of the class.
     """
 
-    # What the catalogue holds, for the text.
-
+    # Noun for the members of the catalogue, in the text.
     noun: str
 
     def __init__(

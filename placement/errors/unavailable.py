@@ -44,7 +44,9 @@ class DatabaseUnusable(Unavailable):
     def __init__(self, reason: str, complaint: str) -> None:
         super().__init__(f"The database cannot be used: {reason}; see the server's log")
         self.reason = reason
+        # The line for the log of an operator.
         self.complaint = f"the database cannot be used: {reason}: {complaint}"
+        # The arguments, to raise an equal error again.
         self.arguments = (reason, complaint)
 
 

@@ -82,6 +82,7 @@ class Explorer:
         """
         self._application = application
         self._refuse = refuse
+        # Path below the page -> file.
         self._files = dict(_read(files(__package__) / "static", ""))
         if not guarded:
             index = self._files[INDEX].content.replace(GUARDED, UNGUARDED)

@@ -11,12 +11,15 @@ from placement.yamlfile.problems import on_one_line
 class CloudProvider:
     """One provider of the file."""
 
+    # Name, unique among all providers.
     name: str
+    # UUID in canonical form.
     uuid: str
     # None for a root.
     parent_uuid: str | None
     # Resource class -> record.
     inventories: Mapping[str, InventoryRecord]
+    # Names of its traits.
     traits: frozenset[str]
     # Uuids.
     aggregates: frozenset[str]
@@ -28,8 +31,11 @@ class CloudProvider:
 class CloudConsumer:
     """A consumer with its allocations."""
 
+    # UUID in canonical form.
     uuid: str
+    # External id of its project.
     project: str
+    # External id of its user.
     user: str
     # None for a consumer without a type.
     consumer_type: str | None
@@ -45,7 +51,9 @@ class Cloud:
 
     # Name of the file, or URL of the server.
     source: str
+    # Providers of all trees.
     providers: tuple[CloudProvider, ...]
+    # Consumers with allocations from these providers.
     consumers: tuple[CloudConsumer, ...] = ()
     # Classes to create, even if no provider has them, with their line.
     custom_classes: Mapping[str, int] = field(default_factory=dict)

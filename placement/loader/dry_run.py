@@ -27,6 +27,7 @@ class DryRunClient(RestClient):
         self._names: dict[str, str] = {}
         # A replacement follows a read of the same path.
         self._last_path = ""
+        # The response to the latest read.
         self._last_answer: Mapping[str, Any] = {}
 
     @property

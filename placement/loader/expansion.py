@@ -24,16 +24,22 @@ class Expansion:
     """The expanded entries so far; `problems` has the faults of names."""
 
     def __init__(self, document: Document) -> None:
+        # Providers of all expanded entries; parents precede their children.
         self.providers: list[CloudProvider] = []
+        # Consumers of all expanded entries.
         self.consumers: list[CloudConsumer] = []
         # Uuid -> name.
         self.aggregate_names: dict[str, str] = {}
+        # Faults of names, in the order in which they were found.
         self.problems: list[Problem] = []
         self._document = document
+        # Name of an aggregate -> its UUID.
         self._uuids_by_name: Mapping[str, str] = document.value.get("aggregates", {})
+        # Name of a provider -> its UUID.
         self._uuids_by_provider: dict[str, str] = {}
         # Name and uuid -> line of the entry.
         self._name_lines: dict[str, int] = {}
+        # UUID -> line of the entry.
         self._uuid_lines: dict[str, int] = {}
 
     def add_all(self) -> None:

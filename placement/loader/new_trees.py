@@ -23,6 +23,7 @@ class NewTrees:
         """
         # UUID of the root -> providers, the root first.
         self._trees: dict[str, list[CloudProvider]] = {}
+        # UUIDs of the providers that were created.
         self._created: set[str] = set()
         roots: dict[str, str] = {}
         for provider in providers:

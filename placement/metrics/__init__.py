@@ -31,9 +31,12 @@ class Metrics:
         Raises:
             ConfigurationError: the directory cannot be used.
         """
+        # The names of the traits, sorted.
         self._taints = sorted(taints)
+        # The directory of the files of all processes.
         self._directory = directory.use(settings.directory)
         keep = settings.inventory_seconds
+        # The text of the inventory metrics, or None if they are disabled.
         self._inventories = Inventories(self._directory, keep) if keep else None
 
     def listen(self) -> None:

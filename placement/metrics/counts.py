@@ -31,10 +31,13 @@ class Counts:
         """
         # Id of the process that had no room for its files. 0 means none.
         self._stopped_in = 0
+        # Name of a metric -> its collector in the library.
         self._collectors = {metric.name: _collector(metric) for metric in d.SERVICE}
         # PERF: the library's own lookup of a labelled child takes a lock and several times as long.
         self._children: dict[tuple[str, ...], Any] = {}
+        # (Operation, status, version) -> its counter of requests and its histogram of seconds.
         self._children_of_request: dict[tuple[str, str, str | None], tuple[Any, Any]] = {}
+        # Event -> the method that counts it.
         self._count: Mapping[Event, Callable[[Mapping[str, Any]], None]] = {
             Event.REQUEST: self._request,
             Event.SEARCH: self._search,

@@ -53,6 +53,7 @@ class HeadroomGauges:
                 if this is not known.
             measure: measures the headroom.
         """
+        # The cached text, shared by all processes.
         self._text = SharedText(directory, "headroom", interval)
         self._state = state
         self._measure = measure

@@ -29,6 +29,7 @@ class Inventories:
             directory: directory of the metrics.
             keep: seconds for which a text is valid.
         """
+        # The cached text, shared by all processes.
         self._text = SharedText(directory, "inventories", keep)
 
     def text(self, database: Database) -> bytes:

@@ -17,7 +17,9 @@ class SharedText:
             name: name of the files, without ending.
             keep: seconds for which a text is valid.
         """
+        # The file that contains the text.
         self._file = directory / f"{name}.txt"
+        # The file that a process locks while it makes the text.
         self._lock = directory / f"{name}.lock"
         self._keep = keep
 

@@ -27,6 +27,7 @@ class Draft:
     """A tree under transformation, with the allocations of its consumers."""
 
     def __init__(self, tree: ProviderTree, records: Mapping[str, AllocationRecord]) -> None:
+        # The tree in its present state, which the steps change.
         self.tree = tree
         # The tree before the transformation.
         self.base = tree.base
@@ -36,6 +37,7 @@ class Draft:
         self.records: AllocationRecords = dict(records)
         # Allocations of the consumers that change.
         self.written: AllocationRecords = {}
+        # Provider UUID -> class -> units in use before the transformation.
         self.used_before = usage(records)
 
     def matching(self, provider_filter: ProviderSelector) -> Sequence[ProviderData]:

@@ -27,6 +27,7 @@ class Bin:
         self._records = records
         # Bins of one kind with the same room are interchangeable.
         self.kind = frozenset(records.items())
+        # Class -> units that are still free.
         self.room: dict[str, int] = {}
         for name, record in records.items():
             self.room[name] = record.capacity - used.get(name, 0)

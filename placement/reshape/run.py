@@ -28,6 +28,7 @@ MAX_COMPLAINTS = 20
 class Survey:
     """The expected result of a transformation."""
 
+    # The changes of all trees that can be transformed.
     tally: ReshapeTally = field(default_factory=ReshapeTally)
     # One line for each problem, with the file and the line of the step; at most MAX_COMPLAINTS.
     complaints: list[str] = field(default_factory=list)
@@ -42,7 +43,9 @@ class Reshape:
     """
 
     def __init__(self, adapter: "Adapter", transformation: Transformation) -> None:
+        # Client for single requests, and for lists that are read in pages.
         self._api = RestApi(adapter)
+        # Client for whole trees.
         self._client = ReportClient(adapter)
         self._transformation = transformation
 

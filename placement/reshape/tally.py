@@ -14,6 +14,7 @@ ROOT, BELOW = "roots", "below roots"
 class ResourceRow:
     """The change of one class in one place, as pairs of values before and after."""
 
+    # Name of the resource class.
     resource_class: str
     # ROOT or BELOW.
     place: str
@@ -30,8 +31,11 @@ Key = tuple[str, str]  # class, place
 
 @dataclass(slots=True)
 class _Sums:
+    # Number of providers that have the class.
     providers: Counter[Key] = field(default_factory=Counter)
+    # Sum of their totals.
     total: Counter[Key] = field(default_factory=Counter)
+    # Sum of their usage.
     used: Counter[Key] = field(default_factory=Counter)
 
     def get(self, key: Key) -> tuple[int, int, int]:
@@ -42,7 +46,9 @@ class ReshapeTally:
     """Sums over trees. trees: the number of changed trees."""
 
     def __init__(self) -> None:
+        # Number of transformed trees.
         self.trees = 0
+        # The sums before and after the transformation.
         self._before, self._after = _Sums(), _Sums()
 
     def add(self, draft: Draft) -> None:

@@ -15,7 +15,9 @@ class ProviderSelector:
     name: str | None = None
     # Whether they are roots.
     root: bool | None = None
+    # Traits that the providers have, all of them.
     traits: frozenset[str] = frozenset()
+    # Traits that the providers do not have, none of them.
     without_traits: frozenset[str] = frozenset()
     # Uuids.
     aggregates: frozenset[str] = frozenset()
@@ -56,8 +58,11 @@ class Move:
 
     # Line in the file.
     line: int
+    # The providers that lose the classes.
     providers: ProviderSelector
+    # Names of the classes to move.
     classes: Sequence[str]
+    # The children that receive the classes.
     children: Sequence[Child]
     # Whether the allocations of a consumer may be divided among children.
     split: bool = False
@@ -69,6 +74,7 @@ class Rename:
 
     # Line in the file.
     line: int
+    # The providers whose classes are renamed.
     providers: ProviderSelector
     # Old name -> new name.
     names: Mapping[str, str]
@@ -80,7 +86,9 @@ class Give:
 
     # Line in the file.
     line: int
+    # The providers that receive the traits.
     providers: ProviderSelector
+    # Names of the traits.
     traits: frozenset[str]
 
 
@@ -91,5 +99,7 @@ Step = Move | Rename | Give
 class Transformation:
     """The steps of a file, in order."""
 
+    # Name of the file.
     source: str
+    # The steps; each applies to the result of the previous one.
     steps: Sequence[Step]

@@ -38,6 +38,7 @@ class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
             # However large a response is, no thread waits until the client has read it.
             outbuf_high_watermark=UNBOUNDED,
         )  # fmt: skip
+        # The settings of gunicorn, its log, and the maximum size of a body in bytes.
         self.cfg, self.log, self.max_body = cfg, log, max_body
         # Whether each response is the last one on its connection.
         self.stopping = False
@@ -45,6 +46,7 @@ class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
         self.answered = 0
         # Bytes of requests without a complete response.
         self.gathered = 0
+        # Held while `gathered` changes.
         self._lock = Lock()
 
     def keep_seconds(self) -> int:
@@ -77,6 +79,7 @@ class Request(waitress.StrictParser):
 
     def __init__(self, adj: WorkerSettings) -> None:
         super().__init__(adj)
+        # The bytes of the head that were received so far.
         self._head = bytearray()
         self._held = 0  # bytes
 

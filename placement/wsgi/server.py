@@ -33,7 +33,9 @@ class Channel(waitress.Connection):
     """A connection with a deadline, which is closed only after the client has seen its end."""
 
     parser_class, task_class, error_task_class = Request, waitress.Answer, RefusalAnswer
+    # The request that is being received, or None between requests (of waitress).
     request: Any
+    # Whether the connection is closed as soon as all output is sent (of waitress).
     close_when_flushed: bool
     # Whether the client may still be sending when the connection is closed.
     linger = True

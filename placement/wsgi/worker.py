@@ -21,6 +21,7 @@ TICK = 1.0  # seconds between heartbeats, and between checks of deadlines
 class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
     """A worker with one loop for all connections, and `threads` that process requests."""
 
+    # Whether the worker accepts connections; False once it is asked to stop (of gunicorn).
     alive: bool
 
     @classmethod

@@ -23,6 +23,7 @@ class Document:
     source: str
     # Made of dict, list, str, int, float, bool and None.
     value: Any
+    # The nodes of the file, with the lines of all values.
     _root: yaml.Node = field(repr=False)
 
     def line(self, steps: Steps) -> int:

@@ -20,6 +20,7 @@ class Problem:
     line: int
     # Path of the value or key.
     path: str
+    # Description of the problem, without line and path.
     text: str
 
     def __str__(self) -> str:
@@ -34,7 +35,9 @@ class UnusableFile(Exception):
     """
 
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
+        # Name of the file.
         self.source = source
+        # The problems without duplicates, ordered by line, path and text.
         self.problems = tuple(
             sorted(set(problems), key=lambda problem: (problem.line, problem.path, problem.text))
         )

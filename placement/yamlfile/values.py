@@ -29,9 +29,13 @@ class ValueReader:
 
     def __init__(self, length: int) -> None:
         """length: length of the document, which cannot have more values than characters."""
+        # Faults of the nodes read so far.
         self.problems: list[Problem] = []
+        # Converts scalars as PyYAML does.
         self._constructor = yaml.constructor.SafeConstructor()
+        # Maximum number of values, counting each use of an alias.
         self._max_values = max(MAX_VALUES, length)
+        # How many more values may be converted.
         self._values_left = self._max_values
         # Ancestors of the present node.
         self._open: list[yaml.Node] = []

@@ -89,6 +89,7 @@ class ClaimSearches:
         self._claim_requests = claim_requests
         self._settings = settings
         self._tuning = tuning
+        # Request -> its claims.
         self._claims: dict[CandidateRequest, list[Claim]] = {}
         for claim_request in claim_requests:
             self._claims.setdefault(claim_request.request, []).append(claim_request.claim)

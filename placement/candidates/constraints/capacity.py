@@ -35,12 +35,15 @@ class Capacity(Constraint):
     ) -> None:
         self.slots = frozenset(options)
         self._amounts = amounts
+        # Provider -> units that the placed slots leave.
         self._room = dict(room)
         # Seats are counted as if all slots had the smallest amount, so there are never too few.
         self._least = min(amounts.values())
+        # A matching of the open slots to seats of providers, for the look-ahead.
         self._matching = Matching(
             options, {provider: units // self._least for provider, units in room.items()}, spend
         )
+        # Provider and units of each placement, in order.
         self._placed: list[tuple[int, int]] = []
 
     @classmethod

@@ -38,10 +38,13 @@ class CollectiveTraits(Constraint):
         self._covers = covers
         self._needed = needed
         self._spend = spend
+        # Slot -> bits of all its providers together.
         self._possible = {slot: _union(bits.values()) for slot, bits in covers.items()}
+        # Slots without a placement.
         self._open = set(covers)
-        # Placed slots, and the bits of their providers.
+        # Placed slots, in order.
         self._placed: list[int] = []
+        # The bits of the providers of these slots.
         self._placed_bits: list[int] = []
 
     @classmethod

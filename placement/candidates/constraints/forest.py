@@ -33,9 +33,12 @@ class Forest:
 
     def __init__(self, parents: Sequence[int], spend: Charge = uncharged) -> None:
         spend(4 * len(parents))
+        # Provider -> its parent, which has a lower number, or a negative number for a root.
         self.parents = parents
         self._spend = spend
+        # Preorder numbers: of each provider, and of the first one after its subtree.
         self._first, self._end = _number(parents)
+        # Options -> for each provider the number of options in its subtree.
         self._counts: dict[OptionList, Sequence[int]] = {}
         # Key: whether slots are isolated, and options with the number of their slots.
         self._hosts: dict[tuple[bool, frozenset[tuple[OptionList, int]]], CommonAncestors] = {}
@@ -114,6 +117,7 @@ class CommonAncestors:
     ) -> None:
         self._forest = forest
         self._spend = spend
+        # Options -> for each provider whether it, or a host above it, is one of them.
         self._serving: dict[OptionList, Sequence[bool]] = {}
         hosts = self._find(options, isolated)
         self.exist = bool(hosts)

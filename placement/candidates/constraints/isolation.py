@@ -25,6 +25,7 @@ class Isolation(Constraint):
 
     def __init__(self, options: Mapping[int, OptionList], spend: Charge = uncharged) -> None:
         self.slots = frozenset(options)
+        # A matching of the open slots to the providers, for the look-ahead.
         self._matching = Matching(options, dict.fromkeys(all_providers(options.values()), 1), spend)
 
     @classmethod
@@ -71,18 +72,22 @@ class PartialIsolation(Constraint):
         spend: Charge = uncharged,
     ) -> None:
         self.slots = frozenset(isolated) | frozenset(shared)
+        # The isolated slots.
         self._isolated = frozenset(isolated)
         # One slot represents all slots with the same list, because they may share its provider.
         representatives = {providers: slot for slot, providers in shared.items()}
+        # Representative -> the matching of it and all isolated slots.
         self._matchings: dict[int, Matching] = {}
         for slot in representatives.values():
             options = {**isolated, slot: shared[slot]}
             seats = dict.fromkeys(all_providers(options.values()), 1)
             self._matchings[slot] = Matching(options, seats, spend)
+        # Representative -> providers that may serve it.
         self._shared = {slot: frozenset(shared[slot]) for slot in representatives.values()}
         self._spend = spend
         self._open = set(self._matchings)  # representatives without a placement
         self._reserved: set[int] = set()  # providers of isolated slots
+        # Provider -> number of shared slots placed on it.
         self._times_shared: Counter[int] = Counter()
 
     @classmethod
@@ -152,6 +157,7 @@ class OnePerTree(Constraint):
         self.slots = frozenset(slots)
         self._tree_of = tree_of
         self._placed: dict[int, list[int]] = {}  # tree -> its provider, once for each slot
+        # The value of `_placed` that each placement extended, in order.
         self._order: list[list[int]] = []
 
     @classmethod

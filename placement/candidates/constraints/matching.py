@@ -32,6 +32,7 @@ class Matching:
         spend: Charge = uncharged,
     ) -> None:
         self._options = options
+        # Provider -> seats that the placed slots leave.
         self._seats = dict(seats)
         self._spend = spend
         self._matches: dict[int, int] = {}  # open slot -> provider

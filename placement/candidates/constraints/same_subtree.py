@@ -46,13 +46,16 @@ class SameSubtree(Constraint):
         self.slots = frozenset(options)
         self._forest = forest
         self._spend = spend
+        # The hosts before any placement.
         self._hosts = forest.hosts(list(options.values()), isolated=isolated)
         self._options = options
-        # Slots with the same options are counted together: how many are open, and for each host
-        # whether it or an ancestor host may serve them.
+        # Options -> number of open slots with these options.
         self._open = Counter(options.values())
+        # Options -> for each host whether it or an ancestor host is one of them.
         self._serving = {providers: self._hosts.serving(providers) for providers in self._open}
+        # Provider -> number of slots placed on it.
         self._times_placed: Counter[int] = Counter()
+        # Slot and provider of each placement, in order.
         self._placed: list[tuple[int, int]] = []
         self._tops: list[int] = []  # after each placement: the lowest host above all placed
 
@@ -147,11 +150,14 @@ class OutsideSubtree(Constraint):
         self._forest = forest
         self._spend = spend
         self._options = inside
-        # Options of slots inside -> number of open slots, and the options as a set.
+        # Options of slots inside -> number of open slots with these options.
         self._open = Counter(inside.values())
+        # The same options -> their providers as a set.
         self._servers = {providers: frozenset(providers) for providers in self._open}
+        # Providers that can be the top as long as nothing is placed.
         self._tops = self._find_tops(inside, outside)
         self._inside: list[int] = []  # providers placed
+        # Providers placed on slots outside, in order.
         self._outside: list[int] = []
 
     def _find_tops(

@@ -41,9 +41,11 @@ class SplitCapacity(Capacity):
         super().__init__(options, {slot: amounts[slot] for slot in options}, room, spend)
         self.slots |= {splittable}
         self._splittable = splittable
+        # Units that the splittable slot requests.
         self._amount = amounts[splittable]
         self._split = split
         self._spend = spend
+        # Whether all providers together have enough units.
         self._together = sum(amounts.values()) <= sum(room.values())
 
     @classmethod

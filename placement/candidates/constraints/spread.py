@@ -24,6 +24,7 @@ class Spread(Constraint):
     def __init__(self, slots: Collection[int], local: int) -> None:
         self.slots = frozenset(slots)
         self._local = local
+        # Whether each slot has a provider outside the tree of the anchor.
         self._feasible = True
 
     @classmethod

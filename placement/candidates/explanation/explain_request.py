@@ -96,6 +96,7 @@ class ExplainRequest:
             for stated, term in zip(self.stated, terms, strict=True)
             if isinstance(term, PlaceTerm)
         }
+        # The classes of all groups.
         self._classes = {name for group in request.groups for name, _units in group.resources}
         # The terms of each slot.
         self.slot_terms: list[SlotTerms] = []
@@ -108,6 +109,7 @@ class ExplainRequest:
         self._add_slots(plan.slots, spend)
         # The slots of one group share their checks.
         self._checks = list(dict.fromkeys(slot_terms.checks for slot_terms in self.distinct))
+        # Index in `distinct` -> index in `_checks`.
         self._checks_of = [self._checks.index(slot_terms.checks) for slot_terms in self.distinct]
         # Work per provider of a host, and further work per host.
         self.provider_cost, self.host_cost = self._count_cost()

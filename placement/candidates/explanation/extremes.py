@@ -70,6 +70,7 @@ class Measure:
         self.name, self._units = amount
         # The extreme so far, or None if no inventory was measured.
         self.extreme: Extreme | None = None
+        # Positions in the pool of the providers rejected at the code.
         self._positions = rejection.at_code
         self._figure = figure
 

@@ -36,11 +36,14 @@ class HostCounts:
         self.served = 0
         # Number of hosts and relaxations without a result.
         self.undecided = 0
+        # The rejected hosts that the text mentions separately.
         self._mentioned = MentionedHosts(explain_request)
         self._explain_request = explain_request
         self._evaluator = evaluator
+        # Finds the cause of sums that do not fit; None for requests with `can_split`.
         self._sums = None if explain_request.split else SumCauses(evaluator)
         self.name({})
+        # Key of equal hosts -> their evaluation, which is made once.
         self._evaluations: dict[Hashable, Evaluation] = {}
         self._kept = 0  # number of evaluations, including variants
         # Suffix -> code -> number of hosts; the suffix is None if the root is rejected.

@@ -34,9 +34,12 @@ class HostEvaluation:
     def __init__(self, evaluator: "HostEvaluator", pool: Pool, host_class: HostClass) -> None:
         explain_request = evaluator.explain_request
         self._evaluator = evaluator
+        # The request that the host is evaluated for.
         self._explain_request = explain_request
         self._pool = pool
+        # The bits of the root terms that the root of the host fails.
         self._root = host_class.root
+        # For each distinct slot, the bits of the terms that each provider fails.
         self._masks = host_class.masks
         # Slots with equal requests share one list; constraints compare options by identity.
         by_distinct = [
@@ -45,11 +48,14 @@ class HostEvaluation:
                 explain_request.distinct, host_class.masks, strict=True
             )
         ]
+        # For each slot, the providers that may serve it.
         self._options = [by_distinct[index] for index in explain_request.distinct_index]
+        # Finds the check that leaves a group without a provider.
         self._group_rejections = GroupRejections(explain_request, pool, host_class.masks)
-        # For each slot, the bits of terms that are the only one that some provider fails.
         narrow = list(map(_failed_alone, explain_request.distinct, host_class.masks))
+        # For each slot, the bits of the terms without which it has more options.
         self._narrow = [narrow[index] for index in explain_request.distinct_index]
+        # Whether omitting one term gives any slot more options.
         self._can_widen = any(narrow)
 
     def evaluate(self, root_rejections: Sequence[Rejection]) -> Evaluation:

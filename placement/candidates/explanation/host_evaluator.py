@@ -39,6 +39,7 @@ class HostEvaluator:
     """Evaluates hosts, one pool at a time."""
 
     def __init__(self, explain_request: ExplainRequest, budget: Budget, max_steps: int) -> None:
+        # The request that the hosts are evaluated for.
         self.explain_request = explain_request
         # The bound on all work.
         self.budget = budget

@@ -38,6 +38,7 @@ class MentionedHosts:
         self.pools = 0
         # Number of further hosts without a provider in the trees that the request names.
         self._outside = 0
+        # The hosts in the trees that the request names.
         self._named: list[_NamedHost] = []
 
     def add(self, pool: Pool, evaluation: Evaluation) -> None:

@@ -67,8 +67,11 @@ class Reductions:
         self._left = evaluator.budget.steps_left * COST_PER_STEP // 2
         # The value of `budget.cost` at which the work for the current host ends.
         self._end = 0
+        # (Slot, index of the resource) -> the largest amount found so far.
         self._best: dict[tuple[int, int], Best] = {}
+        # Plans the request with a smaller amount, and caches the plans.
         self._joins = lru_cache(MAX_PLANS)(self._joins_with)
+        # (Slot, class) -> sums of the amounts that other slots may take of the class.
         self._usages: dict[tuple[int, str], list[int]] = {}
 
     def add(self, pool: Pool, evaluation: Evaluation) -> None:

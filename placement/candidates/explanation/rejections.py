@@ -22,6 +22,7 @@ PositionMasks = Sequence[tuple[int, int]]
 class SlotRejection(NamedTuple):
     """The code at which a slot loses its last provider on a host."""
 
+    # The first check that none of the remaining providers passes.
     code: Refusal
     # Index of the slot.
     slot: int

@@ -21,8 +21,10 @@ class SingleHosts:
     """The first rejected hosts, within the trees of the request if it names trees."""
 
     def __init__(self, request: CandidateRequest) -> None:
+        # The hosts in the order in which they were evaluated.
         self._hosts: list[UnservedHost] = []
         trees = [of_kind(group.terms, InTree) for group in request.groups]
+        # The terms that name trees.
         self._trees = list(chain(*trees))
 
     def add(self, pool: Pool, evaluation: Evaluation) -> None:

@@ -39,9 +39,11 @@ class SlotTerms:
         """
         group = slot.group
         self._in_parts = in_parts
+        # Number of classes that the slot requests.
         self._classes = len(slot.resources)
         # The amounts that the slot requests.
         self.amounts = tuple(starmap(Amount, slot.resources))
+        # Class, units and bit of each amount.
         self._amounts = [
             (name, units, 1 << index) for index, (name, units) in enumerate(slot.resources)
         ]
@@ -55,6 +57,7 @@ class SlotTerms:
             group.terms, spans=not group.suffixed, first=first, spend=spend
         )
         self.terms += terms_from_group(group)
+        # Code -> the bits of the terms that are rejected with it.
         self._by_code: dict[Refusal, int] = {}
         for number, stated in enumerate(self.terms):
             self._by_code[stated.code] = self._by_code.get(stated.code, 0) | 1 << number

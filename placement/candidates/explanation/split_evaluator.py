@@ -49,7 +49,9 @@ class Variant:
     """The request or one of its relaxations, planned without and with splits."""
 
     def __init__(self, request: CandidateRequest) -> None:
+        # The plan for candidates without splits.
         self._whole = Joins.from_request(request)
+        # The plan for candidates with splits.
         self._split = SearchPlan(request, splits=True)
 
     def serves(self, pool: Pool, evaluator: HostEvaluator) -> bool | None:
@@ -116,6 +118,7 @@ class SplitEvaluator(HostEvaluator):
 
     def __init__(self, explain_request: ExplainRequest, budget: Budget, max_steps: int) -> None:
         super().__init__(explain_request, budget, max_steps)
+        # Plans the request without one of its terms, and caches the plans.
         self._variant_of = lru_cache(MAX_VARIANTS)(self._make)
 
     def variant(self, request: CandidateRequest) -> Variant:
@@ -145,6 +148,7 @@ class SplitEvaluator(HostEvaluator):
 class _SplitHostEvaluation(HostEvaluation):
     def __init__(self, evaluator: SplitEvaluator, pool: Pool, host_class: HostClass) -> None:
         super().__init__(evaluator, pool, host_class)
+        # The plans of the request with all its terms.
         self._variant = evaluator.variant
 
     def _serves(self, request: CandidateRequest) -> bool | None:
@@ -208,7 +212,9 @@ class SplitReductions(Reductions):
 
     def __init__(self, explain_request: ExplainRequest, evaluator: SplitEvaluator) -> None:
         super().__init__(explain_request, evaluator)
+        # The plans of the request with all its terms.
         self._variant = evaluator.variant
+        # The classes that several providers may serve in parts.
         self._split_classes = frozenset[str]().union(
             *(group.can_split for group in explain_request.request.groups)
         )

@@ -28,7 +28,9 @@ class SumCauses:
 
     def __init__(self, evaluator: HostEvaluator) -> None:
         self._evaluator = evaluator
+        # The plan of the request.
         self._plan = evaluator.explain_request.joins.plan
+        # The constraints that join the slots.
         self._kinds = evaluator.explain_request.joins.kinds
         # Remaining work for causes.
         self._left = evaluator.budget.steps_left * COST_PER_STEP // SHARE

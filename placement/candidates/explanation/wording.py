@@ -23,6 +23,7 @@ class Words:
 
     def __init__(self, plan: SearchPlan, names: Names) -> None:
         """names: UUID -> name of each provider that the explanation mentions."""
+        # The values for the fields of the forms.
         self._context = Context(plan, names)
 
     def asked_together(self, code: Refusal) -> str:

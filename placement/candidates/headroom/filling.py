@@ -20,7 +20,9 @@ class HostFiller:
     def __init__(self, plan: SearchPlan) -> None:
         """plan: the plan of the request without splits."""
         self._plan = plan
+        # The constraints that apply to the plan.
         self._kinds = tuple(kind for kind in CONSTRAINTS if kind.applies(plan))
+        # The plan of the request with splits; None without `can_split`.
         self._split_plan = None
         if any(group.can_split for group in plan.request.groups):
             self._split_plan = SearchPlan(plan.request, splits=True)

@@ -95,10 +95,14 @@ class _Reader:
         self, scan: Scan, trees: TreeCache, budget: Budget, tuning: SearchTuning, *, empty: bool
     ) -> None:
         self._scan = scan
+        # The sharing providers that may serve any request.
         self._providers = scan.sharing_providers()
+        # Reads the trees; the trees of sharing providers are pinned.
         self._store = TreeStore(scan.conn, trees, roots_of(self._providers), budget.spend)
         self._tuning = tuning
+        # Removes the usage from trees; None if the usage counts.
         self._emptied = Emptied() if empty else None
+        # The sharing providers with their trees; None until these are read.
         self._sharing: list[SharingMember] | None = None
 
     def batches(self) -> Iterator[Sequence[Tree]]:

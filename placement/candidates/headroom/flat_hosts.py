@@ -73,6 +73,7 @@ class FlatHosts:
         """
         # The classes of all requests, in the order of columns.
         self.classes = classes
+        # Key of equal hosts -> their group.
         self._groups: dict[Hashable, FlatGroup] = {}
         for tree in trees:
             (_uuid, _parent, stocks, traits, aggregates, _id) = tree.members[0]

@@ -52,8 +52,11 @@ class RoomFinder:
         """
         self._plan = plan
         self._budget = budget
+        # The bound on the work for the patterns of one pool, in steps.
         self._share = max(1, max_steps // SHARE)
+        # Finds the patterns of a shape.
         self._search = PatternSearch(plan)
+        # Fills a pool with one consumer after the other.
         self._filler = HostFiller(plan)
         # Shape -> its patterns; None if they are too many for the share of a pool.
         self._patterns: dict[Hashable, Patterns | None] = {}

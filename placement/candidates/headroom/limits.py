@@ -20,9 +20,12 @@ class LimitFinder:
     """Finds the limits of hosts for one request; hosts of one class are evaluated once."""
 
     def __init__(self, request: CandidateRequest, budget: Budget, max_steps: int) -> None:
+        # The request, prepared for the evaluation of hosts.
         self._request = ExplainRequest(request, budget.spend)
+        # Evaluates one host at a time.
         self._evaluator, _reductions = make_evaluators(self._request, budget, max_steps)
         self._budget = budget
+        # Class of equal hosts -> their limit.
         self._limits: dict[HostClass, RoomLimit] = {}
 
     def find(self, pool: Pool) -> RoomLimit:

@@ -73,6 +73,7 @@ class Emptied:
     """Returns trees as if nothing were allocated; equal inventories remain one object."""
 
     def __init__(self) -> None:
+        # Inventories as read -> the same without usage.
         self._stocks: dict[Stocks, Stocks] = {}
 
     def __call__(self, tree: Tree) -> Tree:
@@ -115,9 +116,11 @@ class _Hosts:
         needs_aggregates: Callable[[], bool],
     ) -> None:
         self._needs_aggregates = needs_aggregates
+        # The batches that are not read yet.
         self._batches = iter(batches)
         self._classes = classes
         self._budget = budget
+        # The batches read so far.
         self._read: list[_Batch] = []
         # Whether a bound has ended the reading, so that other hosts remain unknown.
         self._is_cut = False
@@ -164,17 +167,23 @@ class _Meter:
     def __init__(self, question: HeadroomRequest, budget: Budget, max_steps: int) -> None:
         self._question = question
         self._budget = budget
+        # The figures for the response.
         self._totals = Totals(question)
+        # The plan of the request without splits.
         self._plan = plan = SearchPlan(question.request)
         splits = any(group.can_split for group in question.request.groups)
         finder = SplitRoomFinder if splits else RoomFinder
+        # Finds the room of a pool.
         self._finder: RoomFinder = finder(plan, budget, max_steps)
+        # Finds the limit of a host.
         self._limits = LimitFinder(question.request, budget, max_steps)
         # Whether arithmetic suffices for hosts of one provider.
         self._flat: FlatCounter | None = None
         if not splits and not plan.contended_classes:
             self._flat = FlatCounter(plan, self._limits, self._totals, budget.spend)
+        # The hosts that share resources; None until the first batch is read.
         self._shared: SharedHosts | None = None
+        # Makes the pools of anchors; set with the first batch.
         self._pools: AnchorPools
         # Key of equal hosts -> their room and limit.
         self._known: dict[Hashable, tuple[HostRoom, RoomLimit]] = {}

@@ -44,6 +44,7 @@ class Packing(NamedTuple):
 class PackingProblem(NamedTuple):
     """Patterns that share the room of some rows."""
 
+    # The patterns to pack, each any number of times.
     patterns: Sequence[Pattern]
     # Row -> units.
     room: Sequence[int]
@@ -121,7 +122,9 @@ def pack(problem: PackingProblem, start: Packing, spend: Charge) -> Packing:
 class _Node(NamedTuple):
     """A part of the packings: some patterns are taken already, others are limited."""
 
+    # The patterns; a limited one uses a row of its own, whose room is its limit.
     patterns: Sequence[Pattern]
+    # Row -> units that the taken patterns leave.
     room: Sequence[int]
     # Patterns taken, by index.
     taken: Counter[int]

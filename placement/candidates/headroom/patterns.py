@@ -40,6 +40,7 @@ class Ordered(Constraint):
 
     def __init__(self, slots: Sequence[int]) -> None:
         self.slots = frozenset(slots)
+        # Slot -> its place in the order.
         self._place = {slot: place for place, slot in enumerate(slots)}
         self._providers: dict[int, int] = {}  # place -> provider
 
@@ -87,6 +88,7 @@ class PatternSearch:
 
     def __init__(self, plan: SearchPlan) -> None:
         self._plan = plan
+        # The constraints that apply to the plan.
         self._kinds = tuple(kind for kind in CONSTRAINTS if kind.applies(plan))
         # Sets of slots that are interchangeable.
         self._equal_slots = interchangeable(plan)

@@ -60,8 +60,11 @@ class SharedHosts:
         self._plan = plan
         self._finder = finder
         self._budget = budget
+        # (Root id, position) of the sharing providers.
         self._shared = {(each.tree.id, each.position) for each in sharing}
+        # Ids of the roots of their trees.
         self._trees = {each.tree.id for each in sharing}
+        # Key of equal hosts -> their group.
         self._groups: dict[Hashable, SharedGroup] = {}
         # Sharing providers of each slot -> their pool, with the aggregates of anchors.
         self._alone: dict[Hashable, tuple[SharedGroup, set[str]]] = {}

@@ -18,7 +18,9 @@ class SplitRoomFinder(RoomFinder):
 
     def __init__(self, plan: SearchPlan, budget: Budget, max_steps: int) -> None:
         super().__init__(plan, budget, max_steps)
+        # The plan of the request with splits.
         self._split_plan = SearchPlan(plan.request, splits=True)
+        # Slot -> its requirement in this plan.
         self._requirements = {
             slot: requirement
             for requirement in self._split_plan.requirements

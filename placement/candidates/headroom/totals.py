@@ -51,9 +51,11 @@ class Totals:
         self._question = question
         # Whether all hosts were added.
         self.complete = True
+        # The sums over all hosts.
         self._sums = Sums()
         # In the order of the body, in which the work is spent.
         self._by = {key: Sums() for key in question.by.values() if key is not None}
+        # Limit -> number of hosts with it.
         self._limits: Counter[RoomLimit] = Counter()
 
     def add(

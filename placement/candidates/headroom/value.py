@@ -30,6 +30,7 @@ class HeadroomRequest:
 class RoomLimit(NamedTuple):
     """What refuses one more consumer on a host that is full."""
 
+    # The check that refuses the consumer.
     code: Refusal
     # Suffix of the group; None if no single group is the cause.
     group: str | None = None
@@ -43,6 +44,7 @@ UNDECIDED = RoomLimit(Refusal.BUDGET)
 class LimitedHosts(NamedTuple):
     """The hosts with one limit."""
 
+    # The limit that the hosts have in common.
     limit: RoomLimit
     # Number of hosts.
     hosts: int

@@ -56,6 +56,7 @@ class Search:
         self.outcome = outcome
         # Whether it is known that there are no further candidates.
         self.exhausted = assignments is None
+        # The providers that the candidates use.
         self.pool = pool
         self._plan = plan
         self._assignments = assignments
@@ -103,12 +104,16 @@ class AnchorSearches:
         self._plan = plan
         self._budget = budget
         self._trace = trace
+        # The constraints that apply to the plan.
         self._kinds = [kind for kind in CONSTRAINTS if kind.applies(plan)]
+        # Key of pools that are equal except for their names -> the result of the first one.
         self._by_dedup_key: dict[Hashable, FirstResult] = {}
         # Duplicates differ in their names, so requests that name providers cannot use them.
         self._deduplicates = not plan.names_providers
+        # UUIDs of the roots of hosts that no candidate may use.
         self._full_hosts = plan.request.full_hosts
         self._unique_pools = 0  # pools without a duplicate
+        # Shape of pools with equal assignments -> the result of the first one.
         self._by_shape: dict[Hashable, FirstResult] = {}
         self._remembered = 0  # members and slots of the cached pools
 

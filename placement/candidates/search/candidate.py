@@ -32,6 +32,7 @@ class SlotLayout(Protocol):
 class SplitLayout:
     """The slots of a candidate with a split: one slot per part."""
 
+    # The slots of the request, with one slot for each part of a divided amount.
     slots: Sequence[Slot]
     # Always True; see `SlotLayout`.
     split: bool = True
@@ -45,6 +46,7 @@ class Candidate:
     def __init__(self, layout: SlotLayout, pool: Pool, assignment: Assignment) -> None:
         # The slots.
         self.layout = layout
+        # The providers that `assignment` refers to.
         self.pool = pool
         # Slot -> position in the pool; contains no numbers of splits.
         self.assignment = assignment

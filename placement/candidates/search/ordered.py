@@ -35,6 +35,7 @@ class _Host:
         self.shared: list[Candidate] = []
         self._first: Candidate | None = first
         self._search = search
+        # Whether the pool has sharing providers that a candidate may use.
         self._may_share = _may_share(first.pool)
 
     def next(self, *, known: bool) -> Candidate | None:
@@ -88,6 +89,7 @@ class OrderedHosts:
         self._spend = spend
         # The error that ended the search early, or None if none did.
         self._error: Exception | None = None
+        # UUID of the root -> sort key of the host.
         self._ranks: dict[str, Rank] = {}
 
     @property

@@ -102,22 +102,30 @@ class RequestSearch:
         repeated: bool = False,
     ) -> None:
         """repeated: whether `find` may be called several times."""
+        # The request with the ids of its names.
         self.resolved = resolved
+        # The data that the search has read.
         self.scan = Scan(conn, resolved)
         self._conn = conn
         self._cache = cache
         self._settings = settings
         self._tuning = tuning
         self._repeated = repeated
+        # The refusals, for an explanation.
         self._trace = Trace()
         if resolved.unsatisfiable:
             return
 
         # The requirements on each tree: for the search in memory, and as SQL conditions.
         self._plan = plan = SearchPlan(resolved.request)
+        # The sharing providers that the request can use.
         self._sharing = self.scan.sharing(plan.slots)
+        # The maximum number of candidates.
         self._limit = Limit.of(resolved.request, settings, longest_text(plan))
+        # The roots that the search has not refused.
         self._roots = self._roots_of(plan, repeated=repeated)
+        # Sets of sharing providers that may serve the request without an anchor; None until they
+        # are read.
         self._alone: list[Sequence[SharingProvider]] | None = None
         # Candidates with a split are searched after all others, with a plan of their own.
         self._split_plan = None

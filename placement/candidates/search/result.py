@@ -72,6 +72,7 @@ def unique(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
 class Limit:
     """The maximum number of candidates of a response."""
 
+    # The maximum number.
     count: int
     # The option that sets the limit, or None for the limit of the request.
     option: str | None
@@ -170,6 +171,7 @@ class SearchResult:
     trace: Trace
     # The names, roots and sharing providers that the search has read.
     scan: Scan
+    # The work of the search.
     stats: SearchStats = SearchStats()
     # Indexes of the first candidates of the best hosts with equal keys, or empty without an order.
     heads: Sequence[int] = ()

@@ -95,7 +95,9 @@ class _Choice:
     def __init__(
         self, slot: int, options: Sequence[int], constraints: Sequence[Constraint]
     ) -> None:
+        # Number of the slot.
         self.slot = slot
+        # The provider that serves the slot, or -1 if none does yet.
         self.provider = -1
         self.refusal: Refusal | None = None  # the latest refusal
         self._options = options
@@ -157,6 +159,7 @@ class _SplitChoice(_Choice):
     ) -> None:
         super().__init__(slot, options, constraints)
         self._offer = offer
+        # Numbers of the splits that are not tried yet; None until all single providers are tried.
         self._splits: Iterator[int] | None = None
 
     @property
@@ -216,6 +219,7 @@ class Assignments:
         self.end: int | None = None
         # The latest refusal of the complete search.
         self.refusal: Refusal | None = None
+        # The assignments found so far.
         self._known: list[Assignment] = []
         self._solutions = solutions
         self._budget = budget

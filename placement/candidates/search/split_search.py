@@ -32,8 +32,11 @@ class SplitSearches(AnchorSearches):
         """plan: a plan with splits."""
         # This trace is discarded, because the search without splits has recorded the refusals.
         super().__init__(plan, budget, Trace())
+        # The numbers of splits in assignments.
         self._numbers = SplitNumbers()
+        # Assignment with 0 for all slots that are not split -> layout of its candidates.
         self._layouts: dict[tuple[int, ...], SplitLayout] = {}
+        # Slot -> its requirement.
         self._requirements = {
             slot: requirement for requirement in plan.requirements for slot in requirement.slots
         }
@@ -216,7 +219,9 @@ class SplitNumbers:
     """
 
     def __init__(self) -> None:
+        # The splits in the order of their numbers.
         self._splits: list[Split] = []
+        # Split -> its number.
         self._numbers: dict[Split, int] = {}
 
     def number(self, split: Split) -> int:

@@ -43,7 +43,9 @@ class _Kind(NamedTuple):
 class _Count(NamedTuple):
     """The number of providers chosen of a kind."""
 
+    # The kind that the providers are of.
     kind: _Kind
+    # How many of them each serve a part.
     times: int
     # Sums of any of the providers chosen of earlier kinds.
     earlier: ReachableSums
@@ -83,9 +85,12 @@ class Splits:
         # Divide amounts by the common step, so that equal steps result in contiguous runs.
         all_sizes = [provider.sizes for provider in self.providers]
         steps = [sizes.step if len(sizes) > 1 else sizes[0] for sizes in all_sizes]
+        # The common step of all sizes, in units of the resource class.
         self._unit = gcd(*steps) or 1
+        # The amount, in multiples of `_unit`.
         self._amount, rest = divmod(amount, self._unit)
         self._spend = spend
+        # Whether several providers together may serve the amount.
         self.exist = not rest and self._within_reach()
 
     def _within_reach(self) -> bool:

@@ -49,6 +49,7 @@ class Add:
 class ClaimOnCopies:
     """Resources are claimed on the copies of the trees."""
 
+    # The request whose first candidate is claimed.
     request: CandidateRequest
     # The group that it joins, of claims of the simulation; None if it joins none.
     spread: SpreadGroup | None = None
@@ -65,7 +66,7 @@ class SimulationRequest:
     changes: Sequence[Change]
     # Reads a remembered request from JSON. Raises BadQuery.
     read_request: Callable[[Mapping[str, Any]], CandidateRequest]
-    # MovableConsumer UUID -> request for its place.
+    # Consumer UUID -> request for its place.
     requests: Mapping[str, CandidateRequest] = field(default_factory=dict)
     # A request without groups whose order is that of the hosts. Without an order, hosts are sorted
     # by the UUID of the root.

@@ -16,6 +16,7 @@ class MovableConsumer:
     """A consumer and what it holds in the course of a simulation."""
 
     def __init__(self, row: HoldingConsumer) -> None:
+        # The consumer as stored before the simulation.
         self.row = row
         # Provider UUID -> class -> units.
         self.allocations: Allocations = row.allocations

@@ -67,18 +67,24 @@ class HostSearch:
         """
         self._request = request
         self._unsatisfiable = unsatisfiable
+        # Traits of roots whose sharing providers the request may not use.
         self._taints = frozenset(term.name for term in of_kind(request.root, Untainted))
         self._hosts = hosts
         self._budget = budget
         self._reaches = reaches
+        # The refusals since hosts last gained capacity.
         self._trace = Trace()
+        # The value of `hosts.gains` at the latest search.
         self._gains = hosts.gains
+        # The value of `hosts.sharing_changes` at the latest search, or -1 to plan again.
         self._sharing_changes = -1
         # Roots of hosts without a candidate of which some provider does not share.
         self._refused: set[str] = set()
         # Whether the latest search found nothing, and later ones will not find anything either.
         self._found_nothing = False
+        # Whether several providers may serve an amount in parts.
         self._can_split = any(group.can_split for group in request.groups)
+        # Number of refused hosts that `reaches` excluded.
         self._unreached = 0
         self._renew()
 

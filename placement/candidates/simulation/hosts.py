@@ -35,11 +35,13 @@ class SimulatedHosts:
         # UUIDs of drained roots.
         self.drained: set[str] = set()
         self._spend = spend
+        # Returns the sort key of a tree.
         self._rank: Callable[[Tree], Rank] = rank_by(order) if order else lambda _tree: ()
         # UUID of the root -> tree.
         self._trees = {tree.uuid: tree for tree in trees}
         # Sort keys of the trees that are not drained.
         self._keys: dict[str, Rank] = {}
+        # Sort key and UUID of the root of each tree that is not drained, sorted.
         self._sorted: list[tuple[Rank, str]] = []
         # UUIDs of roots of trees with sharing providers.
         self._sharing: set[str] = set()

@@ -47,6 +47,7 @@ class _Ascending(Constraint):
         """ranks: position in the pool -> number in the order of UUIDs."""
         self.slots = frozenset(slots)
         self._ranks = ranks
+        # Placed slot -> rank of its provider.
         self._placed: dict[int, int] = {}
 
     @classmethod
@@ -121,8 +122,10 @@ class LeastCandidate:
         self._pool = pool
         self._budget = budget
         kinds: tuple[type[Constraint], ...] = (*CONSTRAINTS, _Ascending)
+        # The constraints that apply to the plan.
         self._kinds = [kind for kind in kinds if kind.applies(plan)]
         budget.spend(COST_PER_STEP * len(pool.members))
+        # Position in the pool -> number in the order of UUIDs.
         self._rank = _ranks(pool)
         # Slot -> positions of the providers that can serve it, in the order of UUIDs.
         self._options: list[list[int]] = [[] for _slot in plan.slots]

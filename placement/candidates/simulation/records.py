@@ -60,6 +60,7 @@ class SpreadGroups:
             hosts: group -> UUID of a root -> number of members that use the tree.
         """
         self._groups = groups
+        # Group -> UUID of a root -> number of members that use the tree, after the changes so far.
         self._hosts = dict(hosts)
 
     def full_hosts(self, group: GroupKey, max_per_host: int) -> frozenset[str]:
@@ -140,6 +141,7 @@ class StatedRequests(NamedTuple):
     of_claims: Mapping[CandidateRequest, ResolvedRequest]
     # Canonical UUIDs of consumers whose request is given.
     given: Collection[str]
+    # The spread groups of consumers and claims, with the hosts of their members.
     groups: SpreadGroups
     # Traits that exclude a host.
     taints: frozenset[str]

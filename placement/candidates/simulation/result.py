@@ -33,6 +33,7 @@ class ConsumerMove:
     origins: Sequence[str]
     # UUIDs of the roots of all that it holds at the end, sorted.
     destinations: Sequence[str]
+    # Where the request that found the place comes from.
     source: RequestSource
     # All that it holds at the end.
     allocations: Allocations
@@ -40,8 +41,11 @@ class ConsumerMove:
     mappings: Mappings
     # Project, user, generation and type of the consumer.
     project: str | None
+    # Name of the user, or None if the database has none.
     user: str | None
+    # Generation of the consumer; a write with the new allocations expects it.
     generation: int
+    # Name of the type, or None for a consumer without a type.
     consumer_type: str | None
 
 
@@ -51,8 +55,11 @@ class Unplaceable:
 
     # UUID of the consumer.
     consumer: str
+    # Code of the reason.
     code: str
+    # The reason in words.
     text: str
+    # Where the request of the consumer comes from.
     source: RequestSource
 
 
@@ -62,9 +69,11 @@ class SimulatedClaim:
 
     # What was claimed; None if no candidate was found.
     allocations: Allocations | None = None
+    # Suffix of each group -> UUIDs of the providers that serve it; None if no candidate was found.
     mappings: Mappings | None = None
     # Why no candidate was found; empty if one was.
     code: str = ""
+    # The reason in words; empty if a candidate was found.
     text: str = ""
 
 
@@ -76,6 +85,7 @@ class Simulation:
     fits: bool | None
     # In the order of the first moves.
     moves: Sequence[ConsumerMove]
+    # The consumers for which no place was found.
     unplaceable: Sequence[Unplaceable]
     # UUIDs of consumers that were not looked at within the bound on work.
     undecided: Sequence[str]

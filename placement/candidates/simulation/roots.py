@@ -52,7 +52,9 @@ class _Roots:
         self._trees = trees
         # Normalized UUID -> UUID as stored.
         self._stored = {identifiers.canonical(tree.uuid) or tree.uuid: tree.uuid for tree in trees}
+        # Keys of the roots that earlier changes removed.
         self._removed: set[str] = set()
+        # Number of roots that earlier changes added.
         self._added = 0
 
     def stored(self, name: str, path: str) -> str:

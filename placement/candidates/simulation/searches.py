@@ -25,6 +25,7 @@ class Searches:
     def __init__(self, hosts: SimulatedHosts, budget: Budget) -> None:
         self._hosts = hosts
         self._budget = budget
+        # Key of the request -> its search; the oldest searches are dropped.
         self._searches: SizeLimitedDict[HostSearch] = SizeLimitedDict(MAX_SEARCHES, lambda _: 1)
 
     def find(

@@ -55,9 +55,12 @@ class Simulator:
         """
         self._hosts = hosts
         self._stated = stated
+        # The spread groups, with the members placed so far.
         self._groups = stated.groups
+        # Finds the places of consumers and claims.
         self._searches = Searches(hosts, budget)
         self._budget = budget
+        # UUID -> consumer.
         self._consumers = {consumer.uuid: consumer for consumer in consumers}
         names = {name for each in self._consumers.values() for name in totals_of(each.allocations)}
         # Class -> capacity of the whole cloud before any change.
@@ -66,11 +69,15 @@ class Simulator:
         self._holders: dict[str, set[str]] = {}
         for consumer in self._consumers.values():
             self._index(consumer)
-        # MovableConsumer UUID -> roots before its first move, and the outcome of its last one.
+        # Consumer UUID -> UUIDs of the roots that it used before its first move.
         self._origins: dict[str, Sequence[str]] = {}
+        # Consumer UUID -> source and mappings of the request that found its latest place.
         self._moved: dict[str, tuple[RequestSource, Mappings]] = {}
+        # Consumer UUID -> why it has no place.
         self._unplaceable: dict[str, Unplaceable] = {}
+        # UUIDs of consumers that the bound on work left out, in order.
         self._undecided: dict[str, None] = {}
+        # The outcomes of the claims, in the order of the changes.
         self._claims: list[SimulatedClaim] = []
         # Whether the bound on work has been reached.
         self._ended = False
@@ -178,7 +185,7 @@ class Simulator:
         return [tree.uuid for tree in trees if SHARING_TRAIT not in tree.root.traits]
 
     def _find_place(self, consumer: MovableConsumer, full_hosts: frozenset[str]) -> Mappings | Why:
-        """ConsumerMove a consumer; return its mappings, or why it has no other place.
+        """Move a consumer and return its mappings, or why it has no other place.
 
         Raises:
             BudgetSpentError: the search reached a bound.

@@ -129,6 +129,7 @@ class MemberTerm(Term):
 
     __slots__ = ()
 
+    # Returns the part of a provider that the term depends on.
     reads: ClassVar[Reader]
 
     def allows(self, value: Any) -> bool:

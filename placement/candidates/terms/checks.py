@@ -68,11 +68,13 @@ class _Answers(dict[Any, int]):
 
     def __init__(self, terms: Sequence[tuple[int, MemberTerm]], spend: Charge) -> None:
         super().__init__()
+        # Cost of evaluating all terms for one value.
         self._looks = COST_PER_TERM * len(terms)
         self._spend = spend
         by_class: dict[type[MemberTerm], list[tuple[int, MemberTerm]]] = {}
         for bit, term in terms:
             by_class.setdefault(type(term), []).append((bit, term))
+        # The checks, one for each class of terms.
         self._checks: list[Check] = [kind.check(pairs) for kind, pairs in by_class.items()]
 
     def __missing__(self, value: Any) -> int:
@@ -113,10 +115,12 @@ class TermChecks:
             first: number of the first bit.
             spend: function that receives the cost of evaluations.
         """
+        # The terms in the order of their bits.
         self.terms = tuple(terms)
         self._first = first
         self._spend = spend
         by_reader: dict[tuple[Reader, RootRole], list[tuple[int, MemberTerm]]] = {}
+        # The bit of each term that names a tree or subtree, and the term.
         self._places: list[tuple[int, PlaceTerm]] = []
         for number, term in enumerate(self.terms, first):
             if isinstance(term, PlaceTerm):
@@ -124,15 +128,19 @@ class TermChecks:
             elif isinstance(term, MemberTerm):
                 role = term.root_role if spans else RootRole.IGNORED
                 by_reader.setdefault((term.reads, role), []).append((1 << number, term))
+        # The bits that each value of a reader leads to, and how the root counts for them.
         self._answers = [
             (reads, role, _Answers(pairs, spend)) for (reads, role), pairs in by_reader.items()
         ]
+        # The readers of terms that the root must satisfy too.
         self._root_readers = [reads for reads, role in by_reader if role is RootRole.REQUIRED]
-        # For a single term, a member is rejected exactly if both it and the root are.
         roles = [role for (_reads, role), pairs in by_reader.items() for _pair in pairs]
+        # Whether the root may substitute for its members in several terms. In a single term it
+        # does not matter which of the two is checked: a member is rejected only with the root.
         self._has_alternatives = roles.count(RootRole.SUBSTITUTE) > 1
-        # The latest tree, and the positions in it that each PlaceTerm accepts.
+        # The latest tree for which `_allowed` was computed.
         self._tree: Tree | None = None
+        # The bit of each PlaceTerm, and the positions in this tree that the term accepts.
         self._allowed: list[tuple[int, Collection[int]]] = []
 
     def term(self, bit: int) -> Term:

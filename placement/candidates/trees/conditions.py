@@ -30,6 +30,7 @@ Key = TypeVar("Key")
 class TreeCondition:
     """A condition that some provider of each tree must meet."""
 
+    # The condition on the provider.
     member: MemberCondition
     # Positions of the slots that require the condition.
     slots: set[int] = field(default_factory=set)

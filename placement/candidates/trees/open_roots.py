@@ -42,15 +42,18 @@ class OpenRoots:
             conditions: maximum number of conditions of a statement.
         """
         self._make_source = make_source
+        # The source of the current search.
         self._source = make_source()
         self._repeated = repeated
         self._resumed = resumed
         self._batch = batch
+        # Cost of one statement that reads roots.
         self._read_looks = COST_PER_READ * (1 + conditions // 2)
         # The outcomes of the roots that the source returned.
         self._stats = RootStats()
-        # Ids of the roots in the current batch, and the outcomes of the first of them.
+        # Ids of the roots in the current batch.
         self._part: Sequence[int] = ()
+        # The outcomes of the first roots of the batch, in their order.
         self._outcomes: list[Outcome] = []
         # Id -> root, in the order of reading, for roots that were not refused.
         self._open: dict[int, Root] = {}

@@ -102,14 +102,19 @@ class RootSource:
         self._reader = reader
         self._limit = limit
         self._tuning = tuning
+        # Whether the next window is a random sample.
         self._to_sample = randomize and limit is not None and not reader.pinned
         self._sample: frozenset[int] = frozenset()  # ids
-        # The latest window, the number of roots it returned, and the id of the last one.
+        # The latest window, or None before the first one.
         self._window: Window | None = None
+        # The number of roots that the window returned.
         self._rows = 0
+        # The id of the last of these roots.
         self._last = 0
         self._served_before = 0  # trees with a candidate before the latest window
+        # The roots of the window that are not returned yet.
         self._pending: Sequence[Root] = ()
+        # Number of roots of the next batch.
         self._batch_size = tuning.first_batch
 
     def next_batch(self, stats: RootStats) -> Sequence[Root] | None:
@@ -176,9 +181,12 @@ class RootReader:
             condition.member.tree is not None and not condition.member.reach
             for condition in conditions
         )
+        # Connection of the read transaction.
         self._conn = plain.conn
+        # Reads the next run of roots; see `PlainRoots.run`.
         self.run = plain.run
         self._conditions = conditions
+        # The condition on roots.
         self._root = root_condition(resolved)
         self._spellings = spellings
         self._trace = trace
@@ -252,8 +260,10 @@ class PlainRoots:
 
     def __init__(self, conn: Connection, first: Sequence[Any] | None) -> None:
         """first: rows that were read together with the names, or None if none were."""
+        # Connection of the transaction that reads the roots.
         self.conn = conn
         self._first = first
+        # The kept roots, in the order of their ids.
         self._kept: list[Root] = []
         self._last = 0  # id of the last kept root
         self._complete = False  # whether all roots are kept

@@ -27,10 +27,13 @@ class Scan:
     """The data that was read for a request so far."""
 
     def __init__(self, conn: Connection, resolved: ResolvedRequest) -> None:
+        # Connection of the read transaction.
         self.conn = conn
+        # The request with the ids of its names.
         self.resolved = resolved
         # Reads and keeps unfiltered runs of roots.
         self.roots = PlainRoots(conn, resolved.roots)
+        # The sharing providers; None until they are read.
         self._sharing: Sharing | None = None
 
     @classmethod
@@ -85,6 +88,7 @@ class AnchorReader:
         # Returns the pool of an anchor. Set by the first `trees`, which also reads the trees of the
         # sharing providers.
         self.pool: Callable[[Tree], Pool]
+        # Whether `pool` is set.
         self._is_ready = False
 
     def trees(self, roots: Sequence[Root]) -> list[Tree]:

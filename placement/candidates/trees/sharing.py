@@ -28,7 +28,9 @@ NONE: frozenset[str] = frozenset()
 class SharingProvider:
     """A sharing provider as read from the database, without its tree."""
 
+    # UUID of the provider.
     uuid: str
+    # Root of the tree of the provider.
     root: Root
     # Ids of its aggregates.
     aggregates: set[int]
@@ -59,6 +61,7 @@ class Spellings:
         """names: id -> stored spelling of the aggregates of sharing providers."""
         self._conn = conn
         self._names = names
+        # Normalized UUID -> ids of its rows; None until they are read.
         self._ids_by_key: Mapping[str, frozenset[int]] | None = None
 
     def rows(self, aggregates: Iterable[int]) -> frozenset[int]:
@@ -87,6 +90,7 @@ class Sharing:
     providers: tuple[SharingProvider, ...]
     # All sharing providers.
     all_providers: tuple[SharingProvider, ...]
+    # The rows of all spellings of their aggregates.
     spellings: Spellings
 
     @property
@@ -199,7 +203,9 @@ class AnchorPools:
         """spend: charges the work per sharing provider."""
         self._sharing = sharing
         self._spend = spend
+        # Ids of the roots of the sharing providers.
         self._trees = {provider.tree.id for provider in sharing}
+        # Aggregates of an anchor -> the pool of the sharing providers that it reaches.
         self._pools: dict[frozenset[str], Pool] = {}
 
     def pool(self, anchor: Tree) -> Pool:

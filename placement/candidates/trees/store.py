@@ -54,6 +54,7 @@ class TreeStore:
         self._spend = spend
         self._pending_trees = pending_trees
         self._to_pin = pinned
+        # Root id -> tree, for the pinned roots that are read.
         self._pinned: dict[int, Tree] = {}
 
     def trees(self, roots: Sequence[Root]) -> list[Tree]:
@@ -147,9 +148,13 @@ class _Row(NamedTuple):
     id: int
     # Id of the parent's row, or None for a root.
     parent_id: int | None
+    # UUID of the provider.
     uuid: str
+    # Inventories and usages by resource class.
     stocks: Stocks
+    # Names of the traits.
     traits: frozenset[str]
+    # Normalized UUIDs of the aggregates.
     aggregates: frozenset[str]
 
 
@@ -179,6 +184,7 @@ class Interned(Generic[T]):
     def __init__(self, most: int = MAX_INTERNED) -> None:
         """most: maximum number of values."""
         self._most = most
+        # Value -> the object that represents all equal ones.
         self._values: dict[Hashable | T, T] = {}
 
     def __call__(self, value: T, key: Hashable = None) -> T:

@@ -24,7 +24,9 @@ class ConsumerCondition:
     uuids: Collection[str] | None = None
     # Exact names; None for any.
     project: str | None = None
+    # Exact name of the user; None for any.
     user: str | None = None
+    # Exact name of the type; None for any.
     consumer_type: str | None = None
     # Whether only consumers without a type are listed.
     untyped: bool = False

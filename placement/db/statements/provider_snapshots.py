@@ -34,10 +34,15 @@ _trait_link, _aggregate_link = t.resource_provider_traits, t.resource_provider_a
 class ProviderSnapshot(NamedTuple):
     """The state of a provider at one moment."""
 
+    # UUID of the provider, as stored.
     uuid: str
+    # Generation of the provider.
     generation: int
+    # Id of the row of the provider.
     id: int
+    # Id of the row of the root of its tree.
     root_id: int
+    # UUID of the root, as stored.
     root_uuid: str
     # Revision of the tree.
     revision: int

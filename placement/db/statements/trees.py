@@ -59,11 +59,15 @@ _STOCKS, _TRAITS = 5, 6
 class MemberRow(NamedTuple):
     """A provider with its stocks, traits and aggregates."""
 
+    # Id of the row of the root of its tree.
     root_id: int
+    # Id of the row of the provider.
     id: int
+    # Id of the row of the parent, or None for a root.
     parent_id: int | None
     # Revision of the tree if the provider is its root.
     revision: int
+    # UUID of the provider, as stored.
     uuid: str
     # For each class its name and the fields of `Stock`. Members of one statement with equal stocks
     # share one object.
