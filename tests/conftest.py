@@ -11,8 +11,9 @@ import hypothesis
 import pymysql
 import pytest
 
-# How long an example takes is a matter of the machine's load. The examples are the same in every
-# run, so that a change is judged by itself; `--hypothesis-profile=exploring` tries others.
+# The duration of an example depends on the load of the machine. Every run uses the same examples,
+# so only a change of the code can change the result. `--hypothesis-profile=exploring` tries other
+# examples.
 hypothesis.settings.register_profile("exploring", deadline=None)
 hypothesis.settings.register_profile("certain", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("certain")
@@ -22,7 +23,8 @@ hypothesis.settings.load_profile("certain")
 wsgiref.validate.check_content_type = lambda status, headers: None  # type: ignore[attr-defined]
 
 
-# Commands over REST call servers as whom the environment names, which is no part of a test.
+# Commands over REST read the caller's credentials from the environment, which must not affect
+# tests.
 for _name in ("OS_AUTH_PLUGIN", "OS_AUTH_TYPE", "OS_AUTH_URL", "OS_CLOUD", "OS_TOKEN"):
     os.environ.pop(_name, None)
 

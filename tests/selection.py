@@ -327,7 +327,7 @@ def is_selected(selection: str, name: str) -> bool:
 
 
 def name_of(node: str) -> str:
-    """Return the name that rules have for a test, given the name that pytest has for it."""
+    """Convert pytest's name of a test to the name in the rules."""
     return _GABBIT.sub(r"\1\2[", node)
 
 
@@ -337,7 +337,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Ignore, before it is imported, a file of which no test is selected."""
+    """Ignore a file without selected tests before it is imported."""
     selection = config.getoption("--selection")
     if selection is None or not collection_path.is_relative_to(ROOT / "tests"):
         return None

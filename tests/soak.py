@@ -1,4 +1,4 @@
-"""`python -m tests.soak`: long runs, of which the gate has a small share; for hours.
+"""`python -m tests.soak`: runs for hours what the gate only runs in small numbers.
 
 They run one after the other on each installed engine, or on the engines in `PLACEMENT_ENGINES`. The
 seed determines random examples, hostile requests and the actions of writers. Without `--seed` it is

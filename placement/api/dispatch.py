@@ -40,6 +40,7 @@ MAX_CHUNK = 256 * 1024  # bytes of a response that are written at once
 class CallersRights:
     """The rights of a caller, by default on its own project."""
 
+    # The policy rules of the service.
     policy: Policy
     # None if the request needs no authentication.
     caller: RequestContext | None

@@ -43,6 +43,7 @@ Check = tuple[Callable[..., Any], Any]
 class _Compiled(NamedTuple):
     """A nested schema."""
 
+    # The jsonschema validator of the schema.
     validator: Any
     # All checks in order.
     checks: Sequence[Check]

@@ -12,7 +12,9 @@ HEADER = "OpenStack-API-Version"
 class Microversion(NamedTuple):
     """Major and minor number, compared numerically."""
 
+    # Number before the dot.
     major: int
+    # Number after the dot.
     minor: int
 
     def __str__(self) -> str:

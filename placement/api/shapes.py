@@ -24,6 +24,7 @@ T = TypeVar("T")
 class View(NamedTuple):
     """The inputs that determine the form of a response."""
 
+    # Version of the request.
     version: Microversion
     # Prefix of all paths in links.
     mount: str = ""
@@ -51,6 +52,7 @@ def itself(value: T) -> T:
 class Json:
     """Values that are JSON already, such as numbers and texts."""
 
+    # JSON schema of the values.
     fragment: Fragment
 
     def schema(self, version: Microversion) -> Fragment:
@@ -69,6 +71,7 @@ class Ready:
     PERF: a function that makes a whole value is faster than a renderer for each member.
     """
 
+    # The shape that the values have.
     shape: Shape
 
     def schema(self, version: Microversion) -> Fragment:
@@ -84,6 +87,7 @@ class Ready:
 class Array:
     """A list of values with one shape."""
 
+    # Shape of each item.
     items: Shape
 
     def schema(self, version: Microversion) -> Fragment:
@@ -100,7 +104,9 @@ class Array:
 class Table:
     """An object with keys of one form, such as UUIDs, and values with one shape."""
 
+    # JSON schema of the keys.
     keys: Fragment
+    # Shape of each value.
     values: Shape
 
     def schema(self, version: Microversion) -> Fragment:
@@ -120,7 +126,9 @@ class Table:
 class Property:
     """A property of an object."""
 
+    # Name of the property.
     name: str
+    # Shape of the value.
     shape: Shape
     # Gets the property from the object's value. None means the attribute of the same name.
     value: Renderer | None = None
@@ -205,7 +213,9 @@ def _by_version(properties: Sequence[Property]) -> Mapping[str, Mapping[str, Pro
 class Response:
     """The successful responses of an operation, with their statuses and the shape of the body."""
 
+    # Shape of the body; None for responses without a body.
     shape: Shape | None = None
+    # Possible statuses.
     statuses: tuple[int, ...] = (200,)
 
     def render(self, value: Any, view: View) -> Any:

@@ -78,7 +78,7 @@ class Explorer:
         Args:
             application: serves the other paths.
             refuse: responds to clients that accept JSON.
-            guarded: whether the API validates tokens, so that the page has to ask for one.
+            guarded: whether the API validates tokens, and the page must therefore prompt for one.
         """
         self._application = application
         self._refuse = refuse

@@ -65,18 +65,26 @@ class AllocationState:
 class ClaimedAmount(NamedTuple):
     """An amount of one class that a consumer claims from one provider."""
 
+    # UUID of the consumer.
     consumer_uuid: str
+    # The provider, with the generation that was read.
     provider: LockedProvider
+    # Name of the resource class.
     class_name: str
+    # Provider id and class id.
     key: InventoryKey
+    # Amount in units of the class.
     amount: int
 
 
 class MovedAmount(NamedTuple):
     """An amount of one class that moves from one consumer to another."""
 
+    # UUID of the consumer that receives the amount.
     consumer_uuid: str
+    # Provider id and class id.
     key: InventoryKey
+    # Amount in units of the class.
     amount: int
 
 
@@ -86,6 +94,7 @@ class UsageMove(NamedTuple):
     The defaults describe no amounts, which any units allow.
     """
 
+    # Difference to add to `used`.
     delta: int
     # Smallest amount of a consumer.
     least: int = MAX_INTEGER
@@ -99,8 +108,11 @@ class UsageMove(NamedTuple):
 class AllocationChange:
     """The rows that a write of allocations changes."""
 
+    # Changes of the rows of consumers.
     consumers: ConsumerChange
+    # Existing allocations that the write deletes.
     deleted_rows: Sequence[AllocationRow]
+    # Allocations that the write inserts.
     amounts: Sequence[ClaimedAmount | MovedAmount]
     # Changes of `used`.
     deltas: Mapping[InventoryKey, int]

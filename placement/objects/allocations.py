@@ -189,8 +189,11 @@ class ConsumerAllocations:
 
     # Provider uuid -> allocations, or empty if the consumer does not exist.
     by_provider: Mapping[str, ProviderAllocations]
+    # Generation of the consumer; 0 if it does not exist.
     generation: int = 0
+    # External id of the project; None if the consumer does not exist.
     project: str | None = None
+    # External id of the user; None if the consumer does not exist.
     user: str | None = None
     # None if the consumer has no type.
     consumer_type: str | None = None

@@ -49,10 +49,13 @@ class Inquiry:
 class AuditCheck:
     """One check of an audit."""
 
+    # Name of the check on the command line.
     name: str
+    # Description of the rows.
     meaning: str
     # Columns of the rows.
     columns: Sequence[str]
+    # Function that yields the rows.
     find: Callable[[Inquiry], Iterator[Row]]
     # Whether the rows are faults; otherwise they are information only.
     wrong: bool = True

@@ -10,6 +10,7 @@ from placement.objects.unset import UNSET, Unset
 class SpreadGroup(NamedTuple):
     """A group of consumers of one project that are spread over hosts."""
 
+    # Name, unique within the project.
     name: str
     # Maximum number of members on the host of a member when it is claimed.
     max_per_host: int
@@ -47,7 +48,9 @@ class Claim:
     consumer: str
     # Provider uuid -> class -> amount; empty to delete the consumer.
     allocations: Mapping[str, Mapping[str, int]]
+    # External id of the project.
     project: str
+    # External id of the user.
     user: str
     # The generation that the client read, or None if the consumer must not exist; UNSET for no
     # check.

@@ -54,11 +54,15 @@ class ConsumerPage(NamedTuple):
 class ListedConsumer:
     """A consumer that has allocations."""
 
+    # UUID of the consumer.
     uuid: str
+    # External id of the project; None in rows of very old databases.
     project: str | None
+    # External id of the user; None in rows of very old databases.
     user: str | None
     # None if it has no type.
     consumer_type: str | None
+    # Generation of the consumer.
     generation: int
     # None if it is in no group.
     spread_group: SpreadGroup | None
@@ -73,7 +77,9 @@ class ListedConsumer:
 class ConsumerList(NamedTuple):
     """A list of consumers, and whether more of them follow."""
 
+    # The consumers of one page.
     consumers: list[ListedConsumer]
+    # Whether more consumers follow.
     are_more: bool = False
 
 

@@ -24,9 +24,11 @@ from placement.objects.unset import Unset
 class AllocationRow(NamedTuple):
     """One allocation of a consumer."""
 
+    # Id of the row.
     id: int
     # Provider id and class id.
     key: InventoryKey
+    # Allocated amount in units of the class.
     used: int
     # Root of the provider's tree, or None if an adopted database lacks the provider.
     root_id: int | None
@@ -43,6 +45,7 @@ class AllocationRow(NamedTuple):
 class RecordKey(NamedTuple):
     """The claim record of a consumer."""
 
+    # Id of the row.
     id: int
     # Generation at which the consumer is a hold; None if it is none.
     hold_generation: int | None
@@ -54,12 +57,19 @@ class RecordKey(NamedTuple):
 class Consumer:
     """A consumer's row with its allocations."""
 
+    # Id of the row.
     id: int
+    # UUID of the consumer.
     uuid: str
+    # Generation of the consumer.
     generation: int
+    # Id of the project's row.
     project_id: int
+    # Id of the user's row.
     user_id: int
+    # Id of the type's row; None if the consumer has no type.
     type_id: int | None
+    # All allocations of the consumer.
     allocations: tuple[AllocationRow, ...]
     # None if it has no claim record.
     record: RecordKey | None = None
@@ -92,21 +102,37 @@ def from_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[
 class _ConsumerRow(NamedTuple):
     """A consumer with one allocation; the fields of the allocation are None if it has none."""
 
+    # Id of the consumer's row.
     id: int
+    # UUID of the consumer.
     uuid: str
+    # Generation of the consumer.
     generation: int
+    # Id of the project's row.
     project_id: int
+    # Id of the user's row.
     user_id: int
+    # Id of the type's row; None if the consumer has no type.
     type_id: int | None
+    # Id of the allocation's row; None if the consumer has no allocation.
     allocation_id: int | None
+    # Id of the provider of the allocation.
     provider_id: int
+    # Id of the resource class of the allocation.
     class_id: int
+    # Allocated amount in units of the class.
     used: int
+    # Root of the provider's tree, or None if an adopted database lacks the provider.
     root_id: int | None
+    # Revision of the provider's tree.
     revision: int
+    # None if an adopted database lacks the inventory.
     inventory_id: int | None
+    # Id of the claim record; None if the consumer has none.
     record_id: int | None = None
+    # Generation at which the consumer is a hold; None if it is none.
     hold_generation: int | None = None
+    # End of the hold in seconds since 1970; None if it is none.
     expires_at: int | None = None
 
 
@@ -139,7 +165,9 @@ class ConsumerChange:
 
     # Uuid -> claim.
     created: Mapping[str, Claim]
+    # Existing consumers with their claims.
     updated: Sequence[tuple[Consumer, Claim]]
+    # Existing consumers with empty claims.
     deleted: Sequence[Consumer]
 
     def claims(self) -> list[Claim]:

@@ -12,11 +12,14 @@ from placement.db.statements import allocations as statements
 class HoldingConsumer:
     """A consumer with its allocations, in any tree."""
 
+    # UUID of the consumer.
     uuid: str
     # Generation of the consumer.
     generation: int
     # External ids of project and user; None in rows of very old databases.
+    # External id of the project; None in rows of very old databases.
     project: str | None
+    # External id of the user; None in rows of very old databases.
     user: str | None
     # None if the consumer has no type.
     consumer_type: str | None

@@ -38,6 +38,7 @@ class Finding:
 class Inspection:
     """An inspection of one database."""
 
+    # Connection to the inspected database.
     conn: Connection
     # Project and user for consumers without a record.
     consumer_owner: tuple[str, str]
@@ -106,9 +107,11 @@ class Inspection:
 class IntegrityCheck:
     """A kind of fault."""
 
+    # Name of the fault in the output of `db check`.
     name: str
     # Description of the rows with the fault.
     meaning: str
+    # Function that finds the rows with the fault.
     find: Callable[[Inspection], Finding]
     # The effect of `mend`, or the repair by an operator if there is no `mend`.
     remedy: str

@@ -21,9 +21,13 @@ NO_DELTAS: Mapping[InventoryKey, int] = MappingProxyType({})
 class NewInventory:
     """An inventory that a write inserts."""
 
+    # Id of the provider.
     provider_id: int
+    # Id of the resource class.
     class_id: int
+    # Name of the resource class.
     class_name: str
+    # Amounts and units.
     record: InventoryRecord
 
     @property
@@ -41,9 +45,11 @@ class NewInventory:
 class InventoryChange:
     """The inventories that a write inserts, updates and deletes."""
 
+    # Inventories to insert.
     created: tuple[NewInventory, ...] = ()
     # Inventory id -> new record.
     updated: Mapping[int, InventoryRecord] = field(default_factory=dict)
+    # Inventories to delete.
     deleted: tuple[Inventory, ...] = ()
 
     def insert_and_update(self, conn: Connection) -> None:

@@ -15,9 +15,13 @@ class ListedInventory(NamedTuple):
     provider: str
     # Name of the root provider of the tree.
     root: str
+    # Name of the resource class.
     class_name: str
+    # Total amount in units of the class.
     total: int
+    # Reserved amount in units of the class.
     reserved: int
+    # Factor of overcommitment.
     allocation_ratio: float
     # Allocated amount.
     usage: int

@@ -19,11 +19,17 @@ InventoryKey = tuple[int, int]  # (provider id, resource class id)
 class Inventory:
     """A row with a record of a provider and its usage."""
 
+    # Id of the row.
     id: int
+    # Id of the provider.
     provider_id: int
+    # Id of the resource class.
     class_id: int
+    # Name of the resource class.
     class_name: str
+    # Sum of the allocations.
     used: int
+    # Amounts and units.
     record: InventoryRecord
     # None if it was not selected, or in rows of very old databases.
     changed_at: datetime | None

@@ -31,10 +31,15 @@ class TreesChanged(Exception):
 class LockedProvider(NamedTuple):
     """A provider in a tree that the transaction locks, before or after it reads the provider."""
 
+    # UUID of the provider.
     uuid: str
+    # Generation of the provider.
     generation: int
+    # Id of the row.
     id: int
+    # Id of the root of its tree.
     root_id: int
+    # Id of the parent; None for a root.
     parent_id: int | None
 
 

@@ -43,6 +43,7 @@ class ProviderFilter:
     uuid: str | None = None
     # (class, amount) pairs; the provider itself must have room for each amount.
     resources: tuple[tuple[str, int], ...] = ()
+    # Conditions on traits, aggregates and position in the tree.
     terms: tuple[FilterTerm, ...] = ()
 
     def names(self, kind: str) -> frozenset[str]:
@@ -104,7 +105,9 @@ def resolve(
 class ProviderList(NamedTuple):
     """A list of providers, and whether more of them follow."""
 
+    # The providers of one page.
     providers: list[Provider]
+    # Whether more providers follow.
     are_more: bool = False
 
     @property

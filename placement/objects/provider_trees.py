@@ -40,6 +40,7 @@ PARTS = (Part.INVENTORIES, Part.TRAITS, Part.AGGREGATES)
 class ProviderTree(NamedTuple):
     """A tree with its root first, and with parents before their children."""
 
+    # The providers of the tree.
     members: list[TreeMember]
     # Part -> provider id -> the value of the part.
     parts: Mapping[Part, Mapping[int, object]]
@@ -48,6 +49,7 @@ class ProviderTree(NamedTuple):
 class ProviderOutcome(NamedTuple):
     """The outcome of a write for a listed provider."""
 
+    # Generation after the write.
     generation: int
     # `created`, `updated` or `unchanged`.
     change: str
@@ -56,6 +58,7 @@ class ProviderOutcome(NamedTuple):
 class TreeOutcome(NamedTuple):
     """The changes of a write."""
 
+    # Provider UUID -> outcome, for the listed providers.
     providers: Mapping[str, ProviderOutcome]
     # UUIDs of the deleted providers.
     deleted: list[str]

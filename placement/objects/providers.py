@@ -34,14 +34,19 @@ Content = TypeVar("Content")
 class Provider(NamedTuple):
     """A resource provider as the API shows it, with the id of its row."""
 
+    # UUID of the provider.
     uuid: str
+    # Unique name.
     name: str
+    # Generation of the provider.
     generation: int
     # UUID of the parent, or None for a root.
     parent_uuid: str | None
+    # UUID of the root of its tree.
     root_uuid: str
     # Time of the latest change, or None in rows of very old databases.
     changed_at: datetime | None
+    # Id of the row.
     id: int
     # Revision of the tree; UNKNOWN also if content that was read with it may be of another one.
     revision: int = UNKNOWN

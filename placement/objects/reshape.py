@@ -35,6 +35,7 @@ class ReshapeCommand:
 
     # Provider uuid -> inventories.
     inventories: Mapping[str, ProviderInventories]
+    # New allocations of consumers.
     claims: Sequence[Claim]
 
 

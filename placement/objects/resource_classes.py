@@ -21,6 +21,7 @@ from placement.vocabulary import CUSTOM_PREFIX
 class ResourceClass:
     """A resource class."""
 
+    # Unique name.
     name: str
     # Time of creation or renaming; None in rows of very old databases.
     changed_at: datetime | None

@@ -17,9 +17,13 @@ from placement.objects import identifiers, lineage
 class Sum:
     """The totals of one class."""
 
+    # Sum of the totals, in units of the class.
     total: int = 0
+    # Sum of the reserved amounts.
     reserved: int = 0
+    # Sum of the capacities.
     capacity: int = 0
+    # Sum of the allocated amounts.
     used: int = 0
     # Sum of the free capacities; an overcommitted provider counts as 0.
     free: int = 0
@@ -45,6 +49,7 @@ class Rollup:
 
     # Number of providers in the subtree.
     providers: int
+    # Totals by class.
     resources: Sums
     # Uuid of a sharing provider outside the tree -> its totals.
     sharing: Mapping[str, Sums]

@@ -20,6 +20,7 @@ from placement.vocabulary import CUSTOM_PREFIX
 class Trait:
     """A trait."""
 
+    # Unique name.
     name: str
     # Time of creation; None in rows of very old databases.
     changed_at: datetime | None

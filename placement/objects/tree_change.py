@@ -29,7 +29,9 @@ class LinkChange:
 
     # Aggregates without a row are added by UUID, all others by id.
     added: dict[str, set[int]] = field(default_factory=dict)
+    # UUIDs of aggregates without a row that are added.
     created: dict[str, Sequence[str]] = field(default_factory=dict)
+    # Ids that are removed.
     removed: dict[str, frozenset[int]] = field(default_factory=dict)
 
     def record(
@@ -54,13 +56,17 @@ class LinkChange:
 class TreeChange:
     """What a request writes; providers are listed ones, by UUID, unless said otherwise."""
 
+    # Existing members that are deleted.
     deleted: Sequence[TreeMember] = ()
+    # Providers that do not exist yet.
     created: list[ListedProvider] = field(default_factory=list)
     # Members that get another name or parent.
     moved: dict[str, ListedProvider] = field(default_factory=dict)
     # Changes of existing members by UUID. All inventories of new providers are inserted.
     inventories: dict[str, InventoryChange] = field(default_factory=dict)
+    # Traits that are added and removed.
     traits: LinkChange = field(default_factory=LinkChange)
+    # Aggregates that are added and removed.
     aggregates: LinkChange = field(default_factory=LinkChange)
 
     def __bool__(self) -> bool:

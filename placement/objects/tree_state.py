@@ -30,6 +30,7 @@ class ListedProvider:
 
     # Canonical UUID.
     uuid: str
+    # Name of the provider.
     name: str
     # Canonical UUID of the parent, or None for the root.
     parent_uuid: str | None
@@ -38,7 +39,9 @@ class ListedProvider:
     generation: int | Unset | None
     # Records of all inventories by class. None means that the inventories do not change.
     inventories: Mapping[str, InventoryRecord] | None
+    # Change of the traits.
     traits: Edit
+    # Change of the aggregates.
     aggregates: Edit
 
     @property
@@ -53,6 +56,7 @@ class TreeCommand:
 
     # Canonical UUID of the root, which is one of the providers.
     root_uuid: str
+    # All providers that the request lists.
     providers: Sequence[ListedProvider]
     # Whether providers of the tree that are not listed are deleted.
     prune: bool
@@ -68,14 +72,19 @@ class TreeCommand:
 class TreeMember(NamedTuple):
     """A provider that exists."""
 
+    # Id of the provider's row.
     id: int
     # UUID in the spelling of the provider's row.
     uuid: str
+    # Name of the provider.
     name: str
+    # Generation of the provider.
     generation: int
     # UUID in the spelling of the parent's row, or None for a root.
     parent_uuid: str | None
+    # Id of the root of its tree.
     root_id: int
+    # UUID of the root of its tree.
     root_uuid: str
     # Revision of the provider's tree.
     revision: int
@@ -105,11 +114,13 @@ class TreeState:
     inventories: Mapping[int, Mapping[str, Inventory]]
     # Provider id -> ids.
     trait_ids: Mapping[int, frozenset[int]]
+    # Provider id -> ids of aggregates.
     aggregate_ids: Mapping[int, frozenset[int]]
     # Ids of unlisted members that have allocations; read only where they are to be deleted.
     used_ids: frozenset[int]
     # Name -> id of classes and traits that exist.
     class_ids: Mapping[str, int]
+    # Name -> id of traits that exist.
     traits: Mapping[str, int]
     # Canonical UUID of an aggregate -> ids of all rows that mean it.
     aggregates: Mapping[str, frozenset[int]]

@@ -15,6 +15,7 @@ ALL = "all"
 class Usage:
     """The usage of a group of consumers."""
 
+    # Number of consumers.
     consumer_count: int = 0
     # Allocated amounts by resource class.
     amounts: dict[str, int] = field(default_factory=dict)

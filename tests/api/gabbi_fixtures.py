@@ -189,7 +189,7 @@ def provider_names(cloud: Path) -> dict[str, str]:
 
 
 def __getattr__(name: str) -> type[EmptyDatabase]:
-    """The fixture of a cloud file, made when a gabbit asks for it by name."""
+    """The fixture of a cloud file, created when a gabbit uses its name."""
     for path in CLOUDS.glob("*.yaml"):
         if name == "".join(word.capitalize() for word in path.stem.split("-")) + "Cloud":
             options = OPTIONS.get(path.stem, {})

@@ -36,7 +36,7 @@ Mappings = frozenset[tuple[str, tuple[str, ...]]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to meet a request; without mappings, any way that takes the same amounts."""
+    """An assignment for a request; without mappings, any assignment of the same amounts."""
 
     amounts: Amounts
     mappings: Mappings | None

@@ -1,4 +1,4 @@
-"""The short form in which gabbits are written, expanded into the form that gabbi runs.
+"""Expands the short form of gabbits into the form that gabbi runs.
 
 A request, and what is answered to it in each version::
 
@@ -8,15 +8,17 @@ A request, and what is answered to it in each version::
       $BEYOND: 406
       $.links[0].rel: self
 
-is four of gabbi's tests. The first line has the name and the request. A key of versions sends it
-in each (``1.0-1.9``: all of these); ``answer`` sends it in the version that the defaults of the
-file state. JSON paths next to them, and all keys of gabbi, apply to every version.
+is expanded into four of gabbi's tests. The first line contains the name and the request. A key with
+versions sends the request at each of them (``1.0-1.9``: a range). The key ``answer`` sends it at
+the default version of the file. JSON paths next to these keys, and all keys of gabbi, apply to
+every version.
 
-An **answer** is a text of words, or a list of such texts, of ``/patterns/`` that the detail of an
-error must match, and of mappings: JSON paths, or keys of gabbi. Words are a status, a name of
-`ANSWERS` and the code of an error. Of an error all is checked that every error has.
+An **answer** is a text of words, or a list. A list can contain such texts, ``/patterns/`` that the
+detail of an error must match, and mappings of JSON paths or of keys of gabbi. A word is a status, a
+name in `ANSWERS` or the code of an error. For an error, the members of every error are also
+checked.
 
-Several requests, in each of several versions, or once for each of several cases that have names::
+Several requests can be sent at each of several versions, or once for each of several named cases::
 
     - each_version:                   - each:
         1.28: {CONSUMER: $C1}             an empty name: {NAME: ''}
@@ -24,15 +26,16 @@ Several requests, in each of several versions, or once for each of several cases
       steps:                            steps:
       - claim: PUT /allocations/…       - is refused: POST /traits/…
 
-where ``$CONSUMER`` and ``$NAME`` have the values of the version or case. Without values
-``each_version`` is a text of versions; a case that has one value and no names for it has
-``$VALUE``, and its own text is ``$CASE``.
+where ``$CONSUMER`` and ``$NAME`` are replaced by the values of the version or case. Without values,
+``each_version`` is a text of versions. If a case has a single value without a name, the value is
+``$VALUE``. ``$CASE`` is the name of the case.
 
-Everywhere ``$P1``, ``$C1`` and ``$A1`` are the UUIDs of a provider, a consumer and an aggregate,
-``$LATEST`` is the newest version, ``$BEYOND`` the one that would come next, and ``$VERSION`` the
-one in which a request is sent.
+``$P1``, ``$C1`` and ``$A1`` are the UUIDs of a provider, a consumer and an aggregate. ``$LATEST``
+is the newest version, ``$BEYOND`` is the next version after it, and ``$VERSION`` is the version of
+a request.
 
-A test in gabbi's own form is left alone. ``parts`` of a file hold what YAML's anchors repeat.
+A test in gabbi's own form is left unchanged. ``parts`` of a file contains values that are repeated
+with YAML's anchors.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ EXPIRED = "placement.cursor_expired"
 
 
 class Cloud(Service):
-    """A service in which trees are created, changed and deleted."""
+    """Creates, changes and deletes trees in a service."""
 
     def changes(self, cursor: str | None = None, limit: int = 1000) -> Any:
         since = "" if cursor is None else f"&since={cursor}"

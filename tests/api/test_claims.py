@@ -579,7 +579,7 @@ def test_many_claims_that_need_too_much_work_name_the_bound_of_all(tmp_path: Pat
 
 
 class LargeCloud(kit.Service):
-    """Hosts of one VCPU, of which the first are full."""
+    """Hosts of one VCPU; the first ones are full."""
 
     def __init__(self, directory: Path, full: int, free: int, **overrides: Any) -> None:
         super().__init__(directory, **overrides)

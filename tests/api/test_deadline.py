@@ -37,7 +37,7 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service
         with building(service.database.writer) as cloud:
             for number in range(HOSTS):
                 cloud.add(f"host{number}", {"VCPU": 4, "MEMORY_MB": 1000 + number})
-        service.get(FOUND)  # so that all trees are in memory
+        service.get(FOUND)  # caches all trees
         clock = Clock()
         monkeypatch.setattr(deadline, "monotonic", clock)
         clock.runs = True

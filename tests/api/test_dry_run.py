@@ -39,7 +39,7 @@ MORE_WRITES: dict[str, tuple[Any, ...]] = {
     "a trait": ("PUT", "/traits/CUSTOM_NEW"),
     "no trait": ("DELETE", "/traits/CUSTOM_OLD"),
 }
-# The service chooses no UUID, so that both answers are the same.
+# All UUIDs are in the request, so both responses are equal.
 CREATE = ("POST", RP, {**WRITES["create"][2], "uuid": str(uuids.UUID(int=9))})
 ALL_WRITES = {**WRITES, **MORE_WRITES, "create": CREATE}
 REFUSED: dict[str, tuple[Any, ...]] = {

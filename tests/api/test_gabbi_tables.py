@@ -1,4 +1,4 @@
-"""The short form of the gabbits, and what gabbi is handed for it."""
+"""The expansion of the short form of gabbits."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def test_a_shown_tree_can_be_edited_and_applied(openstack: Openstack, file: Path
     assert openstack.rows("placement", "tree", "diff", str(file), code=3) == changes
     assert openstack.rows(*apply) == rows
     assert openstack.rows("placement", "tree", "diff", str(file)) == []
-    # The generations of the file are those of an older state.
+    # The file contains older generations.
     assert "generation" in openstack.refusal(*apply)
     assert {row["change"] for row in openstack.rows(*apply, "--ignore-generations")} == {
         "unchanged"

@@ -92,7 +92,7 @@ RULES = {
     ("DELETE", "/holds/{consumer}"): "holds:delete",
     ("POST", "/reshaper"): "reshaper:reshape",
 }
-# Rules that some requests of an operation need besides.
+# Further rules that some requests of an operation need.
 MORE_RULES = {"allocation_candidates:explain", "metrics"}
 DEFAULTS = {
     "placement:usages": "rule:admin_or_project_reader_or_service_api",
@@ -234,7 +234,7 @@ def test_a_rule_may_look_at_every_credential(tmp_path: Path, name: str) -> None:
     plain = caller()
     special = caller()
     setattr(special, name, value)
-    # Asked one after the other, so that no answer may be taken for that of another caller.
+    # The requests alternate between callers, so reusing a result of another caller would fail.
     for who, has_it in ((plain, False), (special, True), (plain, False)):
         assert rules.allows("placement:traits:list", who) is has_it
         assert rules.allows("placement:traits:show", who) is not has_it

@@ -1,8 +1,8 @@
-"""A model of what many writers have done, against which a cloud is checked.
+"""A model of the writes of many clients, with which the state of a cloud is compared.
 
-Each writer owns consumers, hosts and movable providers, so that it knows what its own must be
-like: what its last acknowledged write made of them. All claim on the same hosts, whose room,
-generations and roots they share.
+Each writer owns consumers, hosts and movable providers, whose state must be the state after the
+last acknowledged write of this writer. All writers claim on the same hosts, and therefore share
+their capacity, generations and roots.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`make serve` and `make reset`, as a new user meets them."""
+"""`make serve` and `make reset`, as a new user runs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kit.processes import REPOSITORY, START, NoAnswerError, send
 
 
 class Demo:
-    """`etc/serve-demo.sh` in a directory of its own, and in a session, as of a terminal."""
+    """`etc/serve-demo.sh` in a separate directory and session, as in a terminal."""
 
     def __init__(self, home: Path, database: str = "") -> None:
         (home / "etc").symlink_to(REPOSITORY / "etc")

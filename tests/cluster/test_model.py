@@ -19,8 +19,8 @@ from tests.kit.proxy import Cut
 OPERATIONS = int(os.environ.get("PLACEMENT_MODEL", "400"))
 SEEDS = [int(seed) for seed in os.environ.get("PLACEMENT_SEEDS", "1").split(",")]
 CAUGHT_WITHIN = 6000  # operations
-# SQLite has one writer at a time, on no connection that could be lost. A missing lock alone is
-# met after thousands of operations only.
+# SQLite has one writer at a time, on no connection that could be lost. A missing lock alone is only
+# detected after thousands of operations.
 POSSIBLE = {"used is not moved"} if ENGINE == "sqlite" else set(FAULTS)
 PLANTED = sorted(POSSIBLE if "PLACEMENT_MODEL" in os.environ else POSSIBLE - {"no lock"})
 

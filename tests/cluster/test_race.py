@@ -1,7 +1,7 @@
-"""Clients that race for room and for names, on several server processes.
+"""Clients that race for capacity and for names, on several server processes.
 
-`PLACEMENT_RACES` says how many rounds (default 4) are run with each number of processes, of
-which `PLACEMENT_PROCESSES` has a list (default 2).
+`PLACEMENT_PROCESSES` lists numbers of processes (default 2). `PLACEMENT_RACES` is the number of
+rounds with each of these numbers (default 4).
 """
 
 import os

@@ -80,7 +80,8 @@ class Tree:
     def claim(self, number: int) -> None:
         """Claim from one child, again and again, at the same moment as the other clients.
 
-        So they wait for each other. Then comes a pause, in which the last revision is read often.
+        The claims wait for each other. During the pause afterwards, the last revision is read
+        often.
         """
         port = self.ports[number % len(self.ports)]
         body = claim({self.children[number]: {"VGPU": 1}})

@@ -64,7 +64,7 @@ def provider_id(host: int) -> int:
 
 @dataclass(frozen=True)
 class Step:
-    """A request, and the rows that may be read for it; None: as many as the cloud has."""
+    """A request, and the maximum number of rows that it may read; None for no maximum."""
 
     name: str
     most: int | None
@@ -108,7 +108,7 @@ def searches() -> Iterator[Step]:
 
 
 def claims(project: str) -> Iterator[Step]:
-    """Yield what becomes of consumers, of which the first is of a new project."""
+    """Yield the requests that create and change consumers. The first consumer has a new project."""
     path, other = f"/allocations/{uuids.uuid4()}", str(uuids.uuid4())
     small = {"VCPU": 1, "MEMORY_MB": 64}
 
@@ -242,7 +242,7 @@ def names(turn: int) -> Iterator[Step]:
 
 
 def whole_cloud() -> Iterator[Step]:
-    """Yield requests that are answered by looking at every host, or at all that meet a part."""
+    """Yield requests that must examine every host, or all hosts that satisfy one condition."""
     for name, query in {
         "all": FLAVOR,
         # One host in 20 is a rare match, so all of these are selected.
@@ -255,7 +255,7 @@ def whole_cloud() -> Iterator[Step]:
         "a large aggregate": f"?member_of={aggregate_uuid(3)}",
     }.items():
         yield Step(f"list: {name}", None, "GET", f"{PROVIDERS}{query}")
-    # Pages are in the order of UUIDs, in which a rare trait is far away.
+    # Pages are ordered by UUID, so the providers with a rare trait are far apart.
     query = "limit=10&required=CUSTOM_RARE"
     yield Step("page: a rare trait", None, "GET", f"{PROVIDERS}?{query}", version="2.0")
 
@@ -270,7 +270,7 @@ def reshape(service: Service) -> Step:
 
 
 def story(service: Service, turn: int) -> Iterator[Step]:
-    """Yield all requests, in an order in which each succeeds."""
+    """Yield all requests in an order that lets each of them succeed."""
     yield from claims(f"new project {turn}")
     yield from searches()
     yield from one_provider()

@@ -70,7 +70,7 @@ def test_sharing_providers_come_with_names_and_many_take_one_statement_more(
     assert {tuple(sorted(each.allocations)) for each in found.candidates} == {
         (provider_uuid(2 * number + 1), provider_uuid(2 * number + 2)) for number in range(disks)
     }
-    assert statements == expected  # two windows, of which the first comes with names
+    assert statements == expected  # two windows; the first is read with the names
 
 
 def test_shared_disks_alone_are_anchored_where_the_root_is_as_asked(tmp_path: Path) -> None:

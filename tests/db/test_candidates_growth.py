@@ -129,7 +129,7 @@ def test_shared_disks_cost_the_same_in_any_cloud(directory: Path) -> None:
 def test_shared_disks_are_reported_once_for_the_hosts_that_reach_them(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 20 aggregates, for 1,000 candidates: in the order in which they take from trees."""
+    """Trees are listed for one of the 1,000 candidates of each of 20 aggregates, in their order."""
     cloud = loaded(directory / "told", sharing(1000))
     told: list[Candidate] = []
     trees = Candidate.trees

@@ -1,6 +1,6 @@
 """Handling of each error code of an engine's driver, with simulated errors.
 
-The codes of all engines are listed; those of the engine under test are simulated.
+The codes of all engines are listed. The tests simulate the codes of their engine.
 """
 
 import uuid as uuids
@@ -19,7 +19,7 @@ from tests.kit.service import Service
 
 
 class Then(Enum):
-    """What becomes of a request of which one statement fails."""
+    """The outcome of a request after one of its statements has failed."""
 
     AGAIN = "it is run again and done"
     ELSEWHERE = "it is run again on another connection and done"
@@ -209,7 +209,7 @@ def test_a_commit_that_has_not_happened_is_found_out(service: Recorded, code: ob
 
 
 def test_a_commit_that_has_not_happened_is_kept_from_happening_later(service: Recorded) -> None:
-    """Galera may carry it out when nodes meet again, unless what it changes has changed since."""
+    """Galera may execute it after nodes reconnect, unless its rows have changed by then."""
     uuid = service.add_provider().json["uuid"]
     revision = sa.text("SELECT revision FROM resource_providers WHERE uuid = :uuid")
     others = sa.create_engine(service.database.writer.url, poolclass=sa.NullPool)

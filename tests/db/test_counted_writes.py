@@ -103,7 +103,7 @@ class Scene:
     below: str = field(default_factory=lambda: str(uuids.uuid4()))
 
     def prepare(self) -> None:
-        """Make the host: four classes, of which two are custom, a trait and an aggregate."""
+        """Create the host with four classes (two of them custom), a trait and an aggregate."""
         make = self.service.make
         for each in "AB":
             make("PUT", f"/traits/{self.custom(each)}")

@@ -1,4 +1,4 @@
-"""Several requests of which the first counts that can be met: one look-up, one bound on work."""
+"""Alternative requests: one lookup and one limit on work for all of them."""
 
 from dataclasses import replace
 from typing import Any

@@ -33,7 +33,7 @@ def without(items: list[str], place: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """A host that meets all conditions, and one for each that lacks it alone."""
+    """A host that satisfies all conditions, and for each condition one that fails only it."""
     _settings, made = make_database(tmp_path_factory.mktemp("conditions"))
     with building(made.writer) as cloud:
         for place in range(-1, len(CONDITIONS)):
@@ -51,7 +51,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 def names(
     database: Database, conditions: list[str], page: ProviderPage | None = None
 ) -> tuple[set[str], list[str]]:
-    """The names of the providers that meet the conditions, and the statements it took."""
+    """The names of the providers that satisfy the conditions, and the number of statements."""
     classes = [f"{each}:1" for each in conditions if "=" not in each]
     asked = [each for each in conditions if "=" in each]
     asked += [f"resources={','.join(classes)}"] if classes else []

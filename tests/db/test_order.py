@@ -26,7 +26,7 @@ QUIET = [{"by": "trait", "name": "CUSTOM_QUIET", "first": "with"}]
 
 @pytest.fixture(scope="module")
 def searcher(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    """Hosts with 40, 39 … 1 units, of which the last twelve are quiet."""
+    """Hosts with 40, 39 … 1 units; the last twelve are quiet."""
     made = Searcher(tmp_path_factory.mktemp("order"))
     with building(made.database.writer) as cloud:
         for number in range(HOSTS):

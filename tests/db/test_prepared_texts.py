@@ -46,7 +46,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def answers(service: Service) -> list[Any]:
-    """Ask and claim four times over, so that all is prepared; return what was answered."""
+    """Read and claim four times, until all statements are prepared, and return the responses."""
     texts_of_answers = []
     for number in range(4):
         consumer = str(uuids.UUID(int=number + 1))

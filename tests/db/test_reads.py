@@ -28,7 +28,7 @@ PER_PROVIDER = 60  # rows for each provider of the cloud, where all are looked a
 
 @dataclass
 class Measured:
-    """A step, and the most that was read for it in any turn, by the number of hosts."""
+    """A step, and the maximum number of rows read in any round, by the number of hosts."""
 
     step: Step
     reads: dict[int, list[Reads]] = field(default_factory=dict)

@@ -42,7 +42,7 @@ class CountedService(Service):
             )
 
     def claim(self, request: object) -> int:
-        """The number of statements with which a request is met."""
+        """The number of statements of a request."""
         body = {
             "request": request,
             "consumer_uuid": str(uuids.uuid4()),

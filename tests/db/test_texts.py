@@ -41,7 +41,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def requests(host: str, consumer: str) -> list[tuple[str, str, object]]:
-    """Make a host known, ask for it, claim on it, and undo all."""
+    """Create a host, read it, claim on it, and delete everything."""
     provider, allocations = f"/resource_providers/{host}", f"/allocations/{consumer}"
     return [
         ("POST", "/resource_providers", {"name": host, "uuid": host}),

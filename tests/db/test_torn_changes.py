@@ -30,7 +30,7 @@ def test_no_change_is_lost_at_any_statement(
         # Otherwise the request would be one statement.
         cloud.touch(trees[3])
         cloud.changes(cursor)
-        # Each numbers two trees, of which the second is also in the other numbering.
+        # Each numbers two trees; the second tree is also in the other numbering.
         before = rows(cloud.database)
         for tree in trees[:2]:
             cloud.touch(tree)

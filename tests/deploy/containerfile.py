@@ -30,7 +30,7 @@ def instructions(text: str) -> list[tuple[str, str]]:
 
 @dataclass
 class Image:
-    """What an image says besides its files."""
+    """The settings of an image, without its files."""
 
     machine: Machine
     environment: dict[str, str] = field(
@@ -62,7 +62,7 @@ def build(new_machine: Callable[[], Machine], context: Path) -> Image:
     text = (context / FILE.relative_to(REPOSITORY / "etc")).read_text()
     for name, rest in instructions(text):
         if name == "ARG":
-            continue  # the base image, in whose place the machine with its Python stands
+            continue  # the base image, which this machine with its Python replaces
         if name == "FROM":
             image = Image(new_machine())
             stages[rest.partition(" AS ")[2]] = image

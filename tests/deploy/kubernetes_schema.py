@@ -1,6 +1,7 @@
 """The types of Kubernetes that the manifests use, as one JSON schema: `kubernetes-schema.json`.
 
-Cut out of kubernetes-validate, which has those of all releases and is fifty times as large::
+The schema is an excerpt of kubernetes-validate, which contains all releases and is fifty times as
+large::
 
     pip install --target DIRECTORY kubernetes-validate
     python -m tests.deploy.kubernetes_schema DIRECTORY
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("kubernetes-schema.json")
-# Kind of a manifest -> the definition that it has to meet.
+# Kind of a manifest -> definition in the schema.
 KINDS = {
     "ConfigMap": "io.k8s.api.core.v1.ConfigMap",
     "Deployment": "io.k8s.api.apps.v1.Deployment",

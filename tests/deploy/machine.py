@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-USER = 10778  # nobody's on this machine, as that of the image
+USER = 10778  # the user of the image, which does not exist on this machine
 PYTHON = Path(sys.base_prefix)
 
 # The tests' own namespace does not see these mounts, and they end with the process.

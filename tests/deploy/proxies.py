@@ -91,7 +91,7 @@ PROXIES = {
 
 
 def changed(text: str, changes: Mapping[str, str]) -> str:
-    """Return a file with what operators change in it, each of which must be there."""
+    """Return the file with the changes that operators make. Each replaced text must exist."""
     for before, after in changes.items():
         assert before in text, before
         text = text.replace(before, after)

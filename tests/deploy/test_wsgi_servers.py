@@ -1,7 +1,7 @@
 """The service within uWSGI and Apache's mod_wsgi, on a read-only root, as a user without rights.
 
-Both bring the Python of the distribution, which has to be of the version that the service is
-installed for.
+Both contain the Python of the Linux distribution, so the service must be installed for the same
+version.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def _entries(requirement: Requirement) -> list[tuple[str, str]]:
 
 
 class OthersHidden(MetaPathFinder):
-    """Finds no module that only other distributions bring."""
+    """Does not find modules that only other distributions contain."""
 
     def __init__(self, distributions: set[str]) -> None:
         self._hidden = {

@@ -94,7 +94,12 @@ def unexplained(source: str, inherited: Mapping[str, Collection[str]]) -> Iterat
 
 @pytest.mark.parametrize(
     ("folder", "names"),
-    [("falcon_placement_client", frozenset(public.__all__)), ("bench", None)],
+    [
+        ("falcon_placement_client", frozenset(public.__all__)),
+        ("bench", None),
+        ("placement/api", None),
+        ("placement/objects", None),
+    ],
 )
 def test_every_field_has_its_own_comment(folder: str, names: frozenset[str] | None) -> None:
     modules = sorted((ROOT / folder).rglob("*.py"))

@@ -1,4 +1,4 @@
-"""The documentation builds, its links lead somewhere, and nothing is fetched for it."""
+"""The documentation builds without network access, and its links work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scheduler: whom it chooses, what it tries again, and what it says when nothing fits."""
+"""The scheduler: its choice of hosts, its retries, and its message if no host fits."""
 
 from __future__ import annotations
 

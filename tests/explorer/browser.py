@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, 
 EXECUTABLE = shutil.which("chromium") or shutil.which("google-chrome")
 REQUIRED = bool(os.environ.get("PLACEMENT_BROWSER"))  # a missing browser fails, it does not skip
 
-# What the browser would ask other hosts by itself is switched off.
+# The browser must not send requests of its own to other hosts.
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",

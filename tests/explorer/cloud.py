@@ -1,4 +1,4 @@
-"""The demonstration cloud with some of it given away, so that there is something to see."""
+"""The demonstration cloud with some consumers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def fill(port: int) -> list[str]:
         query = f"resources={sizes},DISK_GB:{chance.choice([10, 200])}&limit=40"
         answer = send(port, "GET", f"/allocation_candidates?{query}", None, VERSION).body
         candidates = answer["allocation_requests"]
-        # The first one is on the first host, so that there is something to see.
+        # The first consumer is on the first host, which the tests look at.
         candidate = chance.choice(candidates) if number else candidates[0]
         body = {
             "allocations": candidate["allocations"],

@@ -59,7 +59,7 @@ def test_a_slow_service_shows_that_something_goes_on(watch: Watch) -> None:
     page.route("**/resource_providers*", lambda route: held.append(route))
     watch.open()
     expect(page.get_by_role("progressbar", name="Loading providers")).to_be_visible()
-    # A user who navigates elsewhere does not wait for it.
+    # Navigating to another view does not wait for the response.
     page.unroute("**/resource_providers*")
     page.get_by_role("link", name="Consumer").click()
     expect(page.get_by_role("heading", name="Consumer", exact=True)).to_be_visible()

@@ -14,7 +14,7 @@ from tests.explorer.browser import Watch
 from tests.explorer.cloud import Demo
 from tests.explorer.conftest import Open
 
-# A request without candidates, so that the response is an explanation.
+# A request without candidates; the response is an explanation.
 REQUEST = {
     "groups": {
         "": {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX"]},

@@ -243,7 +243,7 @@ def test_a_tree_of_several_pages_is_drawn_whole(watch: Watch) -> None:
                 "parent_provider_uuid": parent}  # fmt: skip
 
     def answer(route: Route) -> None:
-        # In the order of UUIDs, so that the root is on the last page.
+        # Pages are ordered by UUID, and this root is on the last page.
         if "marker" in route.request.url:
             page = {"resource_providers": [provider(1001), provider(0xFFFFF)]}
         else:

@@ -1,7 +1,8 @@
-"""The same requests, led by coverage: ``python -m tests.fuzz.atheris_requests -runs=100000``.
+"""The same requests, guided by coverage: ``python -m tests.fuzz.atheris_requests -runs=100000``.
 
-Needs atheris (``pip install atheris``), which there is not for every Python. All options are those
-of libFuzzer; what breaks is written to a file that, given as an argument, is run again.
+This needs atheris (``pip install atheris``), which does not support every Python version. The
+options are libFuzzer's options. An input that fails is written to a file. To run it again, pass the
+file as an argument.
 """
 
 from __future__ import annotations

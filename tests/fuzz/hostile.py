@@ -103,7 +103,7 @@ Environ = dict[str, Any]
 
 @dataclass(frozen=True)
 class Raw:
-    """JSON text that stands in a document as it is."""
+    """JSON text that is inserted into a document unchanged."""
 
     text: str
 

@@ -33,7 +33,7 @@ class Target(Service):
         root_logger = logging.getLogger()
         self._level = root_logger.level
         root_logger.addHandler(self._handler)
-        # So that probes that succeed have their line, too.
+        # Successful probes are also logged.
         logging.getLogger("placement.requestlog").setLevel(logging.DEBUG)
         root_logger.setLevel(logging.INFO)
         logs.guard()

@@ -18,7 +18,7 @@ JOIN = 300  # seconds that a node may take to be one of the cluster
 
 
 class Node(MariaDB):
-    """One node. It joins those that listen on the cluster's ports, or begins a cluster."""
+    """One node. It joins the running nodes on the cluster's ports, or starts a cluster."""
 
     def __init__(self, ports: Sequence[int], number: int) -> None:
         self._ports = ports

@@ -1,4 +1,4 @@
-"""Writers on all nodes of a cluster, of which one is killed and comes back.
+"""Writers on all nodes of a cluster while one node is killed and started again.
 
 `PLACEMENT_GALERA` says how many operations are done at the least (1: a thousand).
 """
@@ -136,9 +136,9 @@ def test_nothing_is_lost_when_a_node_is_killed_and_comes_back(
 def test_nothing_is_lost_when_commits_meet_the_loss_of_the_majority(
     nodes: list[Node], database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Such a COMMIT fails with 1180, and may be carried out when the nodes meet again."""
+    """Such a COMMIT fails with 1180, and may be executed when the nodes are connected again."""
     rounds = 2
-    apart = 3  # seconds, in which writers meet a node that takes nothing
+    apart = 3  # seconds during which the node refuses writes
     patient = {**WAITING, "OS_PLACEMENT_DATABASE__WRITE_TIMEOUT": "45"}
     with serving(tmp_path, [nodes[0].url(database)] * 3, 1, **patient) as processes:
         model = Model([process.port for process in processes], seed=5)

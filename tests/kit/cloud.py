@@ -80,7 +80,7 @@ class Provider:
 class Cloud:
     """A named cloud: its providers, and the number of consumers of each provider with claims.
 
-    `members` generates the providers on each call, so that a large cloud takes no memory. The
+    `members` generates the providers on each call, because a large cloud would use much memory. The
     consumers are distributed evenly over the projects.
     """
 

@@ -20,7 +20,7 @@ Samples = Mapping[tuple[str, str], float]
 
 @contextmanager
 def counting(directory: Path, **options: object) -> Iterator[Metrics]:
-    """Count in this directory only, during the block. options: those of `[metrics]`."""
+    """Count in this directory only, during the block. options: options of `[metrics]`."""
     configured = settings("sqlite://", metrics=options).metrics
     counted = Metrics(replace(configured, directory=str(directory)))
     # The library keeps the files of a process open.

@@ -1,4 +1,4 @@
-"""Output of a command, on a stream to which a server of the same process logs, too."""
+"""The output of a command on a stream that also receives the log of a server."""
 
 import re
 

@@ -19,7 +19,7 @@ class Recorder(Adapter):
     lacks_trees: whether the service answers as one of 2.0 without `/provider_trees`.
     requests: `METHOD path` of each request, except that for the version document. before: called
     before each request. lives: number of further requests before the process is killed; None for
-    any. answered: whether the last request reaches the service, so that only its response is lost.
+    any. answered: whether the last request reaches the service and only its response is lost.
     """
 
     def __init__(self, adapter: Adapter) -> None:

@@ -27,7 +27,7 @@ def text_of(conn: Connection, statement: str) -> str:
 
 @contextmanager
 def counted(database: Database) -> Iterator[list[str]]:
-    """Collect the executed statements, except those that begin or end transactions."""
+    """Collect the executed statements, without BEGIN, COMMIT and ROLLBACK."""
     seen: list[str] = []
 
     def note(statement: str) -> None:

@@ -71,7 +71,7 @@ def make_tables(database: Database, version: str) -> None:
 
 
 def fill(database: Database) -> None:
-    """Insert the rows, as whoever does not know of our columns."""
+    """Insert the rows without the columns that this service adds."""
     with database.writer.begin() as conn:
         if conn.dialect.name == "mysql":
             conn.execute(sa.text("SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'"))

@@ -112,7 +112,7 @@ def test_every_window_of_inventories_is_counted(
     damage(adopted, [ADD_INVENTORY.format(1, number) for number in (1, 2, 3, 4, 5, 6)])
     with adopted.read() as conn:
         ids = conn.execute(sa.text("SELECT id FROM inventories ORDER BY id")).scalars().all()
-    assert len(ids) > 4  # several windows, the last of which may be short
+    assert len(ids) > 4  # several windows; the last one may be short
     wrong = sorted({ids[0], ids[len(ids) // 2], ids[-last % len(ids)]})
     for row_id in wrong:
         damage(

@@ -1,4 +1,4 @@
-"""A database that a later release has migrated, met by this one: while a cloud is being updated."""
+"""This release on a database that a later release has migrated, as during an update of a cloud."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Random requests of a small cloud: mostly right, sometimes wrong, at random microversions.
 
-A `Generator` knows the names that an episode uses and asks the server for present generations,
-so that most writes succeed. The same seed makes the same requests as long as the answers agree.
+A `Generator` stores the names that an episode uses and reads the current generations from the
+server, so most writes succeed. The same seed results in the same requests as long as the responses
+agree.
 """
 
 from __future__ import annotations

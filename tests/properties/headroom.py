@@ -40,7 +40,7 @@ def most_together(world: World, query: Query, limit: int) -> int:
 
 
 def _components(patterns: Collection[tuple[tuple[Row, int], ...]]) -> list[list[Amounts]]:
-    """The patterns, those with common rows together."""
+    """The patterns, grouped by common rows."""
     components: list[tuple[set[Row], list[Amounts]]] = []
     for pattern in sorted(patterns):
         rows = {row for row, _units in pattern}

@@ -1,8 +1,8 @@
 """A brute-force `GET /allocation_candidates` (microversions 1.39 and 2.0), from definitions alone.
 
-It builds products first and filters them afterwards; section numbers are those of the API
-contract's page on allocation candidates. It shares no code with the service, so that the two can be
-compared.
+It builds all products first and filters them afterwards. It shares no code with the service,
+because the two are compared. Section numbers refer to the page on allocation candidates in the
+contract of the API.
 """
 
 import math
@@ -254,7 +254,7 @@ def is_in_pool(world: World, anchor: str, uuid: str) -> bool:
 
 
 def served(world: World, query: Query) -> set[str]:
-    """The anchors that have a candidate, also those that only sharing providers serve."""
+    """The anchors that have a candidate, including candidates of sharing providers only."""
     return {anchor for anchor, _choice in _choices(world, query)}
 
 
@@ -412,7 +412,7 @@ def _servings(
 
 
 def _by_room(members: Iterable[Provider], name: str) -> list[Provider]:
-    """The providers in the order in which they serve their parts (2.0, splits d)."""
+    """The providers in the order of their parts (2.0, splits d)."""
 
     def room(provider: Provider) -> int:
         inventory = provider.inventories[name]

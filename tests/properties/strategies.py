@@ -104,7 +104,7 @@ def roll_world(dice: Dice) -> World:
 
 
 def _roll_parent(dice: Dice, depths: dict[str, int]) -> str | None:
-    """None for a new root; trees grow alternately, so that the ids of their members mix."""
+    """Return the parent, or None for a new root. Trees grow alternately, so their ids are mixed."""
     trees = sum(depth == 1 for depth in depths.values())
     if not depths or (trees < MAX_TREES and dice.chance(32)):
         return None
@@ -205,7 +205,7 @@ def _roll_suffixed(
 
 
 def _takable(provider: Provider) -> list[str]:
-    """The classes of which the provider has room."""
+    """The classes for which the provider has capacity."""
     return [name for name, stock in provider.inventories.items() if stock.has_room(1)]
 
 
@@ -254,7 +254,7 @@ def _roll_filters(
 def _roll_terms(
     dice: Dice, met: frozenset[str], known: Sequence[str], percent: int
 ) -> tuple[frozenset[str], ...]:
-    """Any-of terms, seldom more than one, usually with a member of `met`."""
+    """Any-of terms, rarely more than one, usually with a member of `met`."""
     terms: list[frozenset[str]] = []
     while len(terms) < 3 and dice.chance(percent):
         term = _subset_of(dice, met if met and dice.chance(90) else set(known), 1)

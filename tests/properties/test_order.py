@@ -72,7 +72,7 @@ def kind(world: oracle.World, candidate: oracle.Candidate) -> tuple[bool, bool]:
 
 
 def in_turns(hosts: Sequence[str], counts: Mapping[str, int], *, breadth_first: bool) -> list[str]:
-    """The hosts of the candidates, where hosts stand in this order."""
+    """The hosts of the candidates, for hosts in this order."""
     if not breadth_first:
         return [host for host in hosts for _ in range(counts[host])]
     turns = range(max(counts.values(), default=0))
@@ -135,7 +135,7 @@ def test_hosts_stand_in_the_order_of_the_request(
         for _ in range(WORLD_QUERIES):
             service.restart(any_tuning(rng))
             feature = rng.choice([None, None, *FEATURES])
-            # Whatever has one unit of a class, so that several hosts often do.
+            # One unit of any class, which several hosts can often serve.
             common = oracle.Query((oracle.Group("", {rng.choice(CLASSES): 1}),))
             plain = common if rng.random() < 0.4 else seeded_query(rng, world)
             query = plain if feature is None else whole_query(rng, world, plain, feature)

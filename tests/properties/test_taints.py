@@ -27,7 +27,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> WorldService:
 
 
 def tainted_world(rng: random.Random) -> oracle.World:
-    """A world of which some roots have a taint, or two."""
+    """A world with one or two taints on some roots."""
     return {
         uuid: replace(provider, traits=provider.traits | {rng.choice(sorted(TAINTS & {*TRAITS}))})
         if provider.parent is None and rng.random() < 0.35

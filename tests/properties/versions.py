@@ -56,10 +56,7 @@ def to_params(query: Query) -> list[tuple[str, str]]:
 
 
 def amounts(world: World, found: Collection[Candidate], minor: int) -> Counter[Amounts]:
-    """The candidates as the version shows them, with their number: those of 1.34 without mappings.
-
-    Below 1.29 without nested providers.
-    """
+    """Count the candidates in the form of the version."""
     return Counter(
         candidate.allocations
         for candidate in found

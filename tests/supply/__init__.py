@@ -1,1 +1,1 @@
-"""What the service is made of besides its own code: hashes, licences, known vulnerabilities."""
+"""The dependencies of the service: hashes, licences, known vulnerabilities."""

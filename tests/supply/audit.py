@@ -1,8 +1,8 @@
 """Known vulnerabilities of locked packages: `python -m tests.supply.audit pip-audit`.
 
 pip-audit also reports "no known vulnerabilities" if the index returned no data. Here, packages that
-were not audited are listed. This is an error only with `AUDIT=required` in the environment, so that
-a gate without a network succeeds.
+were not audited are listed. This is an error only with `AUDIT=required` in the environment, because
+the gate must succeed without a network.
 """
 
 import json

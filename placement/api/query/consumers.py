@@ -62,7 +62,9 @@ PARAMETERS: Mapping[str, Parameter] = {
 class ConsumerQuery(NamedTuple):
     """The requested part of the list of consumers."""
 
+    # Conditions on the listed consumers.
     conditions: ConsumerFilter
+    # Position and length of the page.
     page: ConsumerPage
     # Parts to include with each consumer.
     parts: Collection[ConsumerPart]

@@ -61,6 +61,7 @@ _SUFFIX_FORM = Versioned(
 class Group:
     """A request group while its parameters are parsed."""
 
+    # Parser of the group's terms.
     reader: TermReader
     # First parameter of the group, for errors.
     first: str

@@ -62,6 +62,7 @@ def effective(query: Pairs, version: Microversion) -> Pairs:
 class TermReader:
     """Parses the parameters that state the terms of a group, of the root or of a filter."""
 
+    # Version of the request.
     version: Microversion
     # The terms in the order of the query.
     terms: list[Term] = field(default_factory=list)

@@ -26,6 +26,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 class UsageQuery:
     """The owner and type of the consumers whose usage is requested."""
 
+    # External id of the project.
     project: str
     # None means all users of the project.
     user: str | None

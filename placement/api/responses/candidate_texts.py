@@ -43,6 +43,7 @@ class _Filling(NamedTuple):
 
     # Positions of the distinct providers in pools.
     positions: Sequence[int]
+    # The template of the text.
     template: _Template
 
 

@@ -38,7 +38,9 @@ CHUNK_SIZE = 64  # candidates in one piece of text
 class Candidates(NamedTuple):
     """The result of a search, and its request."""
 
+    # The candidates and their trees.
     result: SearchResult
+    # The request for candidates.
     request: CandidateRequest
     # The explanation. None means that the request does not ask for it.
     explained: Explained | None = None

@@ -28,7 +28,9 @@ AMOUNTS = Json(
 class AtGeneration(NamedTuple, Generic[T]):
     """A part of a provider, with the provider's generation."""
 
+    # Generation of the provider.
     generation: int
+    # Value of the part.
     value: T
 
 

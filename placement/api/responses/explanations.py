@@ -18,6 +18,7 @@ from placement.candidates.trace import Refusal
 class Explained(NamedTuple):
     """An explanation and its request."""
 
+    # The reasons for rejected hosts.
     explanation: Explanation
     # The request as JSON, to which paths in the explanation refer.
     body: Mapping[str, Any]

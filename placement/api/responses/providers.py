@@ -84,6 +84,7 @@ NO_PARTS: Mapping[Part, Mapping[int, CachedText]] = MappingProxyType({})
 class WithParts(NamedTuple):
     """Providers with included parts."""
 
+    # The providers of the page.
     providers: Sequence[Provider]
     # Part -> provider id -> text (see `part_texts`).
     parts: Mapping[Part, Mapping[int, CachedText]] = NO_PARTS
@@ -174,6 +175,7 @@ _LISTED = _Listed(PROVIDER)
 class ProviderTexts(NamedTuple):
     """Providers without parts, as finished texts."""
 
+    # The text of each provider.
     providers: Sequence[CachedText]
 
 

@@ -25,6 +25,7 @@ LONG = 256  # bytes above which a list of traits is shared among providers
 class _Source(NamedTuple):
     """Input of a summary."""
 
+    # The tree of the provider.
     tree: Tree
     # A member of the tree.
     provider: Member

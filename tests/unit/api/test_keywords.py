@@ -1,4 +1,4 @@
-"""Schemas are checked so that a refusal costs little and says little of a large body."""
+"""Refusing a large body is cheap, and the error message is short."""
 
 import re
 from collections.abc import Iterator

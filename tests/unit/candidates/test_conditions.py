@@ -26,7 +26,7 @@ ROOT_WITH_TRAIT = RootCondition((HAS_TRAIT,))
 def stats(
     *unmet: int, with_capacity: tuple[int, ...] = (), wrong_root: int = 0, traits: int = 0
 ) -> RootStats:
-    """The trees in which nothing served each slot; in some there was capacity all the same."""
+    """The trees without a provider that serves the slot, although some have the capacity."""
     return RootStats(
         trees=64,
         wrong_root=wrong_root,
@@ -52,7 +52,7 @@ def stats(
         # If at most half of these trees lacked it, the capacity is the rare condition.
         ([CPU_WITH_TRAIT], ROOT, stats(60, with_capacity=(30,)), 0, Driver.RESOURCES),
         ([CPU_IN_AGGREGATE], ROOT, stats(60), 0, Driver.RESOURCES),
-        # What sharing providers may bring, and what can only be forbidden, lead to no tree.
+        # Resources that sharing providers may serve, and forbidden traits, do not select trees.
         ([SHARED_DISK, CPU], ROOT, stats(60, 3), 1, Driver.RESOURCES),
         ([NOTHING, CPU], ROOT, stats(60, 3), 1, Driver.RESOURCES),
         # Of an amount in parts, with any room of the class.

@@ -131,7 +131,7 @@ def test_groups_that_ask_the_same_share_a_requirement() -> None:
 
 
 def test_one_class_of_the_unsuffixed_group_needs_the_traits_itself() -> None:
-    """Of several classes, any provider may bring them: that is for a constraint to see."""
+    """With several classes, any provider may have the traits, which a constraint checks."""
     traits = (RequiredTraits(frozenset(["T"])),)
     host = pool(member())
     (alone,) = SearchPlan(

@@ -1,4 +1,4 @@
-"""The roots that are handed out, in which batches, and when the database is asked for matches."""
+"""The batches of roots, and when the database selects matching roots."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ TUNING = DEFAULT_TUNING
 
 
 class FakeReader:
-    """A cloud of roots by id, of which some match; notes what it was asked."""
+    """Roots by id, some of which match. Records the calls."""
 
     def __init__(
         self, ids: Sequence[int], matching: Sequence[int], *, pinned: bool = False

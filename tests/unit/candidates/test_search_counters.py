@@ -465,7 +465,7 @@ def test_a_host_has_the_same_candidates_as_on_its_own(
     in_rack: bool,
     joined: bool,
 ) -> None:
-    """Members are of few kinds, so that many hosts are the same but for something."""
+    """Members are of few kinds, so many hosts differ in one property only."""
     trees = []
     for number, members in enumerate(drawn):
         parents = [-1, *(min(parent, place) for place, (parent, *_) in enumerate(members[1:]))]

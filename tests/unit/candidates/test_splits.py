@@ -138,7 +138,7 @@ def test_each_sum_that_is_made_is_counted(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_each_size_that_is_tried_for_a_part_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums of odd steps are not exact, so that many sizes are tried in vain."""
+    """Sums of odd steps are not exact, so many sizes are tried without success."""
     least = 0
 
     def count(*arguments: Any) -> Iterator[int]:

@@ -53,7 +53,7 @@ def test_a_timeout_is_there_without_being_asked_for() -> None:
 
 
 def together_at_barrier(together: threading.Barrier) -> WSGIApplication:
-    """A service that answers once so many requests wait for it."""
+    """A service that responds when the barrier's number of requests are waiting."""
 
     def application(environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
         if environ["PATH_INFO"] == "/":

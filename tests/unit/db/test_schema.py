@@ -46,7 +46,7 @@ def test_revisions_are_numbered_and_say_since_when_releases_can_work_on_them() -
         numbers = schema._numbers(revision)
         assert numbers is not None, revision
         assert numbers[0] == number
-        # What a revision has taken away no later one brings back.
+        # No later revision adds an object again that a revision has removed.
         assert since <= numbers[1] <= number, revision
         since = numbers[1]
         path = script.get_revision(revision).path

@@ -137,4 +137,4 @@ def test_a_statement_for_one_call_is_forgotten(conn: sa.Connection) -> None:
     for row_id in range(3):
         Query(sa.select(HOSTS.c.name).where(HOSTS.c.id == row_id)).rows(conn)
     gc.collect()
-    assert len(of_engine._by_statement) <= 1  # the one of which SQLAlchemy keeps the text
+    assert len(of_engine._by_statement) <= 1  # the statement whose text SQLAlchemy caches

@@ -45,7 +45,7 @@ def consumer(used: int) -> Consumer:
 
 
 def state(used: int = 0, old: Consumer | None = None) -> AllocationState:
-    """A host with 10 VCPUs, of which some are used, and a store with 10 GB in steps of 2."""
+    """A host with 10 VCPUs, some of them used, and a store with 10 GB in steps of 2."""
     vcpus = Inventory(71, HOST.id, VCPU, "VCPU", used, InventoryRecord(total=10, max_unit=8), None)
     disk = Inventory(72, STORE.id, DISK, "DISK_GB", 0, InventoryRecord(total=10, step_size=2), None)
     return AllocationState(

@@ -14,7 +14,7 @@ class Value(NamedTuple):
 
 
 def cache_of(max_size: int = 100, **values: Value) -> RevisionCache[Value]:
-    """Return a cache in which values were put one after the other; a1 is the value of id 1."""
+    """Return a cache after adding the values one after the other; a1 is the value of id 1."""
     cache = RevisionCache[Value](max_size)
     for name, value in values.items():
         cache.put({int(name[1:]): value})

@@ -378,7 +378,7 @@ def test_small_packets_of_a_connection_are_sent_at_once() -> None:
     with serving() as site, site.connect(GET) as sock:
         receive(sock)
         (channel,) = site.channels()
-        # gunicorn asks for it at the listener, and Linux hands it on.
+        # gunicorn sets the option on the listener, and on Linux, connections inherit it.
         assert channel.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
 
 

@@ -131,7 +131,7 @@ def above(parents: Sequence[int], provider: int) -> set[int]:
 def test_a_subtree_is_refused_when_no_ancestor_is_left(
     options: Options, steps: Steps, parents: Sequence[int], isolated: bool
 ) -> None:
-    """Not sooner; and not later than when one ancestor has no room left for all by itself."""
+    """The refusal is at the latest when no single ancestor has capacity for all, and not sooner."""
 
     def joined(each: Sequence[int]) -> bool:
         common = set.intersection(*(above(parents, provider) for provider in each))

@@ -1,4 +1,4 @@
-"""Values that are written into statements without PyMySQL are those that PyMySQL would write."""
+"""Values are written into statements exactly as PyMySQL writes them."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
