@@ -1,7 +1,7 @@
 """Statements on many rows at once.
 
-The SQL is built once for each number of rows, and calls supply parameters only: SQLAlchemy takes
-several times as long to build a statement as the database takes to run it.
+The SQL is built once for each number of rows, and later calls only supply parameters, because
+SQLAlchemy takes several times as long to build a statement as the database takes to run it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -160,7 +160,7 @@ def set_by_id(
 
 @cached_by_size
 def _set_column(column: sa.Column[Any], same: tuple[str, ...], size: int) -> sa.Update:
-    """Return the statement. same: columns that get one value in all rows."""
+    """Return the statement; `same` names the columns that get one value in all rows."""
     update = sa.update(column.table).where(in_list(column.table.c.id))
     values = {name: sa.bindparam(name, type_=column.table.c[name].type) for name in same}
     return update.values({column.name: case_by_id(column, size), **values})

@@ -58,7 +58,7 @@ def is_too_long(error: exc.DBAPIError) -> bool:
 def unstorable_text(error: exc.DBAPIError) -> str | None:
     """Return the parameter that the database cannot store, if this caused the error.
 
-    Of several texts, it is the one with the highest code point.
+    Among several texts, return the one with the highest code point.
     """
     if not _is_one_of(UNSTORABLE, error):
         return None

@@ -65,12 +65,12 @@ class MemberCondition(_Conditions):
 
     # (class id, amount) pairs; the provider must have room for each amount.
     resources: tuple[tuple[int, int], ...] = ()
-    # Whether aggregates of the root count for all members of its tree (the unsuffixed group).
+    # Whether aggregates of the root count for all members of its tree, as for the unsuffixed group.
     spans: bool = False
     # Ids of classes of which the provider must have some free capacity.
     parts_of: tuple[int, ...] = ()
-    # Aggregate ids: sharing providers outside the tree may serve trees with a member in one of
-    # these aggregates.
+    # Ids of aggregates. If a tree has a member in one of them, sharing providers outside the tree
+    # may satisfy the condition.
     reach: frozenset[int] = frozenset()
 
 
@@ -88,11 +88,11 @@ class RootCondition(_Conditions):
 class TreeFilter:
     """The conditions on a tree."""
 
-    # Each condition must be met by a member of the tree, or by a sharing provider in its reach.
+    # A member of the tree, or a sharing provider in its reach, must satisfy each condition.
     conditions: tuple[MemberCondition, ...]
     # The condition on the root of the tree.
     root: RootCondition
-    # Whether at least one condition must be met by a member of the tree.
+    # Whether a member of the tree must satisfy at least one condition.
     own: bool
 
 
@@ -113,7 +113,8 @@ class Driver(Enum):
 class DrivingCondition:
     """The condition that the database evaluates first.
 
-    Only members of the tree may be able to satisfy it; otherwise matching trees would be missed.
+    It must be a condition that only members of the tree can satisfy, because the trees that a
+    sharing provider serves would otherwise be missed.
     """
 
     # Index of the condition in `TreeFilter.conditions`.
@@ -162,7 +163,7 @@ def _in_none(provider: _Columns, sets: Sequence[frozenset[int]]) -> Any:
 
 
 def _in_tree(provider: _Columns, sets: Sequence[frozenset[int]]) -> Any:
-    # Only the first of several conditions: no provider is in two trees.
+    # Only the first of several conditions is needed, because no provider is in two trees.
     return [provider.root_id == min(sets[0])]
 
 
@@ -190,7 +191,7 @@ def merge_conditions(
 ) -> tuple[IdCondition, ...]:
     """Merge conditions for the database.
 
-    Exclusions of one kind become a single condition; duplicates are removed.
+    Exclusions of one kind become a single condition. Duplicates are removed.
 
     Args:
         conditions: the conditions.

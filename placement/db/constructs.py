@@ -81,7 +81,7 @@ class _SameText(FunctionElement[bool]):
     inherit_cache = True
 
     def self_group(self, against: Any = None) -> Self:
-        """Return self: compared with 1, as on engines without booleans, it would use no index."""
+        """Return self: a comparison with 1, as on engines without booleans, would use no index."""
         return self
 
 
@@ -129,7 +129,7 @@ class _InOrder(FunctionElement[bool]):
     inherit_cache = True
 
     def self_group(self, against: Any = None) -> Self:
-        """Return self: compared with 1, as on engines without booleans, it would use no index."""
+        """Return self: a comparison with 1, as on engines without booleans, would use no index."""
         return self
 
 

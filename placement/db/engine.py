@@ -41,7 +41,7 @@ LOG = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-# Determines in a new transaction whether an earlier one was committed, or None if undecidable.
+# Returns whether an earlier transaction was committed, or None if a new one cannot determine it.
 Verify = Callable[[Connection], bool | None]
 _VERIFY = "verify"
 
@@ -82,7 +82,7 @@ class Database:
         self.writer = self._pool(settings.connection, Role.WRITE)
         # Pool of connections for read transactions, which may use a replica.
         self.reader = self._pool(settings.slave_connection or settings.connection, Role.READ)
-        # The same for reads that must not use a replica.
+        # Pool of connections for read transactions that must not use a replica.
         self._primary_reader = self.reader
         if settings.slave_connection:
             self._primary_reader = self._pool(settings.connection, Role.READ)
@@ -98,9 +98,9 @@ class Database:
             ) from None
 
     def rehearsal(self) -> "Database":
-        """Return this database for dry runs: with the same connections, its writes roll back.
+        """Return this database for dry runs, with the same connections and writes that roll back.
 
-        What only a COMMIT can refuse is not noticed.
+        An error that only a COMMIT can raise is not found.
         """
         rehearsal = copy(self)
         rehearsal.rolls_back = True
@@ -128,8 +128,8 @@ class Database:
     def limit_statements(self) -> None:
         """Set `statement_timeout` for all further statements, unless it is 0.
 
-        Only the service calls this: migrations, checks and audits may take longer. Statements of a
-        write may in addition wait `write_timeout` for locks.
+        Only the service calls this method, because migrations, checks and audits may take longer.
+        Statements of a write may in addition wait `write_timeout` for locks.
         """
         limit = self._settings.statement_timeout
         if limit:
@@ -175,9 +175,9 @@ class Database:
             return autocommit(self.reader, work)
 
     def read_one_stable(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work` as `read_one` does; if views may be torn, until two views are equal.
+        """Run `work` as `read_one` does, until two views are equal if views may be torn.
 
-        Each write of a consumer changes its generation. So two equal results show every write of
+        Each write of a consumer changes its generation, so two equal results contain each write of
         the consumer completely.
         """
         if not self.tears_views:
@@ -193,7 +193,8 @@ class Database:
     def write(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` in one transaction and return its result after the COMMIT.
 
-        In a rehearsal it is rolled back instead of committed, with the same locks and retries.
+        In a rehearsal the transaction is rolled back instead of committed, with the same locks and
+        retries.
 
         `work` may run several times and must have no effects outside of the connection. Its domain
         errors are raised after a rollback. If it raises Unchanged, nothing is committed and the
@@ -233,14 +234,14 @@ class Database:
                 if not self.rolls_back:
                     _commit(conn)
         except _CommitLostError as lost:
-            # Outside of the transaction, because verification needs a connection of the pool.
+            # After the end of the transaction, because verification needs a connection of the pool.
             with deadline.waiting():
                 if not self._happened(lost.verify, until):
                     raise lost.error from None
         except Unchanged as unchanged:
             result = unchanged.result
         self._writes_fail = None
-        deadline.lift()  # after the COMMIT the request must not fail any more
+        deadline.lift()  # after the COMMIT the request must not fail
         return result
 
     def _happened(self, verify: Verify | None, until: float) -> bool:

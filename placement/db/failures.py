@@ -60,7 +60,7 @@ def unusable_error(error: exc.DBAPIError) -> DatabaseUnusable | None:
 
 
 def permanent_fault(error: exc.DBAPIError) -> Fault | None:
-    """Return the permanent fault behind an error, or None if the error may be temporary."""
+    """Return the permanent fault that caused an error, or None if the error may be temporary."""
     error_codes, message = codes_of(error.orig), str(error.orig)
     for dialect in DIALECTS:
         for code, fault in dialect.errors.permanent.items():

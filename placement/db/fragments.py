@@ -49,7 +49,8 @@ INVENTORY_COLUMNS = (
 def tagged_json_row(tag: str, *columns: Any) -> Selection:
     """Select one text: a JSON list of the tag and the columns.
 
-    One statement can so return rows of several kinds. PyMySQL takes 10 µs for each further column.
+    With it, one statement can return rows of several kinds. PyMySQL takes 10 µs for each further
+    column.
     """
     return sa.select(JsonRow(sa.literal_column(f"'{tag}'", sa.String()), *columns))
 
@@ -166,7 +167,7 @@ def belongs_to(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
 
 
 def is_hold(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
-    """The consumer of the record is a hold: nothing else has written it since."""
+    """The consumer of the record is a hold, which no other request has written since."""
     held: ColumnElement[bool] = record.c.hold_generation == consumer.c.generation
     return held
 

@@ -17,7 +17,7 @@ from placement.db.dialects import DIALECTS, ONE_VIEW, Dialect, Role, dialect_of_
 from placement.db.dialects.errors import codes_of
 
 # Total number of parameters of the statements in an engine's compiled cache. By default SQLAlchemy
-# caches 500 statements of any size: bulk writes alone would take gigabytes.
+# caches 500 statements of any size, and bulk writes alone would take gigabytes.
 MAX_CACHED_PARAMETERS = 20_000
 
 _engines: "weakref.WeakSet[sa.Engine]" = weakref.WeakSet()
@@ -94,7 +94,7 @@ def _parameters(compiled: sa.Compiled) -> int:
 
 
 def _abandon_inherited() -> None:
-    """Start with empty pools after a fork: two processes cannot share a connection."""
+    """Start with empty pools after a fork, because two processes cannot share a connection."""
     for engine in _engines:
         # Keep a reference: a driver that is garbage-collected may send a QUIT to the server, on
         # the connection of the parent process.
@@ -122,7 +122,7 @@ def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings)
         "pool_timeout": settings.pool_timeout,
     }
     stated = {name: value for name, value in options.items() if value is not None}
-    # Every transaction is ended in `transactions`; the pool need not roll back again.
+    # The pool need not roll back, because `transactions` ends every transaction.
     return {
         **stated,
         "pool_reset_on_return": None,

@@ -4,12 +4,12 @@ MariaDB takes longer to parse and resolve a statement than to find a few rows. A
 executed repeatedly on a connection is therefore prepared there: ``PREPARE p3 FROM '…'`` once, then
 ``EXECUTE p3 USING 'uuid', 7`` with the values of each call. Both are plain SQL, so rows and errors
 are the same as without preparation, with either driver. MariaDB makes a new plan for each
-execution. Preparing takes one more round trip, also if the transaction holds locks.
-MySQL accepts only user variables as values of EXECUTE, so nothing is prepared on it.
+execution. Preparing a statement takes one more round trip, even while the transaction holds locks.
+On MySQL no statement is prepared, because its EXECUTE accepts only user variables as values.
 
 A server limits the number of prepared statements (``max_prepared_stmt_count``), and a connection
 may lose them if a proxy moves its transactions between servers. In both cases the statement is sent
-as text, and no further one is prepared on that connection.
+as text, and the connection prepares no further statements.
 """
 
 import logging
@@ -36,7 +36,7 @@ MIN_LENGTH = 60
 # Maximum number of prepared statements on a connection.
 MAX_PREPARED = 32
 
-# Maximum number of statements that a connection has executed once and remembers.
+# Maximum number of statements that a connection remembers to have executed once.
 MAX_SEEN = 256
 
 # A placeholder for a value, or an escaped percent sign.
@@ -59,7 +59,7 @@ class PreparedTexts:
         self.calls: OrderedDict[str, str] = OrderedDict()
         # Statements that were executed once.
         self._seen: set[str] = set()
-        # Whether the database has refused to prepare a statement, so that no others are tried.
+        # Whether the database has refused to prepare a statement; no others are prepared then.
         self._disabled = False
 
     def execute(self, conn: Connection, sql: str, values: Any, send: Send[Result]) -> Result:
@@ -90,7 +90,7 @@ class PreparedTexts:
         if self._disabled:
             return None
         if sql in self._seen:
-            # Forget it, so that an evicted statement must be executed twice again before it is
+            # If the statement is evicted later, it must be executed twice again before it is
             # prepared. Otherwise many statements in turn would each be prepared for a single use.
             self._seen.remove(sql)
             return self._prepare(conn, sql)
@@ -106,9 +106,9 @@ class PreparedTexts:
             name = call.split()[1]  # PREPARE replaces the statement of this name
         markers = [marker for marker in MARKER.findall(sql) if marker != "%%"]
         text = MARKER.sub(lambda marker: "%" if marker[0] == "%%" else "?", sql)
-        # On the driver's cursor, because it is not a statement of the request. If the connection is
-        # lost, sending the statement fails in the same way. Other errors may have rolled the
-        # transaction back, so the statement must not be sent.
+        # On the driver's cursor, because PREPARE is not a statement of the request. If the
+        # connection is lost, the statement itself will fail in the same way. Other errors may have
+        # rolled the transaction back, so the statement must not be sent.
         connection = conn.connection
         cursor = connection.cursor()
         try:
@@ -138,7 +138,7 @@ class PreparedTexts:
 
 
 def should_prepare(dialect: Dialect, text: str) -> bool:
-    """Return whether to prepare a statement: it is not short, and the database is MariaDB."""
+    """Return whether to prepare a statement: only long ones, and only on MariaDB."""
     return len(text) >= MIN_LENGTH and getattr(dialect, "is_mariadb", False)
 
 

@@ -49,7 +49,7 @@ def cause_of(error: Exception) -> Cause:
 
 
 class Pauses:
-    """Pauses before further attempts; the upper limit doubles each time."""
+    """Random pauses before further attempts, whose upper limit doubles each time."""
 
     def __init__(self) -> None:
         # Number of pauses so far.
@@ -70,14 +70,14 @@ class Retries:
         self.deadline = time.monotonic() + settings.write_timeout
         # Remaining attempts after conflicts with other transactions.
         self._restarts_left = settings.conflict_retries
-        # The next attempt finds the row that another transaction created. Other violated
-        # constraints are likely to stay violated, so they get fewer attempts.
+        # Remaining attempts after a row existed already: the next attempt finds the row of the
+        # other transaction.
         self._duplicates_left = max(DUPLICATE_RETRIES, settings.conflict_retries)
-        # Remaining attempts after other violated constraints.
+        # Remaining attempts after other violated constraints, which are likely to stay violated.
         self._broken_left = DUPLICATE_RETRIES
 
     def allow(self, error: Exception) -> None:
-        """Return if the write may be run again after an error; raise its final error if not."""
+        """Return if the write may be run again after an error, otherwise raise the final error."""
         if isinstance(error, Restart):
             self._allow_restart()
         elif isinstance(error, exc.IntegrityError):

@@ -1,12 +1,13 @@
 """The version of the schema, as Alembic revisions in a version table of this service.
 
 An adopted database has another version table, `alembic_version`, which names the schema of the
-software that created it. It shows whether that schema is known; migrations never change it.
+software that created it. It shows whether the service knows that schema. Migrations never change
+it.
 
 The name of a revision states which releases can work with it. Releases that need 0003 or 0004 can
-work with `0005_since_0003`, because it only adds items that they ignore. With `0005`, only releases
-that know it can work. So even an older release can tell from the recorded version whether it can
-use the database.
+work with `0005_since_0003`, because it only adds items that they ignore. Only releases with the
+revision itself can work with `0005`. So an older release can determine from the recorded version
+whether it can use the database.
 """
 
 import logging
@@ -151,7 +152,7 @@ def upgrade(conn: Connection) -> None:
                 return
             missing = [] if recorded is None else lacking(conn, recorded)
             if missing:
-                # Start with the first revision: a complete one has nothing to do.
+                # Start with the first revision; the revisions that are complete already do nothing.
                 LOG.warning("version %s lacks %s; migrating again", recorded, ", ".join(missing))
                 _migration_context(conn).stamp(_script(), "base")
             command.upgrade(_config(conn), "head")
@@ -172,7 +173,7 @@ def lacking(conn: Connection, revision: str) -> list[str]:
     """
     script, inspector = _script(), sa.inspect(conn)
     script.get_revision(revision)
-    # The oldest revision is first, because revisions build upon earlier revisions.
+    # The oldest revision comes first, because each revision builds upon the earlier ones.
     for migration in reversed(list(script.iterate_revisions(revision, "base"))):
         missing = migration.module.lacking(inspector)
         if missing:

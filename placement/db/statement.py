@@ -1,8 +1,8 @@
 """Statements, which are SQL with parameters and are executed by the reader or writer.
 
-A `Query` returns rows; a `Write` states how many rows it must match. Callers do not see how the SQL
-was built, whether it is cached, in which form the rows are transferred, and into how many chunks a
-long list is split. The functions of `db.statements` create them.
+A `Query` returns rows, and a `Write` states how many rows it must match. The functions of
+`db.statements` create them. Callers do not see how the SQL was built, whether it is cached, how
+rows are transferred, or into how many chunks a long list is split.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,15 +25,15 @@ CHUNK_SIZE = 1000
 
 
 class Restart(Exception):
-    """Raised inside a write: the state that it was based on has changed; run it again."""
+    """Raised inside a write to run it again, because the state that it was based on has changed."""
 
 
 class Unchanged(Exception):
-    """Raised inside a write: there is nothing to change, so no revision is renewed either."""
+    """Raised inside a write that has nothing to change, and must not renew any revision."""
 
     def __init__(self, result: Any = None) -> None:
         super().__init__()
-        # What the write returns.
+        # The return value of the write.
         self.result = result
 
 
@@ -52,7 +52,7 @@ class Query:
     # Converts the rows of the driver, which are tuples without names, or None if they need no
     # conversion.
     parse: Callable[[Sequence[Any]], Sequence[Any]] | None = None
-    # Whether it locks the rows, and so may have to wait for other transactions.
+    # Whether the statement locks its rows, and may have to wait for other transactions.
     locks: bool = field(default=False, kw_only=True)
 
     def rows(self, conn: Connection) -> Sequence[Any]:
@@ -82,7 +82,7 @@ class Query:
 
 
 class Queries(tuple[Query, ...]):
-    """Queries for a list that may be too long for one statement; none for an empty list."""
+    """The queries for a list that may be too long for one statement, or none for an empty list."""
 
     __slots__ = ()
 
@@ -107,7 +107,7 @@ class Write:
     params: Mapping[str, Any] = field(default_factory=dict)
     # Expected number of rows.
     matches: int = field(kw_only=True)
-    # Whether fewer rows are accepted, because some may exist; the caller reads the rows afterwards.
+    # Whether fewer rows are accepted, because some may exist. The caller reads the rows afterwards.
     allow_fewer: bool = field(default=False, kw_only=True)
 
     def execute(self, conn: Connection) -> None:

@@ -3,7 +3,7 @@
 The columns are `inventories.used` (sum of the allocations of that provider and class),
 `inventories.capacity` ((total - reserved) * allocation_ratio as an integer) and
 `resource_providers.revision` (on root rows: a random number, renewed with every change in the
-tree). Their server defaults let software that does not know them insert rows.
+tree). They have server defaults, so software that does not know them can insert rows.
 
 `claim_records` is a table of this service only. Other software ignores it, so no foreign key refers
 to or from it, and each row identifies the consumer that it is about. The tables of changes
@@ -191,22 +191,23 @@ def _json() -> sa.types.TypeEngine[str]:
     return sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb")
 
 
-# What claims state about their consumers besides the allocations: one row for each consumer that
-# has a hold, a spread group or a remembered request.
+# The statements of claims about their consumers, except allocations. There is one row for each
+# consumer that has a hold, a spread group or a remembered request.
 claim_records = _table(
     "claim_records",
     _id(),
-    # The consumer's row; a row that no consumer matches has no meaning.
+    # Id of the consumer's row. A record that matches no consumer is ignored.
     sa.Column("consumer_id", sa.Integer, nullable=False),
     sa.Column("consumer_uuid", _ascii(36), nullable=False),
     # `consumers.created_at`, or UNDATED.
     sa.Column("consumer_created_at", sa.DateTime, nullable=False),
     # The consumer's project at the time of the claim.
     sa.Column("project_id", sa.Integer, nullable=False),
-    # Name of the spread group, and the maximum number of its members on one host; null: no group.
+    # Name of the spread group, and the maximum number of its members on one host, or null without a
+    # group.
     sa.Column("spread_group", _ascii(64)),
     sa.Column("max_per_host", sa.Integer),
-    # Generation at which the consumer is a hold; null: it is none.
+    # Generation at which the consumer is a hold, or null without a hold.
     sa.Column("hold_generation", sa.Integer),
     # Begin and end of the hold, in seconds since 1970.
     sa.Column("held_since", sa.BigInteger),
@@ -239,7 +240,7 @@ tree_changes = sa.Table(
     mysql_charset="utf8mb3",
 )
 
-# Each numbering, with a random token, by which cursors are recognized.
+# Each numbering, with a random token that identifies it in cursors.
 change_batches = sa.Table(
     "change_batches",
     metadata,
@@ -252,7 +253,7 @@ change_batches = sa.Table(
     mysql_charset="utf8mb3",
 )
 
-# One row: the latest numbering. It is the lock of all numberings.
+# One row with the latest numbering. All numberings lock it.
 change_feed = sa.Table(
     "change_feed",
     metadata,

@@ -2,9 +2,9 @@
 
 SQLAlchemy looks each statement up in its compiled cache and processes the parameters. That takes 20
 to 50 µs, half the time in which a database finds a row. So an engine caches the text of each
-statement that lives longer than one call: a module constant, or an entry of a cache. SQLAlchemy
-executes statements that are built for a single call, and statements that need its features: the
-conversion of result values, names of the values in a row, and the id of an inserted row.
+statement that is used in several calls, as a module constant or an entry of a cache. SQLAlchemy
+executes statements that are built for a single call, and statements that need its features, such as
+the conversion of result values, the names of values in a row, and the id of an inserted row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,13 +30,14 @@ Params = Mapping[str, Any]
 
 OPTION = "texts"  # execution option of an engine: its `Texts`
 
-# Execution options of a write: the cursor of an INSERT does not keep the number of its rows.
+# Execution options of a write, because the cursor of an INSERT does not keep the number of its
+# rows.
 COUNTED = {"preserve_rowcount": True}
 
 # Types whose result values SQLAlchemy does not convert.
 UNCONVERTED_TYPES = (sa.Integer, sa.String, sa.types.NullType)
 
-# Maximum number of values of a text; with more, they cost more than SQLAlchemy's cache lookup.
+# Maximum number of values of a text. Processing more of them takes longer than SQLAlchemy's lookup.
 MAX_VALUES = 128
 # Maximum number of texts of one statement.
 MAX_TEXTS = 64
@@ -84,14 +85,14 @@ class Texts:
         """prepared: whether long queries are prepared if the database is MariaDB."""
         # Whether long queries are prepared if the database is MariaDB.
         self.prepared = prepared
-        # Weak, so that the texts are dropped with their statement.
+        # Weak, to drop the texts with their statement.
         self._by_statement: WeakKeyDictionary[Sql, _Variants] = WeakKeyDictionary()
 
     def find(self, dialect: Dialect, sql: Sql, params: Params) -> StatementText | None:
         """Return the text of a statement, or None if SQLAlchemy has to execute it."""
         variants = self._by_statement.get(sql)
         if variants is None:
-            # The first execution; the statement may have been built for this call only.
+            # This is the first execution, and the statement may have been built for it only.
             self._by_statement[sql] = _Variants(_lists(sql, params), {})
             return None
         if variants.lists is None:
@@ -109,7 +110,7 @@ class Texts:
 
 
 def read(conn: Connection, sql: Sql, params: Params) -> Sequence[Sequence[Any]]:
-    """Execute a statement and return its rows; their values may have no names."""
+    """Execute a statement and return its rows, whose values may have no names."""
     text = _find(conn, sql, params)
     if text is None:
         return conn.execute(sql, params).all()
@@ -125,7 +126,7 @@ def read_named(conn: Connection, sql: Sql, params: Params) -> Sequence[Row[Any]]
 
 
 def write(conn: Connection, sql: Sql, params: Params) -> int:
-    """Execute a statement and return how many rows it matched; -1 if the driver does not know."""
+    """Execute a statement and return how many rows it matched, or -1 if this is unknown."""
     text = _find(conn, sql, params)
     if text is None:
         return conn.execute(sql, params, execution_options=COUNTED).rowcount

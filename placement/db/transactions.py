@@ -33,7 +33,7 @@ def transaction(
 
     Every transaction ends here. A connection returns to the pool only after the database has
     confirmed the end of its transaction; otherwise it is closed, which also ends the transaction.
-    (A ROLLBACK may fail: MariaDB's can be interrupted, and the transaction then stays open.)
+    A ROLLBACK may fail: on MariaDB it can be interrupted, and the transaction then stays open.
 
     Args:
         engine: the engine.
@@ -53,8 +53,8 @@ def transaction(
 def reading(engine: sa.Engine, *, one_view: bool) -> AbstractContextManager[Connection]:
     """Enter a read-only transaction.
 
-    PERF: it ends with a COMMIT. On a ROLLBACK psycopg would deallocate all statements that are
-    prepared on the connection, and to plan a statement takes longer than to run it.
+    PERF: it ends with a COMMIT. On a ROLLBACK, psycopg would deallocate all statements that are
+    prepared on the connection, and planning a statement takes longer than executing it.
     """
     return transaction(engine, RootTransaction.commit, one_view=one_view)
 
@@ -66,7 +66,7 @@ def autocommit(engine: sa.Engine, work: Callable[[Connection], Result]) -> Resul
     may still be running.
 
     Raises:
-        RuntimeError: more than one statement was executed; they could see different states.
+        RuntimeError: more than one statement was executed, and they could see different states.
     """
 
     def ask(conn: Connection) -> Result:
@@ -132,7 +132,7 @@ def _begin(conn: Connection) -> None:
 def _end(conn: Connection, end: Callable[[RootTransaction], None]) -> None:
     current = conn.get_transaction()
     if current is None:
-        return  # it has been committed
+        return  # the transaction is committed
     over = False
     try:
         if current.is_valid:  # not after a failed COMMIT, which may leave the transaction open

@@ -32,16 +32,16 @@ FILE = Fault("the file is not a database", "restore it, or name another in [plac
 class ErrorCodes:
     """The error codes of an engine, by their consequence."""
 
-    # The same transaction may succeed if it is run again.
+    # Codes after which the same transaction may succeed if it is run again.
     retriable: Codes
-    # The same transaction may succeed on another connection. The server accepts no writes (after a
-    # failover, or without a quorum), is shutting down, cannot be reached by its proxy, or cannot
-    # execute what was prepared on this connection.
+    # Codes after which the same transaction may succeed on another connection: the server accepts
+    # no writes (after a failover, or without a quorum), is shutting down, cannot be reached by its
+    # proxy, or cannot execute a statement that was prepared on this connection.
     reconnect: Codes = frozenset()
-    # A COMMIT that fails with one of these did not take effect: its transaction lost to another
-    # one, or waited too long. After any other error, except violated constraints, the outcome is
-    # unknown. A code that is missing here costs two statements to verify the outcome; a code that
-    # should not be here would report a committed transaction as failed.
+    # Codes of a COMMIT that did not take effect, because its transaction lost to another one or
+    # waited too long. After any other error, except violated constraints, the outcome is unknown. A
+    # missing code costs two statements to verify the outcome. A wrong code would report a committed
+    # transaction as failed.
     not_committed: Codes
     # The retriable codes after which the database preferred another transaction.
     deadlock: Codes = frozenset()
@@ -53,7 +53,7 @@ class ErrorCodes:
     too_long: Codes
     # Faults that no retry can resolve.
     permanent: Mapping[object, Fault]
-    # The same for errors without a code, by a pattern of their message.
+    # Pattern of a message -> the fault, for errors without a code.
     permanent_patterns: Mapping[re.Pattern[str], Fault] = field(default_factory=dict)
 
 

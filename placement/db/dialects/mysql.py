@@ -46,7 +46,8 @@ ERRORS = ErrorCodes(
         }
     ),
     # Not 1180: on Galera, the changes may be applied when the nodes rejoin. Not 1317 and 1969: they
-    # may occur while a COMMIT waits for the other nodes. Not 1053: the server does not know.
+    # may occur while a COMMIT waits for the other nodes. Not 1053: a server that shuts down reports
+    # no outcome.
     not_committed=frozenset({1205, 1213}),
     deadlock=frozenset({1213}),
     # utf8mb3 cannot store characters above U+FFFF.
@@ -70,9 +71,9 @@ ERRORS = ErrorCodes(
 class MySql(Dialect):
     """MySQL and MariaDB, at READ COMMITTED.
 
-    MySQL registers the transactions that a view does not show under a lock, and MariaDB without
-    one, while they end; so views of MariaDB may be torn. The two cannot be distinguished before a
-    connection exists.
+    A view of MariaDB may be torn: it lists the running transactions without a lock, while some of
+    them end. MySQL takes a lock for the list. The two cannot be distinguished before a connection
+    exists.
     """
 
     names = ("mysql", "mariadb")
@@ -88,7 +89,7 @@ class MySql(Dialect):
     unless_present = "ON DUPLICATE KEY UPDATE id = id"
     straight_join = "STRAIGHT_JOIN"
     without_index = ""
-    # Converted to one character set, because column and connection may differ in theirs.
+    # Converted, because the column and the connection may have different character sets.
     bytes_of_text = "CAST(CONVERT({} USING utf8mb4) AS BINARY)"
     # In UTC, because local times repeat when summer time ends.
     clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"

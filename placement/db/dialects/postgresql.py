@@ -43,7 +43,7 @@ ERRORS = ErrorCodes(
             "42P05",  # exists already, for example behind such a proxy
         }
     ),
-    # Not 57P01: a server that shuts down does not know.
+    # Not 57P01: a server that shuts down reports no outcome.
     not_committed=frozenset({"40001", "40P01"}),
     deadlock=frozenset({"40P01"}),
     unstorable=frozenset({"22021", "22P05"}),
@@ -106,8 +106,9 @@ class PostgreSql(Dialect):
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
         """Set the limit of the session, and disable parallel workers and JIT compilation.
 
-        PERF: in a large cloud, PostgreSQL overestimates the rows of selective conditions.
-        To start workers or the compiler then takes ten times as long as the statement.
+        PERF: in a large cloud, PostgreSQL overestimates the number of rows that satisfy selective
+        conditions. It would then start workers or the compiler, which takes ten times as long as
+        the statement.
         """
         statements = [
             f"SET statement_timeout = {math.ceil(seconds * 1000)}",
@@ -142,7 +143,7 @@ class PostgreSql(Dialect):
         """Do nothing: all writes go to one server."""
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
-        """Run ANALYZE; autovacuum would do it minutes later, with sequential scans until then."""
+        """Run ANALYZE. Autovacuum would do it minutes later, with sequential scans until then."""
         conn.exec_driver_sql(f"ANALYZE {', '.join(tables)}")
 
 

@@ -26,20 +26,20 @@ class Role(Enum):
 class Dialect(Protocol):
     """The properties of one engine."""
 
-    # SQLAlchemy's names of it.
+    # Names of SQLAlchemy's dialects for the engine.
     names: Sequence[str]
     # Supported drivers, or empty for any.
     drivers: frozenset[str]
     # Module of a driver -> the extra of the distribution that installs it.
     extras: Mapping[str, str]
-    # Whether the database is a file: there is no server to wait for.
+    # Whether the database is a file instead of a server that may not be ready.
     is_file: bool
-    # Statements that open a transaction, for roles where the driver sends no or a weaker statement.
+    # Role -> the statement that opens a transaction, if the driver would send none or a weaker one.
     begin: Mapping[Role, str]
-    # SQLAlchemy's isolation levels.
+    # Role -> SQLAlchemy's name of the isolation level.
     isolation: Mapping[Role, str]
-    # Whether a view of the database may show a transaction without another one that it waited for;
-    # each statement of a read transaction then gets its own view.
+    # Whether a view of the database may show a transaction but not an earlier one that it waited
+    # for. Each statement of a read transaction then gets its own view.
     tears_views: bool
     # Statement that gives the next read transaction one view for all its statements, or "".
     one_view: str
@@ -56,7 +56,7 @@ class Dialect(Protocol):
     bytes_of_text: str
     # SQL of the current time in milliseconds since 1970, as an integer.
     clock: str
-    # Whether an UPDATE of several rows must lock them in order first.
+    # Whether the rows must be locked in order before an UPDATE of several rows.
     locks_before_update: bool
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

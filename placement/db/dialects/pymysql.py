@@ -1,4 +1,4 @@
-"""Values in statements of PyMySQL, which escapes each one through several functions of Python."""
+"""A faster cursor for PyMySQL, which escapes each value through several functions of Python."""
 
 import re
 from datetime import datetime

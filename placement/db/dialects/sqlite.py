@@ -17,7 +17,7 @@ from placement.db.dialects.errors import FILE, RIGHT, SHAPE, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
 
 BUSY_TIMEOUT = 5.0  # seconds
-CLOCK_INTERVAL = 10_000  # operations between two checks of the clock: about 0.2 ms
+CLOCK_INTERVAL = 10_000  # operations between two checks of the clock, about 0.2 ms
 
 _DEADLINE = "deadline"
 
@@ -48,7 +48,7 @@ ERRORS = ErrorCodes(
 
 
 class Sqlite(Dialect):
-    """SQLite with a write-ahead log (WAL), so that readers do not wait for the writer."""
+    """SQLite with a write-ahead log (WAL), with which readers do not wait for the writer."""
 
     names = ("sqlite",)
     drivers = frozenset()
@@ -114,7 +114,7 @@ class Sqlite(Dialect):
         return number
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Use the JSON function, except for floats: it writes only 15 of their digits."""
+        """Use the JSON function, except for floats, because it writes only 15 digits."""
         values = []
         for sql, kind in columns:
             is_float = isinstance(kind, sa.Float)
@@ -133,4 +133,4 @@ class Sqlite(Dialect):
         """Do nothing: there are no other nodes."""
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
-        """Do nothing: plans are good without statistics, which nothing would keep up to date."""
+        """Do nothing: plans are good without statistics, and statistics would become outdated."""

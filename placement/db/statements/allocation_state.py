@@ -29,12 +29,12 @@ def state(
 ) -> Queries:
     """Select lists that start with a tag.
 
-    The other values of a list depend on the tag. A kind of names: the id, and the name as stored.
-    "provider": a named provider, with the fields of `LockedProvider`, the revision of its tree, and
-    one of its inventories with its class, or nulls if it has none. "consumer": a named consumer
-    with one of its allocations, or with nulls if it has none. An allocation comes with the root and
-    the revision of its provider, and with the id of its inventory or null. The last values are the
-    id of the consumer's claim record, and its hold: the generation and the end; or nulls.
+    The other values of a list depend on the tag. If it is a kind of names, they are the id, and the
+    name as stored. For "provider", they are the fields of `LockedProvider`, the revision of the
+    tree, and one inventory of the provider with its class, or nulls. For "consumer", they are the
+    consumer and one of its allocations, or nulls. An allocation has the root and the revision of
+    its provider, and the id of its inventory or null. The last values are the id of the consumer's
+    claim record, and the generation and the end of its hold, or nulls.
 
     More than a thousand items of one kind take several statements, which may see different states.
     """

@@ -52,17 +52,17 @@ _AGGREGATES_OF = (
 
 
 def aggregates_of(provider_id: int) -> Query:
-    """Select (id, uuid) of the aggregates of which a provider is directly a member."""
+    """Select (id, uuid) of the aggregates that a provider is directly in."""
     return Query(_AGGREGATES_OF, {"provider_id": provider_id})
 
 
 def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
-    """Add a provider to aggregates of which it is not a member."""
+    """Add a provider to aggregates that it is not in."""
     return _add(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
 
 
 def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
-    """Remove a provider from aggregates of which it is a member."""
+    """Remove a provider from aggregates that it is in."""
     return _remove(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
 
 

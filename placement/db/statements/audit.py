@@ -148,7 +148,7 @@ _CROWDED_HOSTS = (
 def crowded_hosts(sharing_trait: str) -> Query:
     """Select (project, group, host, name, members, max_per_host) of hosts with too many members.
 
-    They have more members of a spread group than the smallest number of these members.
+    Such a host has more members of a spread group than the strictest of these members allows.
     """
     return Query(_CROWDED_HOSTS, {"sharing": sharing_trait})
 

@@ -1,4 +1,4 @@
-"""Changes of trees: their numbers, and the comparison of revisions that finds them."""
+"""The numbers of changes of trees, and the comparison of revisions that finds the changes."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -32,9 +32,9 @@ _is_known = _change.c.provider_id != NO_PROVIDER
 
 
 def _sum(table: sa.Table) -> ColumnElement[int]:
-    # PERF: one sum takes half the time of two. The upper 41 bits suffice: random revisions have
-    # equal sums with a probability of one in 2^41, and then the next change is noticed. The sum of
-    # all bits would exceed SQLite's integers.
+    # PERF: one sum takes half the time of two. The upper 41 bits suffice: two states have equal
+    # sums with a probability of one in 2^41, and the next change then makes them different. The sum
+    # of all bits would exceed SQLite's integers.
     upper = table.c.revision.bitwise_rshift(sa.literal(22, sa.Integer()))
     return sa.func.coalesce(sa.func.sum(upper), 0).label("revision_sum")
 
@@ -149,7 +149,7 @@ _GONE = (
 
 
 def gone(size: int) -> Query:
-    """Select (provider_id, uuid) of numbered trees that have no root any more."""
+    """Select (provider_id, uuid) of numbered trees whose root no longer exists."""
     return Query(_GONE, {"size": size})
 
 
@@ -187,7 +187,7 @@ _KNOWN_SUM = sa.select(_sum(_change))
 
 
 def known_sum() -> Query:
-    """Select the sum of the numbered revisions; those of deleted trees are 0."""
+    """Select the sum of the numbered revisions. Deleted trees have revision 0."""
     return Query(_KNOWN_SUM)
 
 
@@ -229,13 +229,13 @@ def sizes() -> Query:
 
 
 def delete_all(changes: int, batches: int) -> Writes:
-    """Delete all numbers and all records of numberings; the arguments are how many there are."""
+    """Delete all numbers and all records of numberings; the arguments are their counts."""
     sizes = {_change: changes, _batch: batches}
     return Writes(Write(sa.delete(table), matches=size) for table, size in sizes.items() if size)
 
 
 def insert_roots(position: int) -> Write:
-    """Give all roots one number; the caller checks whether there are any afterwards."""
+    """Give all roots one number. The caller checks afterwards whether there are any roots."""
     values = sa.select(_provider.c.id, _provider.c.uuid, _provider.c.revision, sa.literal(position))
     insert = sa.insert(_change).from_select(
         ["provider_id", "uuid", "revision", "position"], values.where(_is_root)

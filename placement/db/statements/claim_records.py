@@ -32,7 +32,7 @@ _now = Clock().op("/")(sa.literal_column("1000", sa.BigInteger()))
 
 
 def _is_host(root_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Return whether a tree counts as a host: its root is no sharing provider."""
+    """Return whether a tree counts as a host. Trees whose root is a sharing provider do not."""
     link = t.resource_provider_traits
     return ~(
         sa.select(sa.literal(1))
@@ -147,8 +147,8 @@ KIND = "spread"
 # Parameters of `MEMBERS_BY_HOST`.
 PROJECT, GROUP = "spread_project", "spread_group"
 _root = _provider.alias("root")
-# (KIND, root id, root uuid, number of members) of the hosts that members of a group use: rows like
-# those of `names`.
+# (KIND, root id, root uuid, number of members) of the hosts that members of a group use, in the
+# form of the rows of `names`.
 MEMBERS_BY_HOST: Selection = (
     sa.select(
         sa.literal(KIND).label("kind"),
@@ -286,7 +286,7 @@ def _clear_holds(size: int) -> sa.Update:
 
 
 def clear_holds(ends: Mapping[int, int | None]) -> Writes:
-    """Remove the holds from records (id -> `expires_at` as read), and keep the rest of them."""
+    """Remove the holds from records (id -> `expires_at` as read) without deleting the records."""
     return Writes(
         Write(_clear_holds(size=len(chunk)), _end_params(chunk), matches=len(chunk))
         for chunk in mapping_chunks(ends)
@@ -319,7 +319,7 @@ _EXTEND = (
 
 
 def extend(row_id: int, old: int, new: int) -> Write:
-    """Set the end of a hold, if it is still the one that was read."""
+    """Set the end of a hold, unless it has changed since it was read."""
     params = {"row_id": row_id, "old": old, "new": new, "now": t.now()}
     return Write(_EXTEND, params, matches=1)
 
@@ -353,5 +353,5 @@ def without_consumer(size: int) -> Query:
 
 
 def without_consumer_of(row_ids: Collection[int]) -> Queries:
-    """Select (id, expires_at) of those of the records that belong to no consumer."""
+    """Select (id, expires_at) of the given records that belong to no consumer."""
     return bulk.select_by(_WITHOUT_CONSUMER.where(bulk.in_list(_record.c.id)), row_ids)

@@ -20,9 +20,9 @@ _named = _provider.alias("named")
 class ConsumerCondition:
     """The conditions on listed consumers; a consumer must satisfy all of them."""
 
-    # Stored forms of uuids; None for any.
+    # Stored forms of the uuids of consumers; None for any.
     uuids: Collection[str] | None = None
-    # Exact names; None for any.
+    # Exact name of the project; None for any.
     project: str | None = None
     # Exact name of the user; None for any.
     user: str | None = None
@@ -30,9 +30,9 @@ class ConsumerCondition:
     consumer_type: str | None = None
     # Whether only consumers without a type are listed.
     untyped: bool = False
-    # Stored forms of a provider's uuid, whose tree the consumers use; None for any.
+    # Stored forms of the uuid of a provider whose tree the consumers use; None for any.
     in_tree: Collection[str] | None = None
-    # None for any.
+    # Name of the spread group; None for any.
     spread_group: str | None = None
     # Whether only holds are listed.
     held: bool = False
@@ -70,7 +70,7 @@ def page(condition: ConsumerCondition, after: str, size: int) -> Query:
     """Select at most `size` consumers with allocations and a uuid after `after`, by uuid.
 
     The columns are the uuid, the names of project, user and type, the generation, the spread group
-    with its number, the end of the hold, and the remembered request. Those without a value are
+    with its number, the end of the hold, and the remembered request. Columns without a value are
     null.
     """
     rows = _ROWS.where(*_clauses(condition), _consumer.c.uuid > after).limit(size)

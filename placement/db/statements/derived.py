@@ -89,6 +89,6 @@ def number_of_roots() -> Query:
 
 
 def roots_without_revision(limit: int | None = None) -> Query:
-    """Select roots without a revision: their derived columns have never been computed."""
+    """Select roots without a revision, whose derived columns have never been computed."""
     rows = sa.select(_provider.c.uuid.label("provider"))
     return Query(rows.where(_IS_ROOT, _provider.c.revision == 0).limit(limit))

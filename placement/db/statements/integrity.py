@@ -173,7 +173,7 @@ def _named(table: sa.Table, *columns: ColumnElement[object]) -> Selection:
 
 
 def allocations_without_inventory() -> Query:
-    """Select allocations of a class of which their provider has no inventory."""
+    """Select allocations of a class whose provider has no inventory of it."""
     rows = _named(allocation, allocation.c.consumer_id.label("consumer"), allocation.c.used)
     stock = sa.and_(
         inventory.c.resource_provider_id == allocation.c.resource_provider_id,

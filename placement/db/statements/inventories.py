@@ -110,8 +110,9 @@ def delete_unused(row_ids: Collection[int]) -> Writes:
 def move_used(moves: Mapping[int, tuple[int, int, int, int]]) -> Writes:
     """Add to `used` of inventories, if their capacity and units allow it.
 
-    A negative delta always fits: an overcommitted inventory may shrink. An inventory whose capacity
-    would be exceeded, or whose units do not allow the amounts, does not match.
+    A negative delta always fits, because the usage of an overcommitted inventory may shrink. An
+    inventory whose capacity would be exceeded, or whose units do not allow the amounts, does not
+    match.
 
     Args:
         moves: inventory id -> (delta, least, most, divisor). The last three describe the new
@@ -135,7 +136,7 @@ def _move(moves: Mapping[int, Sequence[int]]) -> Write:
 def take(amounts: Mapping[tuple[int, int], int]) -> Write:
     """Add to `used` of inventories by (provider id, class id), if their capacity allows it.
 
-    It is for a few inventories whose own ids are unknown.
+    It is used for a few inventories whose ids are not known.
     """
     params: dict[str, int] = {}
     for index, ((provider_id, class_id), amount) in enumerate(sorted(amounts.items())):

@@ -29,7 +29,7 @@ def ids(names: Mapping[str, Collection[str]]) -> Queries:
     """Select (kind, id, text, number) of names of several kinds, a thousand in one statement.
 
     The text is the name as stored, and the number is 0. Some databases ignore case, accents and
-    trailing spaces: they may also return names that were not requested.
+    trailing spaces, and may also return names that were not requested.
     """
     return with_trees(names, ())
 
@@ -174,7 +174,7 @@ def lock_exclusive(kind: str, name: str) -> Query:
 
 
 def add_unless_present(kind: str, names: Collection[str]) -> Writes:
-    """Insert the names that do not exist; the database decides which names are equal."""
+    """Insert the names that do not exist. The database determines which names are equal."""
     name = t.NAMES[kind]
     created_at = t.now()
     insert = constructs.insert_unless_present(name.table)
@@ -186,7 +186,7 @@ def add_unless_present(kind: str, names: Collection[str]) -> Writes:
 
 
 def add(kind: str, rows: Sequence[Mapping[str, object]]) -> Write:
-    """Insert entries; a row has `name`, and `id` if the catalogue does not generate ids."""
+    """Insert entries. A row has `name`, and `id` if the catalogue does not generate ids."""
     name = t.NAMES[kind]
     created_at = t.now()
     values = []
@@ -211,6 +211,6 @@ def rename_resource_class(name: str, new_name: str) -> Write:
 
 
 def delete_unused(kind: str, name: str) -> Write:
-    """Delete a trait or class without uses; a used one does not match."""
+    """Delete a trait or class without uses. An entry with uses does not match."""
     column = t.NAMES[kind]
     return Write(sa.delete(column.table).where(column == name, ~_is_used(kind)), matches=1)

@@ -17,12 +17,12 @@ from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, pa
 from placement.db.statement import CHUNK_SIZE, Queries, Query
 from placement.vocabulary import ConditionKind
 
-# Planners turn every subquery of ids into a join and try the orders of joins: with thirty
-# subqueries this takes MariaDB 7 s and PostgreSQL minutes. Only the first few subqueries are left
-# to them.
+# Planners turn every subquery of ids into a join and compare the orders of joins, which takes
+# MariaDB 7 s and PostgreSQL minutes for thirty subqueries. They may only turn the first few
+# subqueries into joins.
 MAX_JOINED = 6
 
-# Kinds of conditions with which a planner may begin; the others are checked for each provider.
+# Kinds of conditions with which a planner may begin. The others are checked for each provider.
 _SELECTED = {ConditionKind.ANY_TRAIT, ConditionKind.ANY_AGGREGATE, ConditionKind.TREE}
 _CHECKED = [kind for kind in SQL_OF if kind not in _SELECTED]
 
@@ -129,9 +129,9 @@ def _list_clauses(condition: ProviderCondition) -> tuple[ColumnElement[bool], ..
 def _page_clauses(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
     """Return the SQL of the condition for a page.
 
-    It keeps the planner from beginning with traits or room: most providers may satisfy these, and
-    it would collect all of them for each page. If no inventory is large enough, it reads no
-    provider.
+    The planner must not begin with traits or room, because most providers may satisfy these
+    conditions and would all be collected for each page. If no inventory is large enough, no
+    provider is read.
     """
     single, several = _split_trait_sets(condition.traits)
     owners = [*map(_in_aggregates, condition.aggregates), *map(_with_traits, several)]
@@ -192,7 +192,7 @@ def _split_trait_sets(
 
 
 def _has_all_clauses(traits: Sequence[frozenset[int]]) -> list[ColumnElement[bool]]:
-    """Return one condition for any number of traits; none if there are no traits."""
+    """Return one condition for any number of traits, or none if there are no traits."""
     return [fragments.has_all_traits(_provider.c.id, frozenset().union(*traits))] if traits else []
 
 
@@ -228,7 +228,7 @@ def _is_selected(owners: Selection) -> ColumnElement[bool]:
 
 
 def _any_inventory_allows(class_id: int, amount: int) -> ColumnElement[bool]:
-    """Return whether any inventory allows the amount at once; an index has the maximum."""
+    """Return whether any inventory allows the amount at once, by the index of the maximum."""
     if amount > fragments.MAX_UNIT:
         return sa.false()
     inventory = t.inventories

@@ -1,7 +1,7 @@
 """The state that a write of one provider is based on.
 
-One statement reads it as rows of three kinds. To aggregate the rows of a kind into one text would
-take MariaDB another 0.1 ms.
+One statement reads the state as rows of three kinds. MariaDB would take another 0.1 ms to aggregate
+the rows of each kind into one text.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -48,8 +48,8 @@ class ProviderSnapshot(NamedTuple):
     revision: int
     # Rows of the part; the function that created the statement documents their columns.
     parts: list[list[Any]]
-    # (id, name, changed_at) of the requested names that exist. A name is as stored: on some
-    # databases its case may differ from the requested name.
+    # (id, name, changed_at) of the requested names that exist. Names are as stored; on some
+    # databases their case may differ from the requested names.
     entries: list[list[Any]]
 
     @property
@@ -131,7 +131,7 @@ def with_traits(uuids: Collection[str], trait_names: Collection[str]) -> Queries
 
 
 def with_aggregates(uuids: Collection[str], spellings: Collection[str]) -> Queries:
-    """Select providers with the ids of the aggregates of which they are directly members."""
+    """Select providers with the ids of the aggregates that they are directly in."""
     return _snapshots("aggregates", uuids, "aggregate", spellings)
 
 
@@ -152,7 +152,7 @@ def without_parts(uuids: Collection[str]) -> Queries:
 def _snapshots(
     part: str, uuids: Collection[str], kind: str = "", names: Collection[str] = ()
 ) -> Queries:
-    """Select `ProviderSnapshot` rows of a few providers; repeated for each further 1,000 names."""
+    """Select `ProviderSnapshot` rows of a few providers, with a query for each 1,000 names."""
     if not uuids:
         return Queries()
     ids = {"ids": sorted(uuids)}

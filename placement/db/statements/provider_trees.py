@@ -157,7 +157,7 @@ def _add(column: sa.Column[int], links: Links) -> Writes:
 def _remove(column: sa.Column[int], links: Links) -> Writes:
     link = column.table
     pair = sa.tuple_(link.c.resource_provider_id, column)
-    # The first condition finds the rows by an index, which a list of pairs does not.
+    # The first condition lets the engine use an index, which it does not use for a list of pairs.
     delete = sa.delete(link).where(
         bulk.in_list(link.c.resource_provider_id),
         pair.in_(sa.bindparam("links", expanding=True)),

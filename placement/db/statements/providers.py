@@ -103,7 +103,7 @@ _LOCKED = sa.select(
 
 
 def locked(uuids: Collection[str]) -> Queries:
-    """Select providers with the fields of `LockedProvider`; this does not lock them."""
+    """Select providers with the fields of `LockedProvider`, without locking them."""
     return bulk.select_by(_LOCKED, uuids)
 
 
@@ -126,7 +126,7 @@ _CREATE = sa.insert(_provider)
 def create(
     uuid: str, name: str, parent_id: int | None, root_id: int | None, revision: int
 ) -> Write:
-    """Insert a provider; the root id of a new root is set afterwards by `set_root`."""
+    """Insert a provider. The root id of a new root is set afterwards by `set_root`."""
     params = {
         "uuid": uuid,
         "name": name,
@@ -151,8 +151,8 @@ def bump_generations(increments: Mapping[int, int], generations: Mapping[int, in
 
     Args:
         increments: provider id -> number to add.
-        generations: provider id -> generation as read, of some of them. A provider with another
-            generation does not match.
+        generations: provider id -> generation as read, for some of the providers. A provider with
+            another generation does not match.
     """
     guarded = {row_id: number for row_id, number in increments.items() if row_id in generations}
     others = {row_id: number for row_id, number in increments.items() if row_id not in generations}

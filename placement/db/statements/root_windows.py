@@ -1,8 +1,8 @@
 """Roots in the order of their ids, without a filter.
 
-A filter is not worthwhile, because trees in memory are checked faster there. The first roots come
-in the statement that resolves the names of a request. The revision of a root is null if its row has
-another root, as in a damaged database.
+A filter is not worthwhile, because trees in memory are checked faster there. The statement that
+resolves the names of a request also returns the first roots. The revision of a root is null if its
+row has another root, as in a damaged database.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ def next_roots(after: int, size: int) -> Query:
 
 
 _first = _in_order.limit(FIRST).subquery("roots")
-# (`KIND`, 0, text, 0): a row like those of `names`; the text has all first roots.
+# A row (`KIND`, 0, text, 0) in the form of the rows of `names`. The text contains all first roots.
 FIRST_ROOTS: Selection = sa.select(
     sa.literal(KIND).label("kind"),
     sa.literal_column("0").label("id"),
@@ -49,6 +49,6 @@ def parse_first(text: str | None) -> list[list[Any]]:
 
 
 def outermost_roots() -> Query:
-    """Select the smallest and the largest root id; nulls if there are no roots."""
+    """Select the smallest and the largest root id, or nulls if there are no roots."""
     ends = sa.select(sa.func.min(_root.c.id), sa.func.max(_root.c.id))
     return Query(ends.where(_is_root))

@@ -2,7 +2,8 @@
 
 `driven_roots` evaluates one part of one condition, which few trees may satisfy. `matching_roots`
 selects the roots of trees in which every condition seems to be satisfied, and begins with such a
-part. Both may select too many roots, never too few. `root_windows` has the roots of all trees.
+part. Both may select too many roots, but never too few. `root_windows` selects the roots of all
+trees.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,8 +28,8 @@ from placement.db.fragments import Selection, Union, revision_of_root
 from placement.db.json_rows import JsonRows, parse_rows
 from placement.db.statement import Query
 
-# PERF: to create an alias costs far more than the condition that uses it, so all subqueries share
-# these. The subqueries are never nested.
+# PERF: creating an alias takes far longer than creating the condition that uses it, so all
+# subqueries share these aliases. The subqueries are never nested.
 _member = t.resource_providers.alias("member")
 _reached = t.resource_providers.alias("reached")
 _link = t.resource_provider_aggregates.alias("link")
@@ -71,7 +72,7 @@ def driven_roots(after: int, condition: MemberCondition, driver: Driver, limit: 
 def _serving_members(condition: MemberCondition) -> Selection:
     """Select the root ids of members that satisfy the condition, regardless of its reach.
 
-    It is used for the members of one tree, whose inventories are looked up.
+    It is only used for the members of one tree, whose inventories are found by their provider.
     """
     return sa.select(_member.c.root_provider_id).where(*member_clauses(_member, condition))
 
@@ -107,7 +108,7 @@ def _tree_clause(
 def _roots_in_aggregates(condition: MemberCondition) -> Selection:
     """Select the roots of trees that have a member in one aggregate of each set.
 
-    This includes conditions that span the tree: their member is then the root.
+    This includes conditions that the root satisfies for all members of the tree.
     """
     first, *others = condition.aggregates
     return _reached_roots(first).where(
@@ -184,8 +185,8 @@ def _driving_roots(
 ) -> Selection | Union | None:
     """Select the roots to check one by one, or None for all roots.
 
-    Engines do not know how rare a class, trait or aggregate is. If they begin with a rare one and
-    check the other conditions for each root, they read no more than the rows of the rare one.
+    Engines cannot estimate how rare a class, trait or aggregate is. If they begin with a rare one
+    and check the other conditions for each root, they only read the rows of the rare one.
     """
     conditions = tree_filter.conditions
     if tree_filter.own and all(condition.resources for condition in conditions):
@@ -221,13 +222,14 @@ def _after(root: sa.FromClause) -> list[ColumnElement[bool]]:
 
 
 def _is_root(root: sa.FromClause) -> ColumnElement[bool]:
-    # SQLite would begin with the index of parents: it estimates few roots, as there are many
-    # parents.
+    # Otherwise SQLite would begin with the index of parents, because it estimates that few
+    # providers are roots.
     return without_index(root.c.parent_provider_id).is_(None)
 
 
 def _is_after(root_id: ColumnElement[int]) -> ColumnElement[bool]:
-    # Nor with the ids: if hosts are equal, SQLite estimates that every trait is common.
+    # Nor may SQLite begin with the ids. If hosts are equal, it estimates that every trait is
+    # common.
     return without_index(root_id) > _AFTER
 
 
@@ -271,8 +273,8 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
             source = first.join(root, root.c.id == first.c[0])
             where = [_is_root(root), _is_after(first.c[0])]
 
-    # The other conditions are checked for each root. They are a column, because engines would begin
-    # with them if they were in the WHERE clause.
+    # The other conditions are checked for each root. They form a column, because engines would
+    # begin with them if they were in the WHERE clause.
     matches = _tree_clause(root.c.id, conditions, tree_filter.root).label("matches")
     rows = sa.select(root.c.id, revision_of_root(root), matches).select_from(source).where(*where)
 

@@ -34,7 +34,7 @@ def _list(rows: JsonRows, source: sa.FromClause, *where: ColumnElement[bool]) ->
 
 
 def _texts(sharing: sa.Subquery, *, with_traits: bool) -> Selection:
-    """Select (`KIND`, id, text, number) of sharing providers: rows like those of `names`.
+    """Select (`KIND`, id, text, number) of sharing providers, in the form of the rows of `names`.
 
     The text is JSON for `parse`, or null if the provider has no root, as in a damaged database. The
     number is the id of the trait.
@@ -116,12 +116,12 @@ class SharingRow(NamedTuple):
     aggregates: list[tuple[int, str]]
     # For each class its id and the fields of `Stock`.
     stocks: list[list[int]]
-    # Lists of one trait id, or empty if traits were not selected.
+    # The ids of the traits, each in a list of its own, or empty if traits were not selected.
     traits: Sequence[tuple[int]] = ()
 
 
 def parse(rows: Iterable[Sequence[Any]]) -> list[SharingRow]:
-    """Parse the rows of sharing providers; sorted by id."""
+    """Return the sharing providers of rows, sorted by id."""
     providers = []
     for _kind, row_id, text, trait_id in rows:
         if text is not None:
@@ -167,7 +167,7 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
     rows = sa.select(root_id.label("root_id"), aggregate_id)
     rows = rows.select_from(link.join(member, member.c.id == link.c.resource_provider_id))
     pairs = rows.where(is_one, *root_clauses(root_id, root)).distinct().subquery("pairs")
-    # A tree becomes a few numbers whose bits are its aggregates, so that equal sets are one row.
+    # A tree becomes a few numbers whose bits are its aggregates, so DISTINCT merges equal sets.
     masks = []
     for number, part in enumerate(_parts(aggregates)):
         bits = {aggregate: 1 << bit for bit, aggregate in enumerate(part)}

@@ -52,7 +52,7 @@ _MEMBERS = sa.select(
     ).label("aggregates"),
 ).where(bulk.in_list(provider.c.root_provider_id))
 
-# Indexes of columns in a row of these.
+# Indexes of columns in such a row.
 _STOCKS, _TRAITS = 5, 6
 
 
