@@ -1,8 +1,8 @@
 """The bound on the work of one search.
 
-The unit of work is the check of one provider for one group, about 0.1 µs. Code that costs more
-than a few units charges the budget, and charges it in advance if the work is large. The budget also
-checks the deadline of the request at regular amounts of work.
+The unit of work is the check of one provider for one group, about 0.1 µs. Code that costs more than
+a few units charges the budget, in advance if the work is large. The budget also checks the deadline
+of the request each time that a certain amount of work is done.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from placement import deadline
 # Cost of a step: trying a provider for a slot, or checking one constraint for it.
 COST_PER_STEP = 8
 
-# Work between two checks of the deadline: a few milliseconds.
+# Work between two checks of the deadline, which takes a few milliseconds.
 COST_PER_CHECK = 20_000
 
 # The options of `[placement]` that may end a search.

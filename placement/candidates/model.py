@@ -10,7 +10,8 @@ from falcon_placement_client.inventory import Stock
 class OptionList(tuple[int, ...]):
     """Positions of the pool members that can serve a slot alone.
 
-    PERF: hashed by identity because the lists are long; slots with equal options share one object.
+    PERF: hashed by identity, because the lists are long and slots with equal options share one
+    object.
     """
 
     __slots__ = ()
@@ -24,7 +25,7 @@ Options = Sequence[Sequence[int]]
 # Slot -> position of the pool member that serves it, or the number (below 0) of a split.
 Assignment = tuple[int, ...]
 
-# An amount served by several pool members: (position, units) of each.
+# (position, units) of each pool member that serves a part of an amount.
 Split = tuple[tuple[int, int], ...]
 
 
@@ -85,11 +86,11 @@ class Tree:
     members: tuple[Member, ...]
     # Normalized UUIDs of the aggregates of all members.
     aggregates: frozenset[str]
-    # Cached rendering of the tree; None until a response has rendered it.
+    # Cached rendering of the tree, or None until a response has rendered it.
     rendered: tuple[Any, ...] | None = field(default=None, init=False)
 
     def keep_rendered(self, rendered: tuple[Any, ...]) -> None:
-        """Cache a rendering with the tree. Concurrent readers see either all of it or None."""
+        """Cache a rendering with the tree. Concurrent readers see all of it or None."""
         object.__setattr__(self, "rendered", rendered)
 
     @property
@@ -107,7 +108,7 @@ class Tree:
         return any(member.uuid == uuid for member in self.members)
 
     def subtree(self, uuid: str) -> frozenset[int]:
-        """Return the positions of a provider and its descendants; empty if it is not a member."""
+        """Return the positions of a provider and its descendants. Other providers have none."""
         positions: set[int] = set()
         for position, member in enumerate(self.members):  # parents before children
             if member.uuid == uuid or member.parent in positions:
@@ -118,7 +119,7 @@ class Tree:
         """Return the tree with allocations added to its usages.
 
         Args:
-            allocations: provider UUID -> class -> units; providers of other trees are ignored.
+            allocations: provider UUID -> class -> units. Providers of other trees are ignored.
         """
         members = list(self.members)
         for position, member in enumerate(members):
@@ -147,7 +148,7 @@ class Pool(NamedTuple):
     members: tuple[Member, ...]
     # The sharing providers, in the order in which `members` ends.
     sharing: tuple[SharingMember, ...] = ()
-    # (root id, position) of each sharing provider; equal for pools with the same ones.
+    # (root id, position) of each sharing provider.
     reached: frozenset[tuple[int, int]] = frozenset()
 
     @property
@@ -157,7 +158,7 @@ class Pool(NamedTuple):
 
     @property
     def root(self) -> str:
-        """The UUID of the anchor; empty without an anchor."""
+        """The UUID of the anchor, or empty without an anchor."""
         return "" if self.anchor is None else self.anchor.uuid
 
     def tree(self, position: int) -> Tree:

@@ -12,7 +12,7 @@ from placement.objects import identifiers
 class OrderKey:
     """A property of hosts to sort by."""
 
-    # Kind of the key's name if it has to exist ("trait", …); None otherwise.
+    # Kind of the key's name ("trait", …) if the name has to exist, or None.
     name_kind: ClassVar[str | None] = None
 
     # Name of the class, trait or aggregate as the client wrote it.
@@ -52,7 +52,7 @@ class TraitKey(OrderKey):
     present: bool
 
     def rank(self, tree: Tree) -> int:
-        """Return 0 where this is as wanted."""
+        """Return 0 for a tree with or without the trait, as requested, and 1 for other trees."""
         return any(self.name in member.traits for member in tree.members) is not self.present
 
 
@@ -70,7 +70,7 @@ class AggregateKey(OrderKey):
         object.__setattr__(self, "key", identifiers.key(self.name))
 
     def rank(self, tree: Tree) -> int:
-        """Return 0 where this is as wanted."""
+        """Return 0 for a tree in or outside of the aggregate, as requested, and 1 for others."""
         return (self.key in tree.root.aggregates) is not self.present
 
 

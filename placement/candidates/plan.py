@@ -9,7 +9,7 @@ from placement.candidates.stats import TraitSet
 from placement.candidates.terms import PlaceTerm, RequiredTraits, Term, TermChecks, lowest, of_kind
 from placement.candidates.trace import Refusal
 
-MAX_SUMS = 256  # of amounts of one class; beyond that, every number counts as a possible sum
+MAX_SUMS = 256  # maximum of sums of amounts of a class; with more, every number counts as a sum
 
 
 class SearchPlan:
@@ -27,11 +27,11 @@ class SearchPlan:
         self.unsuffixed_slots, suffixed = _by_suffix(self.slots)
         # Suffix -> position of the slot of the group.
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
-        # Slots that several providers may serve in parts; empty in a plan without splits.
+        # Slots that several providers may serve in parts, or empty in a plan without splits.
         self.splittable = self._splittable() if splits else ()
         # Whether one provider serves the whole unsuffixed group.
         self.alone = len(self.unsuffixed_slots) == 1 and not splits
-        # Requirements on a single provider; slots with equal requirements share one.
+        # Requirements on a single provider. Slots with equal requirements share one object.
         self.requirements: list[Requirement] = requirements(self.slots, alone=self.alone)
         # Terms that the providers of the unsuffixed slots satisfy together.
         self.collective_terms = self._collective_terms()
@@ -69,7 +69,7 @@ class SearchPlan:
         return tuple(slots)
 
     def _collective_terms(self) -> tuple[RequiredTraits, ...]:
-        """Return the collective terms; none if one provider serves the whole unsuffixed group."""
+        """Return the collective terms. If one provider serves the whole group, there are none."""
         if self.alone:
             return ()
         for group in self.request.groups:
@@ -84,7 +84,7 @@ class SearchPlan:
         for name, amounts in self._amounts.items():
             if len(amounts) == 1:
                 continue
-            # At most one slot is splittable: the one of the unsuffixed group.
+            # At most one slot of a class is splittable, which is in the unsuffixed group.
             splittable = amounts.keys() & self.splittable
             if splittable:
                 splits += splittable
@@ -93,7 +93,7 @@ class SearchPlan:
         return tuple(classes), tuple(sorted(splits))
 
     def terms_of(self, slot: Slot) -> Sequence[Term]:
-        """Return the terms that each provider of a slot must meet alone."""
+        """Return the terms that each provider of a slot must satisfy alone."""
         return own_terms(slot.group, alone=self.alone)
 
     def slot_of(self, suffix: str) -> int:
@@ -105,12 +105,12 @@ class SearchPlan:
         return self._amounts[name]
 
     def root_refusal(self, anchor: Tree) -> Refusal | None:
-        """Return why the anchor's root fails the conditions on roots, or None if it meets them."""
+        """Return why the anchor's root fails the conditions on roots, or None if it does not."""
         mask = self._root_checks.root_mask(anchor.root)
         return self._root_checks.term(lowest(mask)).root_code if mask else None
 
     def unmet_traits(self, pool: Pool) -> tuple[TraitSet, ...]:
-        """Return the collective trait sets of which no provider of the pool has a trait."""
+        """Return the collective trait sets that share no trait with any provider of the pool."""
         return tuple(
             traits
             for traits in self.collective_traits

@@ -39,7 +39,7 @@ class RequestGroup:
 
     @property
     def suffixed(self) -> bool:
-        """Whether one provider serves the whole group; otherwise each class may have its own."""
+        """Whether one provider serves the whole group, instead of one provider for each class."""
         return self.suffix != UNSUFFIXED
 
 
@@ -79,19 +79,19 @@ class CandidateRequest:
     same_subtree: tuple[SubtreeRule, ...] = ()
     # Conditions on the root of the anchor's tree, whether or not the root serves anything.
     root: tuple[Term, ...] = ()
-    # Maximum number of candidates. None means no limit.
+    # Maximum number of candidates, or None for no limit.
     limit: int | None = None
     # Whether a candidate may use several providers of one tree.
     nested: bool = True
-    # Traits that the root may have although they are taints.
+    # Taints that the root may have.
     tolerate: frozenset[str] = frozenset()
-    # Sort keys of the hosts. empty means no order.
+    # Sort keys of the hosts, or empty for no order.
     order: Order = ()
-    # Uuids of the roots that have as many members of the claim's spread group as one host may have.
+    # UUIDs of the roots with the maximum number of members of the claim's spread group.
     full_hosts: frozenset[str] = frozenset()
     # Whether `group_policy` isolates all suffixed groups.
     isolate_all: bool = field(default=False, compare=False)
-    # "summary" explains the request as a whole, "providers" also single hosts. None means neither.
+    # "summary" to explain the request as a whole, "providers" to explain single hosts too, or None.
     explain: str | None = field(default=None, compare=False)
     # Returns the path of a name in the client's request, for error messages.
     error_path: ErrorPath = field(default=parameter_of, compare=False, repr=False)

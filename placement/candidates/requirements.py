@@ -24,7 +24,7 @@ class Requirement:
     """The requirements that equal slots have on one provider, prepared once per request."""
 
     def __init__(self, slot: Slot, terms: Sequence[Term]) -> None:
-        """terms: the terms that each provider must meet alone."""
+        """terms: the terms that each provider must satisfy alone."""
         # Positions of the slots.
         self.slots: list[int] = []
         group = slot.group
@@ -89,7 +89,7 @@ class Requirement:
     def part_sizes(self, pool: Pool, name: str, amount: int) -> dict[int, range]:
         """Return position -> possible sizes of a part, for the anchor's own members.
 
-        The members meet all conditions except that their capacity may not suffice for the whole
+        The members satisfy all conditions, except that their capacity may not suffice for the whole
         amount.
         """
         units = {
@@ -112,7 +112,7 @@ class Requirement:
         ]
         if not positions:
             return _shortage(stocks.values())
-        # Each provider is rejected by its first failed term: return the last of these.
+        # Each provider is rejected by its first failed term. Return the last of these terms.
         checks = self._checks
         with_room = set(positions)
         masks = each_mask(checks.masks(pool)) if checks else []
@@ -139,7 +139,8 @@ def _shortage(stocks: Iterable[Sequence[tuple[Stock, int]]]) -> Refusal:
     """Return the stock condition that rejects the last provider.
 
     Args:
-        stocks: (stock, requested units) pairs of providers of which none has room for all classes.
+        stocks: (stock, requested units) pairs of each provider; no provider has room for all
+            classes.
     """
     providers = list(stocks)
     for code, allows in STOCK_CONDITIONS:
@@ -167,7 +168,7 @@ def requirements(slots: Sequence[Slot], *, alone: bool) -> list[Requirement]:
 
 
 def own_terms(group: RequestGroup, *, alone: bool) -> tuple[Term, ...]:
-    """Return the terms of a group that each of its providers must meet alone.
+    """Return the terms of a group that each of its providers must satisfy alone.
 
     Args:
         alone: whether one provider serves the whole unsuffixed group.

@@ -23,7 +23,7 @@ class Outcome:
     unmet_slot: int | None = None
     # Whether some provider has the capacity for the unmet slot.
     with_capacity: bool = False
-    # Collective trait sets that no provider has a trait of.
+    # Collective trait sets that share no trait with any provider.
     unmet_traits: tuple[TraitSet, ...] = ()
 
 
@@ -34,7 +34,7 @@ WRONG_ROOT = Outcome(wrong_root=True)
 
 @dataclass(frozen=True, slots=True)
 class RootStats:
-    """The outcomes of many trees, counted."""
+    """Counts of the outcomes of many trees."""
 
     # Number of trees.
     trees: int = 0
@@ -44,9 +44,9 @@ class RootStats:
     wrong_root: int = 0
     # Position of a slot -> number of trees without a provider for it.
     unmet_slots: Counter[int] = field(default_factory=Counter)
-    # Same, for trees in which some provider has the capacity for the slot.
+    # Position of a slot -> number of these trees in which some provider has the capacity for it.
     unmet_with_capacity: Counter[int] = field(default_factory=Counter)
-    # Collective trait set -> number of trees in which no provider has a trait of it.
+    # Collective trait set -> number of trees without a provider that has one of the traits.
     unmet_traits: Counter[TraitSet] = field(default_factory=Counter)
 
     def plus(self, outcomes: Collection[Outcome]) -> "RootStats":

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 class Form(NamedTuple):
     """A text with fields in braces, which `explanation.wording` fills in."""
 
-    # The text; its field `items` is the list of terms or sums.
+    # The text, whose field `items` is the list of terms or sums.
     frame: str
     # The text of each item.
     item: str = "{value}"
@@ -32,7 +32,7 @@ class Reason(NamedTuple):
     refused: Form = NO_FORM
     # The same as a predicate of hosts, for the text of an explanation.
     lacking: Form = NO_FORM
-    # What the request requires of groups together, if the code joins groups.
+    # The requirement of the request on groups together, if the code joins groups.
     asked: str = ""
 
 
@@ -46,7 +46,7 @@ class Refusal(StrEnum):
     reason: Reason
 
     def __new__(cls, code: str, *words: Any) -> "Refusal":
-        """Return the member of a code. words: the fields of its reason."""
+        """Return the member of a code; `words` are the fields of its reason."""
         member = str.__new__(cls, code)
         member._value_ = code
         member.reason = Reason(*words)
@@ -224,7 +224,7 @@ class Refusal(StrEnum):
     FILTERED = "filtered", "left out by the database"
 
 
-# Codes of amounts: a host rejected at one of these has no provider with room.
+# Codes of amounts. A host rejected at one of these codes has no provider with room.
 WITHOUT_CAPACITY = frozenset(
     {
         Refusal.NO_INVENTORY,
@@ -242,8 +242,7 @@ class Trace:
     def __init__(self) -> None:
         # (code, suffix of the group) -> number of groups that no tree can serve.
         self.requests: Counter[tuple[Refusal, str]] = Counter()
-        # (code, suffix of the group) -> number of trees; the suffix is empty if no single group is
-        # the cause.
+        # (code, suffix of the group, or empty if no single group is the cause) -> number of trees.
         self.trees: Counter[tuple[Refusal, str]] = Counter()
         # Code -> number of providers that the search tried for a group and rejected.
         self.placements: Counter[Refusal] = Counter()
@@ -255,7 +254,7 @@ class Trace:
         self.requests[code, suffix] += 1
 
     def refuse_tree(self, root: str, code: Refusal, suffix: str = "") -> None:
-        """Count a tree without a candidate. root: the UUID of its root."""
+        """Count a tree without a candidate; `root` is the UUID of its root."""
         self.trees[code, suffix] += 1
 
     def refuse_placement(self, root: str, code: Refusal) -> None:
@@ -267,7 +266,7 @@ class Trace:
         self.filtered.append(offered)
 
     def __str__(self) -> str:
-        """Return the summary; it is computed only when a log line is written."""
+        """Return the summary, which is only computed when a log line is written."""
         return str(self.summary())
 
     def summary(self) -> Mapping[str, object]:

@@ -20,22 +20,23 @@ class SearchTuning:
     window_growth: int = 4
     # Maximum size of any window, in roots.
     largest_window: int = 16_384
-    # Matches are rare if at most one root in so many matches.
+    # Matches are rare if at most one in this number of roots matches.
     rare_match: int = 16
     # Number of random positions that a random sample is taken from.
     sample_runs: int = 4
-    # If at most so many roots meet the driving condition, their trees are searched without
-    # evaluating the other conditions in SQL.
+    # If at most this number of roots satisfies the driving condition, their trees are searched
+    # without evaluating the other conditions in SQL.
     few_roots: int = 64
     # Size of the first batch, in trees; each further batch has four times the size.
     first_batch: int = 64
     # Maximum size of a batch, in trees.
     largest_batch: int = 1000
-    # Number of cached trees with a candidate after which no other trees are read. None means that
-    # all are read. For searches that accept any candidates: they avoid reading trees that
-    # concurrent writers change all the time.
+    # Number of cached trees with a candidate after which no other trees are read, or None to read
+    # all trees. It is set for searches that accept any candidates, because concurrent writers keep
+    # changing the other trees.
     stop_after_cached: int | None = None
-    # Maximum number of conditions of one statement: planners take seconds beyond about twenty.
+    # Maximum number of conditions of one statement. Planners take seconds for more than about
+    # twenty.
     max_conditions: int = 8
     # Maximum number of classes, trait sets or aggregate sets of one condition.
     max_terms: int = 8

@@ -60,7 +60,7 @@ def _record(
     alternative: int | None,
     settings: Settings,
 ) -> NewRecord | None:
-    """Return what is recorded about the consumer besides its allocations, or None."""
+    """Return the claim record of the consumer, or None."""
     spread, expires_in = claim_request.spread, claim_request.expires_in
     remembered = claim_request.remembered
     if spread is None and expires_in is None and not remembered:
@@ -87,9 +87,9 @@ def attempts(
 ) -> Iterator[tuple[Attempt, SearchSnapshot | None]]:
     """Yield the attempts in order, each with a snapshot or None.
 
-    An attempt with a snapshot succeeds only if its trees have not changed since the search. Trees
-    changed by concurrent writers are contended and cost more, so these choices are attempted again
-    without a snapshot later, but before any choice with a split.
+    An attempt with a snapshot succeeds only if its trees have not changed since the search. Claims
+    in trees that concurrent writers have changed take longer. These choices are therefore attempted
+    again later, without a snapshot, but before any choice with a split.
     """
     make = partial(Attempt.of, claim_requests, alternative=alternative, settings=settings)
     if claim_requests[0].request.order:

@@ -31,12 +31,13 @@ from placement.objects.search_snapshot import MAX_KEYS, claim_names
 
 LOG = logging.getLogger(__name__)
 
-# Default limit of a claim's search: enough candidates that concurrent claims rarely choose the
+# Default limit of a claim's search. With so many candidates, concurrent claims rarely choose the
 # same host.
 DEFAULT_CANDIDATES = 16
 
 # Number of cached trees with a candidate after which a search reads no further trees. The trees of
-# recent claims have changed, and if every worker read them, all workers would claim the same ones.
+# recent claims have changed. If every worker read them, all workers would claim from the same
+# trees.
 STOP_AFTER_CACHED = 4
 
 
@@ -44,21 +45,21 @@ STOP_AFTER_CACHED = 4
 class ClaimRequest:
     """A candidate request and the consumer that claims one of its candidates."""
 
-    # The request to search for; with alternatives, the first of them.
+    # The request to search for, or the first of several alternatives.
     request: CandidateRequest
     # The claim of a consumer that does not exist yet, still without allocations.
     claim: Claim
     # Path of the request in the request body, for error messages.
     error_path: str
-    # Requests in order of preference, the first that has candidates is claimed, or empty if the
-    # request has no alternatives.
+    # Requests in the order of preference, of which the first one with candidates is claimed, or
+    # empty without alternatives.
     alternatives: Sequence[CandidateRequest] = ()
     # None if the consumer joins no spread group.
     spread: SpreadGroup | None = None
-    # Duration of the hold in seconds; None if the claim is for good.
+    # Duration of the hold in seconds, or None if the claim is not a hold.
     expires_in: int | None = None
-    # The requests to remember as JSON, one for each alternative or one for the request; empty if
-    # none is remembered.
+    # The JSON of the requests to remember, one for each alternative or one for the request, or
+    # empty to remember none.
     remembered: Sequence[str] = ()
 
     @property
@@ -95,8 +96,8 @@ class ClaimSearches:
             self._claims.setdefault(claim_request.request, []).append(claim_request.claim)
         # Owners are looked up with the search only for a small number of claims.
         self._names_owners = len(claim_requests) <= MAX_KEYS
-        # (request, consumer of a spread group or None) -> search. A claim of a group has its own
-        # search, which leaves out the hosts that are full by then.
+        # (request, consumer of a spread group or None) -> search. Each claim of a group has a
+        # search of its own, which leaves out the hosts that earlier claims have filled.
         self._searches: dict[tuple[CandidateRequest, Hashable], RequestSearch] = {}
         # Members that earlier claims of this request add: group -> root uuid -> number.
         self._added_members: dict[GroupKey, Counter[str]] = {}
@@ -104,10 +105,10 @@ class ClaimSearches:
         self.alternative: int | None = None
 
     def choices(self, budget: Budget, *, explained: bool) -> list[CandidateSet]:
-        """Search for all requests of the claim; return the choices in the order of the attempts.
+        """Search for all requests of the claim and return the choices in the order of the attempts.
 
-        A single request has one choice per candidate. With several requests there is one choice,
-        because each search starts from the trees as the candidates chosen before leave them.
+        A single request has one choice per candidate. Several requests have one choice, because
+        each search starts from the capacity that the candidates chosen before leave.
 
         Args:
             budget: bound on the work of all searches and of the explanation together.
@@ -181,7 +182,7 @@ class ClaimSearches:
             self.ids.setdefault(kind, {}).update(ids)
         with stopwatch.SEARCH:
             for request, each in zip(requests, resolved, strict=True):
-                # Without a limit or an order, any candidates are valid: take the cheapest.
+                # Without a limit or an order, any candidates are valid, so take the cheapest.
                 tuning = self._tuning
                 if request.limit is None and not request.order:
                     tuning = replace(tuning, stop_after_cached=STOP_AFTER_CACHED)
@@ -214,9 +215,9 @@ class ClaimSearches:
     def _refuse_faulty(self) -> None:
         """Raise the errors of a claim that do not depend on free capacity.
 
-        These are unknown names, also in requests after the failed one, and existing consumers. If
-        the response to a successful claim is lost, the client repeats the claim; the conflict shows
-        that the consumer has its allocations, which "no candidates" would hide.
+        These are unknown names, also in requests after the failed one, and existing consumers. A
+        client whose claim succeeded but whose response was lost repeats the claim. The conflict
+        then shows that the consumer has its allocations, which "no candidates" would hide.
 
         Raises:
             ConsumerGenerationConflict: a consumer exists.
@@ -249,7 +250,7 @@ def _in_turn(result: SearchResult) -> list[Candidate]:
 def trees_after(choice: CandidateSet) -> Mapping[int, Tree]:
     """Return root id -> tree with the allocations of all candidates added.
 
-    Each candidate was found in the trees as the candidates before it leave them.
+    Each candidate was found in the capacity that the candidates before it leave.
     """
     trees: dict[int, Tree] = {}
     for candidate in choice:

@@ -44,7 +44,7 @@ from placement.objects.locking import TreesChanged
 from placement.objects.search_snapshot import SearchSnapshot
 from placement.vocabulary import FIRST_GENERATION
 
-# Errors of a candidate that changed after the search; the next candidate may still succeed.
+# Errors of a candidate that changed after the search, after which the next candidate may succeed.
 RETRYABLE = (
     UnknownProviders,
     UnknownResourceClasses,
@@ -69,7 +69,7 @@ class Claimed(NamedTuple):
     generation: int
     # Index of the claimed alternative, or None without alternatives.
     alternative: int | None = None
-    # End of the hold in seconds since 1970; None if the claim is for good.
+    # End of the hold in seconds since 1970, or None if the claim is not a hold.
     expires_at: int | None = None
 
 
@@ -124,7 +124,7 @@ def _claim(
     *,
     explained: bool,
 ) -> list[Claimed]:
-    """Claim with the holds that are in the database, like `claim`."""
+    """Claim as `claim` does, without releasing expired holds."""
     until = time.monotonic() + settings.database.write_timeout
     budget = Budget(settings.candidates.max_search_steps)
     begin = partial(
@@ -148,7 +148,7 @@ def _claim(
                 continue
             if not database.rolls_back:
                 if revision is not None:
-                    # The claim knows the new state of its trees: save the next search reading them.
+                    # Cache the new state of the trees, so the next search need not read them.
                     cache.put({tree.id: replace(tree, revision=revision) for tree in attempt.trees})
                 events.emit(Event.CLAIM, consumers=len(claim_requests), tries=tries + 1)
             return [
@@ -177,8 +177,9 @@ def _choose(
 ) -> tuple[list[CandidateSet], Ids, int | None]:
     """Return the choices, the ids of names that the claims need, and the alternative's index.
 
-    If each statement reads its own view, an allocation that moves between trees during the search
-    may be counted in both. A search that finds nothing in such views is repeated in a single one.
+    If each statement has its own view of the database, an allocation that moves between trees
+    during the search may be counted in both. A search that finds nothing is then repeated in a
+    single view.
 
     Args:
         begin: creates the searches on a connection.
@@ -200,7 +201,7 @@ def _write(
     """Write the allocations of claims.
 
     Args:
-        snapshot: the state that the trees must still have. None means any state.
+        snapshot: the state that the trees must have, or None for any state.
 
     Returns:
         The new revision of the trees if the claims are the only change since the snapshot.

@@ -1,9 +1,10 @@
 """The conditions on several slots of a request, cheapest first.
 
-Capacity, isolation and collective traits are monotonic: a violation remains, however the search
-continues. `same_subtree` is not: two siblings violate it until their parent is placed, so a
-placement is refused only if no placed and no possible provider can be the ancestor of all. The same
-is true of groups outside a subtree, whose top is known only when all its groups are placed.
+Capacity, isolation and collective traits are monotonic: further placements never resolve a
+violation. `same_subtree` is not monotonic, because two siblings violate it until their parent is
+placed. A placement is therefore refused only if no placed and no possible provider can be the
+ancestor of all. The same applies to groups outside a subtree, whose top is known only when all its
+groups are placed.
 """
 
 from placement.candidates.constraints.base import Constraint, Undo, build_constraints

@@ -29,9 +29,9 @@ class Constraint(ABC):
 
     # Rejection code, for counting.
     code: ClassVar[Refusal]
-    # Whether its slots often are dead ends, and should be searched first.
+    # Whether its slots often are dead ends, which should be searched first.
     decides_early: ClassVar[bool] = False
-    # The slots that it depends on.
+    # The slots that the condition depends on.
     slots: frozenset[int]
 
     @classmethod
@@ -58,12 +58,12 @@ class Constraint(ABC):
         Args:
             plan: plan of the request.
             pool: the providers.
-            options: slot -> providers that may serve it; equal ones are the same object.
+            options: slot -> providers that may serve it. Equal lists are the same object.
             spend: function that receives the cost of expensive work, now and later.
         """
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
-        """Return the options without those that cannot be part of any assignment."""
+        """Return the options without providers that cannot be part of any assignment."""
         return options
 
     def feasible(self) -> bool:
@@ -71,7 +71,7 @@ class Constraint(ABC):
         return True
 
     def needs(self, slot: int) -> int:
-        """Return what only this open slot can still contribute, as bits for splits of it."""
+        """Return the bits that only this open slot can still contribute, for splits of it."""
         return 0
 
     @abstractmethod

@@ -19,8 +19,8 @@ class CollectiveTraits(Constraint):
         covers: slot -> provider -> bits of the trait sets that the provider satisfies.
         needed: bits of all sets.
         spend: function that receives the cost of expensive work.
-        splittable: slots that several providers may serve together; for these, `covers` has the
-            bits of all providers of a part, and of splits by number.
+        splittable: slots that several providers may serve together. For these slots, `covers` has
+            the bits of all providers of a part, and the bits of splits by their number.
     """
 
     code = Refusal.COLLECTIVE_TRAITS

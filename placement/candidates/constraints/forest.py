@@ -1,6 +1,6 @@
-"""A pool as a forest: ancestors, and providers that can be the common ancestor of all that serve.
+"""The forest of a pool, and the possible common ancestors of the providers of several slots.
 
-It is computed once for a search, and shared by all `same_subtree` constraints.
+All `same_subtree` constraints of a search share it.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ def pool_parents(pool: Pool) -> list[int]:
 
 
 class Forest:
-    """The providers of a pool by parent; parents come before their children."""
+    """The providers of a pool by parent, in an order with parents before their children."""
 
     def __init__(self, parents: Sequence[int], spend: Charge = uncharged) -> None:
         spend(4 * len(parents))
@@ -80,7 +80,7 @@ class Forest:
 
 
 def _number(parents: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-    """Number providers so that each subtree is a range; return its start and its end.
+    """Number providers in such a way that each subtree is a range; return its start and its end.
 
     A provider is a descendant of another if its number is in the range of the other.
     """
@@ -108,7 +108,7 @@ class CommonAncestors:
     """Hosts: providers that may serve a slot, and have options for all slots in their subtree.
 
     Attributes:
-        exist: whether there are any.
+        exist: whether there are any hosts.
         nearest: provider -> lowest host at or above it, or NO_PROVIDER.
     """
 
@@ -130,9 +130,10 @@ class CommonAncestors:
     def _find(self, options: Sequence[OptionList], isolated: bool) -> set[int]:
         """Find the hosts, children before parents.
 
-        A subtree must have enough options of each list: one for each slot if providers are not
-        shared. If slots have different lists, counting is not sufficient, and a matching decides.
-        An ancestor of a host needs neither check, because its subtree contains the host's subtree.
+        A subtree must have at least one option of each list, or one for each slot if slots cannot
+        share providers. If slots have different lists, counting is not sufficient, and a matching
+        decides. An ancestor of a host needs no check, because its subtree contains the host's
+        subtree.
         """
         slots_by_options = Counter(options)
         needed = [

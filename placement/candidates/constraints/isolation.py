@@ -14,7 +14,7 @@ from placement.candidates.trace import Refusal
 
 
 class Isolation(Constraint):
-    """No provider serves two of the slots: each has one seat, which a placement takes.
+    """No provider serves two of the slots. Each provider has one seat, which a placement takes.
 
     Args:
         options: slot -> providers that may serve it.
@@ -52,13 +52,13 @@ class Isolation(Constraint):
 
 
 class PartialIsolation(Constraint):
-    """Providers of isolated slots serve no other slot; the other slots may share providers.
+    """Providers of isolated slots serve no other slot, while the other slots may share providers.
 
-    The look-ahead has a matching for each distinct list of options of shared slots: each isolated
-    slot has a different provider, and one is left for the shared slots with that list.
+    The look-ahead has a matching for each distinct list of options of shared slots. In each of them
+    every isolated slot has a different provider, and another one is left for the shared slots.
 
     Args:
-        isolated: slot -> providers that may serve it; equal ones are the same object.
+        isolated: slot -> providers that may serve it. Equal lists are the same object.
         shared: the same for the other slots.
         spend: function that receives the cost of expensive work.
     """
@@ -144,7 +144,7 @@ def _take_back(steps: list[Undo]) -> None:
 
 
 class OnePerTree(Constraint):
-    """No two providers of one tree serve, in responses without nested providers.
+    """Only one provider of each tree serves slots, in responses without nested providers.
 
     Args:
         slots: all slots.

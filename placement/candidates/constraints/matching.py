@@ -15,9 +15,9 @@ COST_PER_MOVE = 10
 class Matching:
     """A bipartite matching of open slots to seats of providers.
 
-    A provider has as many seats as open slots it can still serve. While the matching is complete,
-    each slot has a provider. A placement after which it cannot be completed is refused
-    immediately, before the search tries its continuations.
+    A provider has one seat for each open slot that it can still serve. A complete matching gives a
+    seat to each open slot. If the matching cannot be completed after a placement, the placement is
+    refused immediately, before the search tries its continuations.
 
     Args:
         options: slot -> providers that may serve it.
@@ -62,8 +62,8 @@ class Matching:
             del self._matches[displaced]
             if self._augment(displaced):
                 continue
-            # Restore the state. Another slot may have moved to the previous match of this one; it
-            # has then left a seat of this provider, where each chain of moves begins.
+            # Restore the state. If another slot has moved to the previous match of this slot, it
+            # has left a seat of this provider, because each chain of moves begins there.
             self._seats[provider] = seats_before
             self._seat(displaced, provider)
             match_is_free = len(self._matched_slots[match]) < self._seats[match]
@@ -84,7 +84,7 @@ class Matching:
             displaced = matched_slots.pop()
             del self._matches[displaced]
             if not self._augment(displaced):
-                # Slots that have moved leave room for this one to return.
+                # The slots that were moved leave the seat to which this slot returns.
                 self._seats[provider] = seats_before
                 self._seat(displaced, provider)
                 return None
@@ -104,7 +104,8 @@ class Matching:
         """Match the slot, moving others if that makes room.
 
         The search is breadth-first, so that the first free seat ends the shortest chain of moves.
-        Each provider is visited once, because the rest of a chain does not depend on the mover.
+        Each provider is visited once, because the rest of a chain does not depend on the slot that
+        moves there.
         """
         mover_to: dict[int, int] = {}  # provider -> slot that would move there
         waiting = deque([slot])

@@ -1,7 +1,8 @@
-"""`same_subtree`: one of the providers of these groups is ancestor-or-self of all of them.
+"""The condition `same_subtree`: one provider of its groups has all their providers in its subtree.
 
-The condition is not monotonic: two siblings violate it until their parent is placed. So a placement
-is refused only if no placed and no possible provider can be the ancestor of all.
+The condition is not monotonic, because two siblings violate it until their parent is placed. A
+placement is therefore refused only if no placed and no possible provider can be the ancestor of
+all.
 
 Providers of negated groups are outside the subtree of the *top*, the common ancestor. The top is
 certain only when all groups inside are placed. Until then a placement is refused only if no
@@ -78,7 +79,7 @@ class SameSubtree(Constraint):
         constraints = []
         for rule in plan.request.same_subtree:
             joined = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
-            # They use different providers if at most one of them may share its provider.
+            # The slots use different providers if at most one of them may share its provider.
             isolated = len(joined.keys() - set(plan.isolated_slots)) <= 1
             constraints.append(cls(joined, forest, isolated=isolated, spend=spend))
         return constraints
@@ -94,7 +95,8 @@ class SameSubtree(Constraint):
             return None
         options = self._options[slot]
         self._open[options] -= 1
-        # The host must serve already, or it or an ancestor host must be able to serve an open slot.
+        # The host must serve a slot already, or an open slot must have the host or an ancestor host
+        # as an option.
         if top != provider and not self._times_placed[top] and not self._may_serve(top):
             self._open[options] += 1
             return None
@@ -163,7 +165,7 @@ class OutsideSubtree(Constraint):
     def _find_tops(
         self, inside: Mapping[int, OptionList], outside: Mapping[int, OptionList]
     ) -> set[int]:
-        """Return providers with options of all slots inside below them, and of all others not."""
+        """Return providers whose subtree leaves options to all slots, inside and outside."""
         nearest = self._forest.hosts(list(inside.values()), isolated=False).nearest
         lists = set(outside.values())
         self._spend(len(nearest) * (1 + COST_PER_STEP * len(lists)))

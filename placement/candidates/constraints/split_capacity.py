@@ -17,8 +17,8 @@ SplitOf = Callable[[int], Split]
 class SplitCapacity(Capacity):
     """The amounts of one class, including parts, stay within the free capacity of each provider.
 
-    Any provider of a part can serve other slots as well. So the look-ahead has only the other
-    slots, and each part takes room from them.
+    A provider of a part can serve other slots as well. The look-ahead therefore has only the other
+    slots, and each part reduces their room.
 
     Args:
         splittable: the slot that may be split.

@@ -1,4 +1,4 @@
-"""A host that has as many members of a spread group as one host may have serves nothing."""
+"""A host with the maximum number of members of a spread group serves no further member."""
 
 from collections.abc import Collection, Hashable, Sequence
 from typing import Self

@@ -104,7 +104,7 @@ def _windows(scan: Scan, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
 
 
 def _batches(roots: Sequence[Root], tuning: SearchTuning) -> Iterator[Sequence[Root]]:
-    """Yield roots whose trees are read together: few at first, because little work may be left."""
+    """Yield roots whose trees are read together, few at first because little work may be left."""
     start, size = 0, tuning.first_batch
     while start < len(roots):
         yield roots[start : start + size]

@@ -17,12 +17,12 @@ ORDER = {code: index for index, code in enumerate(Refusal)}
 
 
 class RejectionCause(NamedTuple):
-    """Why a group has no provider left, or all groups no assignment; equal for many hosts."""
+    """Why a group has no provider left, or all groups together no assignment, on many hosts."""
 
-    # The terms of one code that the last providers fail, or empty for codes that join groups.
+    # The terms of one code that the last providers fail, or empty if the code joins groups.
     terms: tuple[StatedTerm, ...] = ()
-    # The amounts that unsuitable providers lack or that suitable ones have, or the sums that do not
-    # fit. Units are 0 if providers have no inventory of the class at all.
+    # The amounts that unsuitable providers lack, the amounts that suitable providers have, or the
+    # sums that do not fit. Units are 0 if no provider has an inventory of the class.
     amounts: tuple[Amount, ...] = ()
     # The special case of the code. None means the general case, which the code itself describes.
     manner: Manner | None = None
@@ -33,13 +33,13 @@ class RejectionCause(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """The code at which a group loses its last provider on a host, or a host all assignments."""
+    """The code at which a group loses its last provider, or all groups their last assignment."""
 
     # The code of the last condition that a provider or assignment fails.
     code: Refusal
     # Suffix of the group, or None for the root and for codes that join groups.
     group: str | None
-    # What the providers fail.
+    # The cause of the rejection.
     cause: RejectionCause = RejectionCause()
     # Index of the slot without a provider; -1 if no single slot is the cause.
     slot: int = -1
@@ -71,7 +71,7 @@ class Extreme(NamedTuple):
 
     # The value of the field, in units of the class.
     value: int
-    # The next larger amount that some inventory allows. None means that no inventory does.
+    # The next larger amount that some inventory allows, or None if no inventory does.
     next: int | None = None
 
 
@@ -81,7 +81,7 @@ class Evaluation:
 
     # All rejections of one group at one code, or empty if the hosts are served.
     rejections: Sequence[Rejection] = ()
-    # Suffix -> the rejections of the group; only groups that no provider can serve.
+    # Suffix -> the rejections of the group, for groups that no provider can serve.
     by_group: dict[str, Sequence[Rejection]] = field(default_factory=dict)
     # Indexes of the relaxations with which the hosts would be served.
     gains: tuple[int, ...] = ()
@@ -95,9 +95,9 @@ class Evaluation:
     root_refused: bool = False
     # Whether no provider is in a tree or subtree that a group names.
     is_outside: bool = False
-    # Number of hosts counted.
+    # Number of hosts of the class.
     hosts: int = 0
-    # Number of them that the text mentions separately.
+    # Number of these hosts that the text mentions separately.
     aside: int = 0
     # UUIDs of some hosts.
     examples: list[str] = field(default_factory=list)
@@ -111,7 +111,8 @@ class Evaluation:
     has_variants: bool = False
     # Key of `SumCauses` -> the evaluation with the cause.
     variants: dict[Hashable, "Evaluation"] = field(default_factory=dict)
-    # Cache of `Reductions`: the amounts that alone may be the cause. None means not yet determined.
+    # Cache of `Reductions` for the amounts that alone may be the cause, or None before the first
+    # use.
     shortages: list[Shortage] | None = None
     # Cache of `Reductions`: whether a smaller amount would serve the hosts.
     answers: dict[Hashable, bool] = field(default_factory=dict)
@@ -131,7 +132,7 @@ class Evaluation:
 
 
 class HostClass(NamedTuple):
-    """Everything that the evaluation of a host reads; hosts of one class have equal results."""
+    """The data that the evaluation of a host reads. Hosts of one class have equal results."""
 
     # The bits of the root terms that the root fails.
     root: int

@@ -58,9 +58,9 @@ class Relaxation:
 
     # The omitted term.
     term: StatedTerm
-    # Makes the request without the term; it is not stored, to save memory.
+    # Creates the request without the term at each call, to save memory.
     without: Callable[[], CandidateRequest]
-    # Slot -> the bit of the term, which its providers need not meet, or empty if the relaxation
+    # Slot -> the bit of the term that its providers need not satisfy, or empty if the relaxation
     # changes the constraints that join slots.
     slots: Mapping[int, int] = field(default_factory=dict)
     # The bit of the term among the root terms, or 0 if it is not one of them.
@@ -100,7 +100,7 @@ class ExplainRequest:
         self._classes = {name for group in request.groups for name, _units in group.resources}
         # The terms of each slot.
         self.slot_terms: list[SlotTerms] = []
-        # The slots without duplicates: slots with equal requests share one entry.
+        # The terms of distinct slots. Slots with equal requests share one entry.
         self.distinct: list[SlotTerms] = []
         # Slot -> its index in `distinct`.
         self.distinct_index: list[int] = []
@@ -227,10 +227,10 @@ def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
             without = partial(without_term, request, group.suffix, term)
             drops = {slot: slot_terms.bit(stated) for slot, slot_terms in by_slot.items()}
             if any(by_slot[slot].soft & bit for slot, bit in drops.items()):
-                drops = {}  # a constraint checks traits that several providers have together
+                drops = {}  # a constraint checks the collective traits
             relaxations.append(Relaxation(stated, without, drops))
     relaxations += [
         Relaxation(term, partial(without_join, request, term)) for term in joining_terms(request)
     ]
-    # The order of relaxations that serve equally many hosts: taints are last.
+    # Relaxations that serve equally many hosts are sorted with taints last.
     return relaxations + taints

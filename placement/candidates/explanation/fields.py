@@ -52,7 +52,7 @@ class _ItemFields(dict[str, str]):
 
 
 def _items(context: Context) -> Sequence[StatedTerm | Amount]:
-    """Return the terms of a cause, or its sums; if some sums exceed the capacity, only these."""
+    """Return the terms of a cause, or its sums, or only the sums that exceed the capacity."""
     cause = context.cause
     if cause.terms:
         return cause.terms
@@ -152,7 +152,7 @@ def _only(context: Context) -> str:
 
 
 def _unfit(context: Context) -> str:
-    """Return why providers that meet the terms cannot serve the group."""
+    """Return why providers that satisfy the terms cannot serve the group."""
     terms, amounts = context.cause.terms, context.cause.amounts
     if not amounts:
         return "that fail another condition"

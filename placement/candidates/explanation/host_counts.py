@@ -46,7 +46,7 @@ class HostCounts:
         # Key of equal hosts -> their evaluation, which is made once.
         self._evaluations: dict[Hashable, Evaluation] = {}
         self._kept = 0  # number of evaluations, including variants
-        # Suffix -> code -> number of hosts; the suffix is None if the root is rejected.
+        # Suffix, or None if the root is rejected -> code -> number of hosts.
         self._by_group: dict[str | None, Counter[Refusal]] = {
             suffix: Counter() for suffix in (None, *explain_request.groups)
         }
@@ -69,7 +69,7 @@ class HostCounts:
             The evaluation of its class.
 
         Raises:
-            BudgetSpentError: The bound on work was reached; the host is not counted.
+            BudgetSpentError: The bound on work was reached, and the host is not counted.
         """
         anchor = pool.anchor
         assert anchor is not None
@@ -184,7 +184,7 @@ class HostCounts:
             for part in (None, suffix):
                 after -= self._by_group[part][code]
                 rejecting |= self._terms.get((part, code), {})
-            # In the order of the request; all terms of the code if they rejected no host.
+            # In the order of the request, or all terms of the code if they rejected no host.
             terms = self._explain_request.terms_of(suffix, code)
             detail = asked([term for term in terms if term in rejecting] or terms)
             yield Step(code, detail, before, after)

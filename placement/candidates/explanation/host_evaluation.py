@@ -41,7 +41,7 @@ class HostEvaluation:
         self._root = host_class.root
         # For each distinct slot, the bits of the terms that each provider fails.
         self._masks = host_class.masks
-        # Slots with equal requests share one list; constraints compare options by identity.
+        # Slots with equal requests share one list, because constraints compare options by identity.
         by_distinct = [
             slot_terms.providers(slot_masks)
             for slot_terms, slot_masks in zip(
@@ -80,7 +80,7 @@ class HostEvaluation:
         try:
             _note_gains(evaluation, self._gains(by_group, possible))
         except BudgetSpentError:
-            # The cause is known; only the relaxations are incomplete.
+            # The cause is known, and only the relaxations are incomplete.
             evaluation.undecided = True
         return evaluation
 
@@ -94,8 +94,8 @@ class HostEvaluation:
 
         Returns:
             The rejections of each group that no provider can serve, whether all groups can be
-            served together (None: undecided), and the rejections of the host; these are empty if
-            it is served.
+            served together or None if this is undecided, and the rejections of the host, which are
+            empty if it is served.
 
         Raises:
             BudgetSpentError: The bound on work was reached.
@@ -125,7 +125,7 @@ class HostEvaluation:
         return self._evaluator.serves(joins.plan, joins.kinds, self._pool, self._options)
 
     def _rejections_together(self, possible: bool | None) -> Sequence[Rejection]:
-        """Return the rejections of the groups together; empty for a served host."""
+        """Return the rejections of the groups together, or nothing for a served host."""
         if possible:
             return ()
         return (Rejection(Refusal.BUDGET, None) if possible is None else self._reject_together(),)
@@ -153,7 +153,7 @@ class HostEvaluation:
     def _gains(
         self, by_group: Mapping[str, Sequence[Rejection]], possible: bool | None
     ) -> list[tuple[int, bool | None]]:
-        """Return (index, whether it would serve the host) of relaxations. None means undecided."""
+        """Return (index, whether it would serve the host or None if undecided) of relaxations."""
         gains: list[tuple[int, bool | None]] = []
         self._evaluator.budget.spend(COST_PER_RELAXATION * len(self._explain_request.relaxations))
         for index, relaxation in enumerate(self._explain_request.relaxations):
@@ -208,7 +208,7 @@ def _note_gains(evaluation: Evaluation, gains: Sequence[tuple[int, bool | None]]
 
 
 def _failed_alone(slot_terms: SlotTerms, masks: Masks) -> int:
-    """Return the bits of terms that are the only one that some provider fails."""
+    """Return the bits of terms without which some provider would be accepted."""
     alone = 0
     for _position, mask in each_mask(masks):
         failed = mask & slot_terms.hard

@@ -23,7 +23,7 @@ from placement.candidates.search.anchors import solutions
 from placement.candidates.terms import bits
 from placement.candidates.trace import Refusal
 
-# One host may take 1/SHARE of the bound on work; beyond that it is undecided.
+# One host may take 1/SHARE of the bound on work. A host that needs more is undecided.
 SHARE = 16
 # Total number of slots and terms of the relaxed requests whose plans are cached.
 MAX_KEPT_PARTS = 50_000
@@ -45,14 +45,14 @@ class HostEvaluator:
         self.budget = budget
         # The bound on work for one host, in steps.
         self.share = max(1, max_steps // SHARE)
-        # Index of a relaxation -> its plan. PERF: the first ones stay in the cache, because every
-        # host needs all of them in the same order.
+        # Index of a relaxation -> its plan. PERF: the first plans stay in the cache, because every
+        # host needs all plans in the same order.
         self._joins: dict[int, Joins] = {}
 
     def classify(self, pool: Pool, root_mask: int) -> HostClass:
-        """Return the class of a host. root_mask: the bits of the terms that its root fails."""
+        """Return the class of a host; `root_mask` has the bits of the terms that its root fails."""
         if root_mask & (root_mask - 1):
-            return HostClass(root_mask)  # no single relaxation helps, so nothing else matters
+            return HostClass(root_mask)  # no single relaxation helps, so the rest has no effect
         return HostClass(
             root_mask, self.explain_request.masks(pool), self.signatures(pool), len(pool.reached)
         )
@@ -79,7 +79,7 @@ class HostEvaluator:
         return self.host_evaluation(pool, host_class).evaluate(rejections)
 
     def find_rejections(self, host_class: HostClass, pool: Pool) -> Sequence[Rejection]:
-        """Return why a class of hosts is rejected, without relaxations; empty if it is served.
+        """Return why a class of hosts is rejected, without relaxations, or nothing if it is served.
 
         Args:
             host_class: The class.

@@ -35,7 +35,7 @@ def isolation_cause(
     """Find isolated groups that together have fewer providers than groups.
 
     Only groups with equal options, and all isolated groups together, are compared. The cause
-    contains no groups if neither of these lacks providers.
+    contains no groups if none of these sets lacks providers.
     """
     lists = {slot: options[slot] for slot in plan.isolated_slots}
     # PERF: equal lists are one object, and long.

@@ -53,7 +53,7 @@ def _fitting(context: Context) -> str:
     cause, plan = context.cause, context.plan
     if not cause.groups:
         return "too few providers"
-    # Providers without room are not counted, and may be more than the groups.
+    # Providers without room are not counted; there may be more of them than groups.
     slots = [plan.slots[plan.slot_of(suffix)] for suffix in cause.groups]
     room = " with room" * any(slot.group.resources for slot in slots)
     if not cause.providers:

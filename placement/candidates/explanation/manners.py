@@ -12,9 +12,9 @@ from placement.candidates.trace import Form, Refusal
 class Manner(Enum):
     """A special case of a code, which needs a text of its own."""
 
-    # Different providers meet the terms, and no provider meets all of them.
+    # Different providers satisfy the terms, but no provider satisfies all of them.
     APART = auto()
-    # Only providers that cannot serve the group for another reason meet the terms.
+    # The only providers that satisfy the terms cannot serve the group for another reason.
     ELSEWHERE = auto()
     # Only sharing providers have the room.
     SHARED = auto()
@@ -32,7 +32,7 @@ def _both(frame: str, *item: str, group: str = "{group}") -> tuple[Form, Form]:
 
 
 def _shared(relative: str, item: str = "{noun}") -> tuple[Form, Form]:
-    """Return both forms for sharing providers. relative: the relative clause about them."""
+    """Return both forms for sharing providers; `relative` is the relative clause about them."""
     frame = "{only_pools}, " + relative
     return Form(frame, item), Form("{have} {only_pools}{group}, " + relative, item)
 
@@ -112,6 +112,6 @@ FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
 
 
 def forms_of(code: Refusal, manner: Manner | None) -> tuple[Form, Form]:
-    """Return the forms (refused, lacking) of a code; manner None: of the general case."""
+    """Return the forms (refused, lacking) of a special case of a code, or of its general case."""
     plain = code.reason.refused, code.reason.lacking
     return plain if manner is None else FORMS_BY_MANNER.get((code, manner), plain)

@@ -23,7 +23,7 @@ class _NamedHost(NamedTuple):
 
     # UUID of the host.
     uuid: str
-    # The host alone, with its causes.
+    # The causes, counted for this host alone.
     rejected: RejectedHosts
     # The terms that name its tree.
     own: Collection[StatedTerm]

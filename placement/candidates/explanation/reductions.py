@@ -1,8 +1,8 @@
 """Smaller amounts of a class that some host could serve, if no host can serve the request.
 
 The largest amount that a provider can serve follows from its units and free capacity, less the
-amounts of other groups on the same provider. Only such amounts are tried: an amount between two of
-them serves no further host.
+amounts of other groups on the same provider. Only such amounts are tried, because an amount between
+two of them serves no further host.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ class Amounts(NamedTuple):
 
     # Units, in descending order.
     values: Sequence[int]
-    # The amounts from here on are complete; smaller ones may be missing.
+    # Smallest amount from which on no amount is missing.
     whole_from: int = 0
 
 
@@ -205,7 +205,7 @@ class Reductions:
         return Joins.from_request(with_amount(self._explain_request.request, suffix, name, amount))
 
     def relaxed(self) -> Sequence[Relaxed]:
-        """Return the largest amounts, most hosts first; none if some host is served."""
+        """Return the largest amounts, most hosts first, or nothing if some host is served."""
         if self.served:
             return []
         slots = self._explain_request.joins.plan.slots

@@ -79,7 +79,7 @@ class RejectedHosts:
         totals = self._by_causes.get(causes)
         if totals is None:
             if len(self._by_causes) >= MAX_CAUSES:
-                # Count by the last term: there are at most as many of these as terms.
+                # Count by the last term, because there are at most as many last terms as terms.
                 causes = (RejectionCause(causes[0].terms[-1:]),)
             totals = self._by_causes.setdefault(causes, _CauseTotals())
         totals.hosts += evaluation.hosts

@@ -15,7 +15,7 @@ from placement.candidates.terms import Masks, each_mask, lowest
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
-# Pairs (position, mask); a provider occurs twice if the root can replace it.
+# Pairs (position, mask), two for a provider that the root can replace.
 PositionMasks = Sequence[tuple[int, int]]
 
 
@@ -52,7 +52,7 @@ class GroupRejections:
         return {term}.issuperset(slot_terms.terms_of(bits))
 
     def find_for_group(self, suffix: str) -> Sequence[Rejection]:
-        """Return the rejections of a group at its first code; empty for a served group."""
+        """Return the rejections of a group at its first code, or nothing for a served group."""
         slots = self._explain_request.groups[suffix]
         found = [rejection for slot in slots if (rejection := self._find_for_slot(slot))]
         codes = [rejection.code for rejection in found]
@@ -72,7 +72,7 @@ class GroupRejections:
         return rejections
 
     def _find_for_slot(self, slot: int) -> SlotRejection | None:
-        """Return the last rejection of a slot's providers; None if a provider serves it."""
+        """Return the last rejection of a slot's providers, or None if a provider serves it."""
         slot_terms = self._explain_request.slot_terms[slot]
         masks = self._masks_of(slot)
         first = [lowest(mask & slot_terms.hard) for _position, mask in masks]
@@ -134,7 +134,7 @@ class GroupRejections:
         with_room = [(position, mask) for position, mask in masks if not mask & slot_terms.stock]
         all_fail = all(mask & failed_bits for _position, mask in with_room)
         amounts = slot_terms.amounts
-        # A host outside the tree that the group names is reported as such, wherever it has room.
+        # A host outside the tree that the group names is reported as such, even if it has room.
         is_outside = failed_bits & slot_terms.places and reduce(and_, local) & failed_bits
         if all_fail and with_room[0][0] >= self._pool.local and not is_outside:
             sharing = tuple(dict.fromkeys(position for position, _mask in with_room))
@@ -168,7 +168,7 @@ class GroupRejections:
         if slot_terms.collective & last and slot_terms.term(last).code is Refusal.TRAIT_MISSING:
             # If each trait has a provider with room, only the combination is missing.
             return self._missing_bits([slot])
-        # The terms that all of the providers fail, or, if there are none, that some fail.
+        # The terms that all of the providers fail, or if there are none, the terms that some fail.
         return slot_terms.at_code(last, reduce(and_, masks)) or slot_terms.at_code(
             last, reduce(or_, masks)
         )
@@ -197,7 +197,7 @@ class GroupRejections:
         return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, slots[0]) for cause in causes]
 
     def _missing_bits(self, slots: Sequence[int]) -> int:
-        """Return the bits of collective terms that no provider with room for a slot meets."""
+        """Return the bits of collective terms that no provider with room for a slot satisfies."""
         missing = [
             mask & slot_terms.collective
             for slot_terms, index in [
@@ -211,7 +211,7 @@ class GroupRejections:
 
 
 def _causes(slot_terms: SlotTerms, local: Sequence[int], failed_bits: int) -> list[RejectionCause]:
-    """Return a cause for the terms that no provider of a host meets, and one for the others.
+    """Return a cause for the terms that no provider of a host satisfies, and one for the others.
 
     Args:
         slot_terms: The terms of the slot.
@@ -228,7 +228,7 @@ def _causes(slot_terms: SlotTerms, local: Sequence[int], failed_bits: int) -> li
 
 
 def _elsewhere(slot_terms: SlotTerms, meeting: Sequence[int], failed_bits: int) -> RejectionCause:
-    """Return the cause for terms that only unsuitable providers of a host meet.
+    """Return the cause for terms that only unsuitable providers of a host satisfy.
 
     Args:
         slot_terms: The terms of the slot.

@@ -1,4 +1,4 @@
-"""The terms that the providers of a pool fail: one mask for each provider and slot.
+"""The terms that the providers of a pool fail, as one mask for each provider and slot.
 
 The masks determine everything that an explanation states about single groups. Hosts with equal
 masks share the result, even if their inventories differ.
@@ -34,7 +34,7 @@ class SlotTerms:
             slot: The slot.
             alone: Whether a single provider serves the whole group.
             in_parts: Whether providers of the host's own tree may serve a part of the amount.
-            checks: The checks of another slot of the group. None means that they are created.
+            checks: The checks of another slot of the group, or None to create them.
             spend: Charges the work of new checks.
         """
         group = slot.group
@@ -61,7 +61,7 @@ class SlotTerms:
         self._by_code: dict[Refusal, int] = {}
         for number, stated in enumerate(self.terms):
             self._by_code[stated.code] = self._by_code.get(stated.code, 0) | 1 << number
-        # The bits of terms that several providers of the group may meet together.
+        # The bits of terms that several providers of the group may satisfy together.
         self.collective = 0
         if not group.suffixed:
             for number, term in enumerate(group.terms, first):
@@ -75,7 +75,7 @@ class SlotTerms:
             self.excluding |= term.excludes << number
         # The bits of collective terms, if several providers can serve the group.
         self.soft = 0 if alone else self.collective
-        # The bits of terms that each single provider must meet.
+        # The bits of terms that each single provider must satisfy.
         self.hard = ((1 << len(self.terms)) - 1) & ~self.soft
         # Work per provider.
         self.cost = 4 + 2 * len(self._amounts)

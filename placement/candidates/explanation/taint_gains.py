@@ -1,7 +1,7 @@
 """Hosts that would be served by sharing providers in a tree with a taint.
 
-An evaluation covers only the sharing providers that a host can use. If toleration of a taint would
-add others, the host is evaluated again, with these providers and without the taint.
+An evaluation covers only the sharing providers that a host can use. If a host reaches further
+sharing providers without a taint, it is evaluated again with them and without the taint.
 """
 
 from placement.candidates.explanation.evaluation import Evaluation
@@ -16,12 +16,12 @@ from placement.candidates.trees.scan import AnchorReader
 
 
 class TaintGains:
-    """Counts these hosts for each relaxation that tolerates a taint."""
+    """Counts such hosts for each relaxation that tolerates a taint."""
 
     def __init__(
         self, explain_request: ExplainRequest, evaluator: HostEvaluator, reader: AnchorReader
     ) -> None:
-        """Prepare the relaxations. reader: must have read the sharing providers."""
+        """Prepare the relaxations; `reader` must have read the sharing providers."""
         self._evaluator = evaluator
         names = [term.name for term in of_kind(explain_request.request.root, Untainted)]
         pools = {name: reader.pools_tolerating(name) for name in names}

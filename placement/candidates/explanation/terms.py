@@ -25,7 +25,7 @@ class StatedTerm(NamedTuple):
 
     @property
     def resource_class(self) -> str:
-        """The class of an amount; empty for other terms."""
+        """The class of an amount, or empty for other terms."""
         return self.value.resource_class if isinstance(self.value, Amount) else ""
 
     @property
@@ -57,7 +57,7 @@ def terms_from_root(terms: Iterable[Term]) -> list[StatedTerm]:
 
 
 def terms_from_amounts(suffix: str, resources: Iterable[tuple[str, int]]) -> list[StatedTerm]:
-    """Return the amounts of a group as terms: for each code of amounts, all classes."""
+    """Return the amounts of a group as terms, with all classes for each code of amounts."""
     amounts = [Amount(name, units) for name, units in resources]
     return [
         StatedTerm(code, AMOUNT_KEYWORD, suffix, amount)

@@ -75,7 +75,7 @@ def _meanings(codes: Iterable[Refusal]) -> Sequence[str]:
 
 
 def _suggested(relaxations: Sequence[Relaxed]) -> Sequence[Relaxed]:
-    """Return the best of each kind: another tree, another condition, a smaller amount."""
+    """Return the best relaxation of each kind: tree, other condition, smaller amount."""
     best: dict[object, Relaxed] = {}
     for relaxed in sorted(relaxations, key=attrgetter("hosts"), reverse=True):
         kind = KINDS.get(keyword_of(relaxed.term))

@@ -1,8 +1,8 @@
 """Determines why groups that fit separately do not fit together.
 
 The room of a provider is its free capacity or max_unit, whichever is less. Hosts with equal room
-have equal evaluations, but the cause of a rejection may differ. It is determined for each class in
-turn: would the host be served if it had enough of the class, or a larger max_unit?
+have equal evaluations, but the cause of a rejection may differ. To determine it, the host is
+evaluated again for each class in turn, as if it had enough of the class or a larger max_unit.
 """
 
 from bisect import bisect_right
@@ -36,7 +36,7 @@ class SumCauses:
         self._left = evaluator.budget.steps_left * COST_PER_STEP // SHARE
 
     def key(self, pool: Pool) -> Hashable:
-        """Return the free capacity regardless of max_unit; equal keys have equal causes."""
+        """Return the free capacity regardless of max_unit, as a key of hosts with equal causes."""
         plan = self._plan
         return tuple(
             tuple(
@@ -53,7 +53,7 @@ class SumCauses:
         before = self._evaluator.budget.cost
         cause = RejectionCause(amounts=self._sums(self._plan.contended_classes))
         if self._left > 0:
-            # The rejection itself is known; only the cause is less precise.
+            # The rejection itself is known, and only the cause is less precise.
             with suppress(BudgetSpentError):
                 cause = self._cause(pool, evaluation.options)
         self._left -= self._evaluator.budget.cost - before
@@ -110,7 +110,7 @@ class SumCauses:
         return self._evaluator.serves(self._plan, kinds, pool, options)
 
     def _lifted(self, pool: Pool, names: Iterable[str], *, units_only: bool = False) -> Pool:
-        """Return a pool with enough of some classes. units_only: raise max_unit only."""
+        """Return a pool with enough of some classes; `units_only` raises only max_unit."""
         members = list(pool.members)
         self._evaluator.budget.spend(4 * len(members))
         for name in names:

@@ -29,7 +29,7 @@ class Hosts(NamedTuple):
     looked: int
     # Hosts that can serve the request.
     served: int
-    # Whether all hosts were evaluated, and each was decided.
+    # Whether all hosts were evaluated and none is undecided.
     complete: bool
 
 
@@ -42,7 +42,7 @@ class Step(NamedTuple):
     detail: str
     # Number of hosts before the condition.
     before: int
-    # Number of hosts that meet the condition.
+    # Number of hosts that satisfy the condition.
     after: int
 
 
@@ -81,7 +81,7 @@ class Mentions(NamedTuple):
     pools: int = 0
     # Clauses about hosts in the trees that the request names.
     named: Sequence[str] = ()
-    # Hosts that have no provider in these trees.
+    # Number of hosts without a provider in these trees.
     outside: Clause = Clause(0, "")
     # Sentences about providers and aggregates that do not exist.
     nonexistent: Sequence[str] = ()
@@ -94,7 +94,7 @@ class Relaxed(NamedTuple):
     term: StatedTerm
     # Number of hosts.
     hosts: int
-    # The smaller amount. None means that the term is omitted.
+    # The smaller amount, or None if the term is omitted.
     to: int | None = None
 
 

@@ -59,7 +59,7 @@ class Words:
     def clause(
         self, code: Refusal, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
     ) -> str:
-        """Return the predicate of hosts with equal causes. own: terms that name their tree."""
+        """Return the predicate of hosts with equal causes. The terms `own` name their tree."""
         return " and ".join(
             [
                 fill(forms_of(code, context.cause.manner)[1], context)
@@ -70,7 +70,7 @@ class Words:
     def _contexts(
         self, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
     ) -> Iterable[Context]:
-        """Return one context per phrase: causes that differ only in capacity share a phrase."""
+        """Return one context per phrase. Causes that differ only in capacity share a phrase."""
         parts: dict[object, Context] = {}
         for cause in cause_hosts.causes:
             key = cause.manner, cause.terms if cause.amounts else ()

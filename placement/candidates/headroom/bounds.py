@@ -1,6 +1,6 @@
 """Upper bounds of how many consumers fit, from the slots of a request alone.
 
-No bound depends on the number of ways to serve a request, so all are cheap.
+The bounds do not depend on the number of ways to serve a request, so they are cheap.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -20,10 +20,10 @@ def seats_of(
 ) -> list[dict[int, int]]:
     """Return slot -> position -> how many consumers the provider can serve.
 
-    Slots without resources use nothing: their number is -1, for any.
+    The number is -1, for any number, if the slot has no resources.
 
     Args:
-        parts: slots that are not counted here, because several providers may serve them in parts.
+        parts: slots to leave out, because several providers may serve them in parts.
     """
     known: dict[tuple[int, tuple[tuple[str, int], ...]], int] = {}
     seats: list[dict[int, int]] = []
@@ -47,7 +47,7 @@ def upper_bound(
     spend: Charge,
     parts: Mapping[int, Collection[int]],
 ) -> int | None:
-    """Return a number that no packing exceeds; None if no slot has resources.
+    """Return a number that no packing exceeds, or None if no slot has resources.
 
     Args:
         plan: the plan of the request.
@@ -89,7 +89,7 @@ def _class_bounds(
 
 
 def _isolation_bound(plan: SearchPlan, options: Options, room: Room, most: int) -> Iterable[int]:
-    """Yield the bound for isolated slots, which take different providers for each consumer.
+    """Yield the bound for isolated slots, which use different providers for each consumer.
 
     A provider serves each of n consumers at most once, so the providers of k slots must have k × n
     seats if none has more than n.

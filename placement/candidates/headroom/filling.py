@@ -1,4 +1,4 @@
-"""A packing found by placing one consumer after the other, as claims would."""
+"""Packings that result from placing one consumer after the other, as claims do."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from placement.candidates.trace import Refusal
 
 
 class HostFiller:
-    """Fills pools for one request; candidates with a split come after all others."""
+    """Fills pools for one request, with candidates with a split after all others."""
 
     def __init__(self, plan: SearchPlan) -> None:
         """plan: the plan of the request without splits."""
@@ -31,7 +31,7 @@ class HostFiller:
         """Add consumers to the packing of a room until none fits or the upper bound is reached.
 
         Args:
-            room: the room of the pool; its packing is the one that the pool has already.
+            room: the room of the pool, whose packing the pool contains already.
             pool: the providers, with that packing.
             budget: bound on the work.
         """
@@ -46,7 +46,7 @@ class HostFiller:
                 amounts = _rows(candidate)
                 times = 1
                 if not candidate.split:
-                    # The same candidate remains one as long as it fits.
+                    # The candidate remains a candidate as long as it fits.
                     fits = min([_free(pool, row) // units for row, units in amounts.items()])
                     times = min(room.upper - room.lower, max(1, fits // 2))
                 pool = _after(pool, amounts, times)

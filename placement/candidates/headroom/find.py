@@ -28,7 +28,7 @@ class HeadroomQuery:
     requests: Mapping[str, CandidateRequest]
     # Maximum of all numbers of consumers.
     limit: int = 10_000
-    # Aggregates whose hosts have figures of their own, as the client wrote them.
+    # Aggregates, as the client wrote them, whose hosts have figures of their own.
     by: Sequence[str] = ()
     # Whether to measure as if nothing were allocated.
     empty: bool = False
@@ -37,7 +37,7 @@ class HeadroomQuery:
 # Maximum number of trees that are measured together.
 MAX_BATCH = 8192
 
-# Factor between the sizes of batches; the first one is that of a search.
+# Factor between the sizes of batches. The first batch has the size of a search's batch.
 BATCH_GROWTH = 8
 
 
@@ -106,7 +106,7 @@ class _Reader:
         self._sharing: list[SharingMember] | None = None
 
     def batches(self) -> Iterator[Sequence[Tree]]:
-        """Yield all trees: few at first, because little work may be left."""
+        """Yield all trees in batches, small at first because little work may be left."""
         size = self._tuning.first_batch
         for roots in self._scan.roots.windows(self._tuning.largest_window):
             start = 0

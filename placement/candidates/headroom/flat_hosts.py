@@ -1,8 +1,8 @@
-"""The headroom of hosts of one provider, by arithmetic on columns of free units.
+"""The headroom of hosts with a single provider, by arithmetic on columns of free units.
 
-Hosts with equal traits, aggregates and units of their inventories are one group: a request is
-evaluated once for a host of the group with plenty of everything. If it is served, each host takes
-as many consumers as its scarcest class allows.
+Hosts with equal traits, aggregates and units of their inventories form a group. A request is
+evaluated once per group, as if a host had plenty of everything. If that host is served, each host
+of the group takes as many consumers as its scarcest class allows.
 """
 
 from collections import Counter
@@ -25,10 +25,10 @@ from placement.candidates.trace import Refusal
 COST_PER_HOST = 20
 COST_PER_CLASS = 2
 
-# Capacity of a host that lacks nothing but what its units do not allow.
+# Capacity of a host with plenty of everything.
 PLENTY = 1 << 62
 
-# Groups in memory.
+# Maximum number of groups in memory.
 MAX_GROUPS = 10_000
 
 # Class -> min_unit, max_unit and step_size; None without an inventory.
@@ -41,15 +41,15 @@ class FlatGroup:
 
     # One of the hosts.
     example: Tree
-    # What the hosts have in common.
+    # Units, traits and aggregates that the hosts have in common.
     key: Hashable
-    # By class; see `FlatHosts.classes`.
+    # Units by class, in the order of `FlatHosts.classes`.
     units: Units
     # The hosts, in the order of the rows.
     trees: list[Tree] = field(default_factory=list)
     # Free units by class, one row for each host.
     rows: list[tuple[int, ...]] = field(default_factory=list)
-    # The same by class; None before the first use.
+    # One column of free units for each class, or None before the first use.
     columns: Sequence[Sequence[int]] | None = None
 
     @property
@@ -121,7 +121,7 @@ class FlatCounter:
         ]
         groups = plan.request.groups
         terms = [term for group in groups for term in group.terms]
-        # Trees that the request names, which differ from others of their group.
+        # Trees that the request names, which are evaluated separately from their group.
         self._named = {term.stored for term in terms if isinstance(term, PlaceTerm)}
 
     def add(self, hosts: FlatHosts, group: FlatGroup) -> list[Tree]:
@@ -131,7 +131,7 @@ class FlatCounter:
             The hosts that the request names, which were not added.
 
         Raises:
-            BudgetSpentError: the bound on work was reached; no host was added.
+            BudgetSpentError: the bound on work was reached, and no host was added.
         """
         named: list[Tree] = []
         rows: Sequence[tuple[int, ...]] = group.rows
@@ -180,13 +180,14 @@ class FlatCounter:
         ]
 
     def _add_served(self, times: Sequence[Sequence[int]], aggregates: frozenset[str]) -> None:
-        """Add hosts that take as many as their scarcest class allows."""
+        """Add hosts that take as many consumers as their scarcest class allows."""
         scarcest = _running_minimum(times)
         numbers = scarcest[-1]
         total = sum(numbers)
         serving = len(numbers) - numbers.count(0)
         self._totals.add_sums(total, total, serving, max(numbers), aggregates)
-        # The first amount whose number is that of the host is the one that is short.
+        # The limit of a host is the first amount that it has exactly as often as it takes
+        # consumers.
         limits: Counter[RoomLimit] = Counter()
         before = 0
         for (name, _units, suffix), minimum in zip(self._amounts, scarcest, strict=True):
@@ -198,7 +199,7 @@ class FlatCounter:
     def _add_refused(
         self, times: Sequence[Sequence[int]], limit: RoomLimit, aggregates: frozenset[str]
     ) -> None:
-        """Add hosts that take none: those without room for an amount are short of that."""
+        """Add hosts that take no consumer. An amount without room is the limit of a host."""
         limits: Counter[RoomLimit] = Counter()
         before = 0
         for (name, _units, suffix), minimum in zip(
@@ -213,7 +214,7 @@ class FlatCounter:
 
 
 def _running_minimum(times: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    """Return the minimum of the first, of the first two, … of the lists, host by host."""
+    """Return for each host the minimum of the first, of the first two, … of the lists."""
     minima = [times[0]]
     for numbers in times[1:]:
         # PERF: a comparison takes a fraction of a call of `min`.

@@ -1,4 +1,4 @@
-"""How many consumers one pool takes by itself."""
+"""The number of consumers that one pool takes independently of other pools."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
@@ -26,13 +26,13 @@ from placement.candidates.plan import SearchPlan
 T = TypeVar("T")
 
 # At first, one pool may take 1/SHARE of all work. Pools without an exact result are tried again
-# with the work that is left when all hosts have been looked at.
+# after all hosts, with the work that is left.
 SHARE = 64
 
 # Patterns of one shape that are searched at first.
 MAX_PATTERNS = 1000
 
-# Shapes and rooms in memory.
+# Maximum number of shapes and rooms in memory.
 MAX_REMEMBERED = 20_000
 
 # Cost of a pool, in addition to the checks of its providers.
@@ -48,7 +48,7 @@ class RoomFinder:
         Args:
             plan: its plan.
             budget: bound on all work.
-            max_steps: the same at the beginning, in steps.
+            max_steps: initial value of this bound, in steps.
         """
         self._plan = plan
         self._budget = budget
@@ -58,13 +58,13 @@ class RoomFinder:
         self._search = PatternSearch(plan)
         # Fills a pool with one consumer after the other.
         self._filler = HostFiller(plan)
-        # Shape -> its patterns; None if they are too many for the share of a pool.
+        # Shape -> its patterns, or None if they are too many for the share of a pool.
         self._patterns: dict[Hashable, Patterns | None] = {}
         # Shape and room of its rows -> the result.
         self._rooms: dict[Hashable, HostRoom] = {}
 
     def find(self, pool: Pool) -> HostRoom:
-        """Return how many consumers fit that use a provider of the anchor.
+        """Return how many consumers fit if each uses a provider of the anchor.
 
         Args:
             pool: the anchor and the sharing providers that it reaches.
@@ -80,7 +80,7 @@ class RoomFinder:
         return NO_ROOM if options is None else self.find_in(pool, options)
 
     def options(self, pool: Pool) -> Options | None:
-        """Return the providers of each slot; None if a slot has none, or the root is refused."""
+        """Return the providers of each slot, or None if a slot has none or the root is refused."""
         plan, budget = self._plan, self._budget
         budget.spend(COST_PER_POOL)
         if pool.anchor is not None and plan.root_refusal(pool.anchor) is not None:
@@ -122,7 +122,7 @@ class RoomFinder:
         return upper
 
     def fill_slots(self, pool: Pool, options: Options) -> HostRoom:
-        """Return the room if no constraint joins the slots: each is filled by itself."""
+        """Return the room if no constraint joins the slots, so each slot is filled separately."""
         self._budget.spend(4 * sum(map(len, options)))
         seats = seats_of(self._plan, options, room_in(pool), {})
         served = [
@@ -179,7 +179,8 @@ class RoomFinder:
         """Search for the largest packing with all of the work that is left.
 
         Raises:
-            BudgetSpentError: the bound on work was reached; the room may be narrower than before.
+            BudgetSpentError: the bound on work was reached, but the interval may be narrower than
+                before.
         """
         options = self.options(pool)
         if options is None:
@@ -193,7 +194,7 @@ class RoomFinder:
         self._budget.spend(0)
 
     def _within_share(self, work: Callable[[Budget], T], *, default: T) -> T:
-        """Return the result of some work with the budget of one pool; the default if it is spent.
+        """Return the result of some work with the budget of one pool, or `default` if it is spent.
 
         Raises:
             BudgetSpentError: the bound on all work was reached.

@@ -1,4 +1,4 @@
-"""What refuses one more consumer on a full host: the code that an explanation would have."""
+"""The limits of full hosts, as the code that an explanation would have for one more consumer."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ MAX_CLASSES = 10_000
 
 
 class LimitFinder:
-    """Finds the limits of hosts for one request; hosts of one class are evaluated once."""
+    """Finds the limits of hosts for one request. Hosts of one class are evaluated once."""
 
     def __init__(self, request: CandidateRequest, budget: Budget, max_steps: int) -> None:
         # The request, prepared for the evaluation of hosts.
@@ -29,7 +29,7 @@ class LimitFinder:
         self._limits: dict[HostClass, RoomLimit] = {}
 
     def find(self, pool: Pool) -> RoomLimit:
-        """Return what refuses a consumer on a pool.
+        """Return the limit of a pool that takes no further consumer.
 
         Only sharing providers of other trees may still serve the request.
 
@@ -47,7 +47,7 @@ class LimitFinder:
         return limit
 
     def rejections(self, pool: Pool) -> Sequence[Rejection]:
-        """Return the rejections of a pool; empty if it is served."""
+        """Return the rejections of a pool, or nothing if it is served."""
         return self._evaluator.find_rejections(self._classify(pool), pool)
 
     def _classify(self, pool: Pool) -> HostClass:

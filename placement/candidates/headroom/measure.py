@@ -1,8 +1,8 @@
 """Measures how many more of each request fit on given trees. Reads nothing from the database.
 
-Without sharing providers trees are independent: the numbers of consumers are added up. Equal trees
-are worked out once. First all hosts are looked at for each request in turn; then the remaining work
-is spent on hosts whose number is still an interval.
+Without sharing providers, trees are independent and their numbers of consumers are added up. Equal
+trees are computed once. All hosts are measured for each request in turn. Then the remaining work is
+spent on hosts whose number is still an interval.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ from placement.candidates.trees.sharing import AnchorPools
 from placement.errors import DeadlineExceeded
 from placement.vocabulary import SHARING_TRAIT
 
-# Distinct hosts of one request in memory.
+# Maximum number of distinct hosts of one request in memory.
 MAX_DISTINCT = 20_000
 
 
@@ -40,7 +40,7 @@ def measure_headroom(
     Args:
         questions: the requests.
         batches: all trees, which may be read while they are iterated.
-        sharing: returns the sharing providers of all trees; called after the first batch.
+        sharing: returns the sharing providers of all trees. It is called after the first batch.
         budget: bound on the work for all requests together.
     """
     classes = {
@@ -70,7 +70,7 @@ def sharing_in(trees: Iterable[Tree]) -> list[SharingMember]:
 
 
 class Emptied:
-    """Returns trees as if nothing were allocated; equal inventories remain one object."""
+    """Returns trees as if nothing were allocated. Equal inventories remain one object."""
 
     def __init__(self) -> None:
         # Inventories as read -> the same without usage.
@@ -101,12 +101,12 @@ class _Batch:
             [tree for tree in trees if len(tree.members) == 1],
             with_aggregates=with_aggregates,
         )
-        # All others.
+        # All other trees.
         self.nested = [tree for tree in trees if len(tree.members) > 1]
 
 
 class _Hosts:
-    """The batches of trees; the first request reads them, and others use them again."""
+    """The batches of trees, which the first request reads and the others reuse."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class _Hosts:
 
         Raises:
             BudgetSpentError: the bound on work was reached, now or for an earlier request.
-            DeadlineExceeded: the same for the deadline, during a read.
+            DeadlineExceeded: the deadline was reached during a read, now or for an earlier request.
         """
         yield from self._read
         if self._is_cut:
@@ -142,7 +142,7 @@ class _Hosts:
                 self._budget.spend(len(trees) * COST_PER_HOST)
                 yield batch
         except (BudgetSpentError, DeadlineExceeded):
-            # An iterator that has failed has no further batches, as if it were complete.
+            # An iterator that has failed yields no further batches, as if it were complete.
             self._is_cut = True
             raise
 
@@ -191,7 +191,7 @@ class _Meter:
         self._intervals: dict[int, tuple[HostRoom, list[Pool]]] = {}
 
     def look(self, hosts: _Hosts, sharing: Callable[[], Sequence[SharingMember]]) -> None:
-        """Look at all hosts, as far as the work allows."""
+        """Measure all hosts, as far as the bound on work allows."""
         try:
             for batch in hosts:
                 if self._shared is None:
@@ -274,7 +274,7 @@ class _Meter:
                 if not self._budget.spent:
                     self._finder.refine(room, pools[0])
             except BudgetSpentError:
-                pass  # the interval is what is known
+                pass  # the result remains the interval
             for pool in pools:
                 self._add_interval(room, pool)
 
@@ -284,7 +284,7 @@ class _Meter:
             if not self._budget.spent:
                 limit = self._limit(pool, room)
         except BudgetSpentError:
-            pass  # what limits the host stays unknown
+            pass  # the limit of the host remains unknown
         assert pool.anchor is not None
         self._totals.add(room.lower, room.upper, limit, pool.anchor.root.aggregates)
 

@@ -1,8 +1,8 @@
-"""How often patterns fit together: the largest number of consumers that one host can take.
+"""The largest number of consumers that one host can take, as a packing of patterns.
 
-Each consumer takes one of several patterns. A greedy packing is a lower bound; the linear
-relaxation is an upper bound, and rounded down it is often a better packing. If the two differ,
-branch and bound decides.
+Each consumer takes one of several patterns. A greedy packing is a lower bound. The linear
+relaxation is an upper bound, and rounded down it is often a better packing. If the bounds differ,
+branch and bound finds the largest packing.
 """
 
 from collections import Counter
@@ -17,8 +17,8 @@ from placement.candidates.headroom.simplex import EPSILON, Pattern, relax
 # are computed.
 MAX_SUMS = 4096
 
-# Maximum number of rows of a problem that is solved exactly: the relaxation needs memory for the
-# square of their number.
+# Maximum number of rows of a problem that is solved exactly. The relaxation needs memory for the
+# square of this number.
 MAX_ROWS = 500
 
 # Number of times that a pattern is taken, by its index.
@@ -59,7 +59,7 @@ class PackingProblem(NamedTuple):
 
 
 def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
-    """Take patterns while any fits, those with the most room first.
+    """Take patterns while any fits, starting with the patterns that have the most room.
 
     Args:
         problem: the patterns and their room.
@@ -81,7 +81,7 @@ def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
         number_of_times, negated = max(fits)
         if number_of_times == 0:
             break
-        # Half of them: then other patterns may have more room.
+        # Take half of them, because other patterns may have more room then.
         taken = min(most - total, max(1, number_of_times // 2))
         _take(room, patterns[-negated], taken)
         times[-negated] += taken
@@ -120,7 +120,7 @@ def pack(problem: PackingProblem, start: Packing, spend: Charge) -> Packing:
 
 
 class _Node(NamedTuple):
-    """A part of the packings: some patterns are taken already, others are limited."""
+    """A subset of the packings, in which some patterns are taken already and others are limited."""
 
     # The patterns; a limited one uses a row of its own, whose room is its limit.
     patterns: Sequence[Pattern]
@@ -133,8 +133,8 @@ class _Node(NamedTuple):
 def _search(problem: PackingProblem, needed: int, spend: Charge) -> Times | int:
     """Return a packing of at least so many patterns, or an upper bound below this number.
 
-    Depth-first branch and bound. The parts of the packings are the ones with at most and with more
-    than a number of times of one pattern.
+    Depth-first branch and bound. One branch limits how often a pattern is taken, and the other
+    takes it more often.
     """
     highest = 0
     nodes = [_Node(problem.patterns, problem.room, Counter())]
@@ -171,7 +171,7 @@ def _search(problem: PackingProblem, needed: int, spend: Charge) -> Times | int:
 
 
 def _branches(node: _Node, numbers: Sequence[int], times: Sequence[float]) -> list[_Node]:
-    """Return two nodes that together have all packings of a node; the second is tried first."""
+    """Return two nodes that together have all packings of a node. The second is tried first."""
     # The pattern whose number of times is farthest from whole numbers, otherwise any.
     fraction, index = max(
         (min(count - int(count), 1 - count + int(count)), index)
@@ -193,7 +193,7 @@ def _branches(node: _Node, numbers: Sequence[int], times: Sequence[float]) -> li
 
 
 def _times(pattern: Pattern, room: Sequence[int]) -> int:
-    """Return how often a pattern fits by itself."""
+    """Return how often a pattern fits if no other pattern is taken."""
     return min([room[row] // units for row, units in pattern])
 
 

@@ -1,4 +1,4 @@
-"""The patterns of a pool: what one consumer can take of each provider and class.
+"""The patterns of a pool: amounts that one consumer can take of its providers and classes.
 
 The solver yields the assignments of a request. Assignments that take equal amounts are one pattern,
 whatever groups they serve. Pools with equal options and equal signatures of all constraints have
@@ -34,7 +34,7 @@ class Patterns(NamedTuple):
 
 
 class Ordered(Constraint):
-    """Interchangeable slots have providers in ascending order, so that each set occurs once."""
+    """Interchangeable slots have providers in ascending order, which yields each set only once."""
 
     code = Refusal.ISOLATE  # not reported
 
@@ -46,7 +46,7 @@ class Ordered(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Return False: it is no condition of requests."""
+        """Return False, because requests do not state this condition."""
         return False
 
     @classmethod
@@ -57,7 +57,7 @@ class Ordered(Constraint):
         return [cls(slots) for slots in interchangeable(plan)]
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Place the provider, unless a slot before has a later one or a slot after an earlier."""
+        """Place the provider, unless it is out of order with the provider of another slot."""
         place = self._place[slot]
         for other, placed in self._providers.items():
             if (placed > provider) if other < place else (placed < provider):
@@ -95,7 +95,7 @@ class PatternSearch:
 
     @property
     def joins(self) -> bool:
-        """Whether any constraint joins slots; if not, slots choose their providers freely."""
+        """Whether any constraint joins slots. Otherwise slots use their providers independently."""
         return bool(self._kinds)
 
     def shape(self, pool: Pool, options: Options) -> Hashable:
@@ -111,13 +111,13 @@ class PatternSearch:
     ) -> Patterns:
         """Return the patterns of a pool that use at least one of its own providers.
 
-        Candidates that only sharing providers of other trees serve are counted at these.
+        Candidates of only sharing providers of other trees are counted at these trees.
 
         Args:
             pool: the providers.
             options: slot -> positions of the providers that can serve it alone.
             budget: bound on the work.
-            most: number of patterns at which the search ends; None: no limit.
+            most: number of patterns at which the search ends, or None for no limit.
 
         Raises:
             BudgetSpentError: the bound on work was reached.
@@ -148,7 +148,7 @@ class PatternSearch:
 
 
 def free_units(pool: Pool, rows: Sequence[Row]) -> list[int]:
-    """Return the free units of rows; `max_unit` bounds one allocation, and not their sum."""
+    """Return the free units of rows. `max_unit` is ignored, because it does not bound sums."""
     units = []
     for position, name in rows:
         stock = pool.members[position].stocks[name]

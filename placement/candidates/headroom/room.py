@@ -1,4 +1,4 @@
-"""The room of one pool: how many consumers it takes, and what they use."""
+"""The room of one pool, with the number of consumers that it takes and their usage."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,13 +14,13 @@ Usage = Mapping[Row, int]
 
 @dataclass(slots=True, eq=False)
 class HostRoom:
-    """How many consumers a pool takes; equal for all pools of one shape and room."""
+    """The number of consumers that a pool takes, equal for all pools of one shape and room."""
 
-    # Consumers that a packing serves.
+    # Number of consumers that a packing serves.
     lower: int = 0
-    # Consumers that no packing exceeds.
+    # Number of consumers that no packing exceeds.
     upper: int = 0
-    # What the packing uses.
+    # Units that the packing uses.
     usage: Usage = field(default_factory=dict)
 
     @property

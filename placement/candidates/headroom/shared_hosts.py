@@ -1,8 +1,8 @@
-"""The headroom of hosts that share resources: an interval.
+"""The headroom of hosts that share resources, as an interval.
 
 The lower bound places consumers on one host after the other, and then on sharing providers alone.
-The upper bound is that of all hosts by themselves, or that of all providers of a slot or class
-together, whichever is less.
+The upper bound is the smallest of the bounds for all hosts without sharing, and for all providers
+of each slot or class together.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ class SharedGroup:
 
     # One of the hosts.
     pool: Pool
-    # Its room, with all of what is shared.
+    # The room of the host if no other host uses the shared resources.
     room: HostRoom
     # Providers of each slot that serve the whole amount.
     options: Options
@@ -41,13 +41,13 @@ class SharedGroup:
 
     @property
     def aggregates(self) -> frozenset[str]:
-        """Normalized UUIDs of the aggregates of each root; none for sharing providers alone."""
+        """Normalized UUIDs of the aggregates of each root. Sharing providers alone have none."""
         anchor = self.pool.anchor
         return frozenset() if anchor is None else anchor.root.aggregates
 
 
 class SharedHosts:
-    """Collects the hosts that share resources, and works out how many consumers they take."""
+    """Collects the hosts that share resources, and computes how many consumers they take."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class SharedHosts:
         Args:
             pool: its providers.
             key: equal for equal hosts.
-            room: its room by itself.
+            room: its room if no other host uses the shared resources.
         """
         assert pool.anchor is not None
         if pool.anchor.id in self._trees:
@@ -89,7 +89,7 @@ class SharedHosts:
             group.hosts += 1
             return
         self._groups[key] = self._group(pool, room)
-        # Where parts are possible, the options of the group are too many for whole amounts.
+        # With parts, the options of the group include providers that cannot serve a whole amount.
         options = self._finder.options(pool) if pool.sharing else None
         if options is not None and only_sharing(pool, options):
             self._add_alone(pool, options)
@@ -119,10 +119,10 @@ class SharedHosts:
         self._alone[key][1].update(pool.anchor.root.aggregates)
 
     def bounds(self, key: str | None) -> tuple[int, int]:
-        """Return how many consumers certainly fit, and how many at most.
+        """Return how many consumers certainly fit, and how many fit at most.
 
         Args:
-            key: normalized UUID of an aggregate of the roots; None: all hosts.
+            key: normalized UUID of an aggregate of the roots, or None for all hosts.
 
         Raises:
             BudgetSpentError: the bound on work was reached.
@@ -160,7 +160,7 @@ class SharedHosts:
         return total
 
     def _with_left(self, group: SharedGroup, left: Mapping[SharedRow, int]) -> HostRoom:
-        """Return the room of a host with what others have left of the shared resources."""
+        """Return the room of a host with the shared resources that other hosts have left."""
         pool = group.pool
         members = list(pool.members)
         for position, member in enumerate(members):

@@ -1,7 +1,7 @@
 """The linear relaxation of a packing problem, which bounds how many patterns fit.
 
-The solution is in floating point. The bound is computed from its prices in integers, so that it is
-correct whatever the rounding errors of the solution.
+The solution is in floating point. The bound is computed from its prices in integers, so rounding
+errors of the solution cannot make it wrong.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from placement.candidates.budget import Charge
 
-# What one consumer takes: (row, units) pairs, with units above 0.
+# (row, units) pairs that one consumer takes, with units above 0.
 Pattern = tuple[tuple[int, int], ...]
 
 # Differences below this count as zero.
@@ -34,7 +34,7 @@ class FractionalPacking(NamedTuple):
 def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> FractionalPacking:
     """Maximize the number of patterns, each taken any fractional number of times.
 
-    The revised simplex method: the first basis has a slack variable for each row.
+    This is the revised simplex method. The first basis has a slack variable for each row.
 
     Args:
         patterns: at least one; each fits into the room once.
@@ -45,7 +45,7 @@ def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Fr
         BudgetSpentError: the bound on work was reached.
     """
     rows = len(room)
-    # Rows are scaled by their room, so that all numbers are of one magnitude.
+    # Rows are scaled by their room to have all numbers in one order of magnitude.
     scaled = [[(row, units / room[row]) for row, units in pattern] for pattern in patterns]
     inverse = [[1.0 if row == column else 0.0 for column in range(rows)] for row in range(rows)]
     values = [1.0] * rows
@@ -65,7 +65,7 @@ def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Fr
         direction = [sum(line[row] * units for row, units in column) for line in inverse]
         leaving = _leaving(values, direction)
         if leaving is None:
-            break  # only with rounding errors: each pattern takes something of some row
+            break  # only after rounding errors, because each pattern takes units of some row
         _pivot(inverse, values, direction, leaving)
         basis[leaving] = entering
     times = [0.0] * len(patterns)
@@ -76,7 +76,7 @@ def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Fr
 
 
 def _entering(scaled: Sequence[Sequence[tuple[int, float]]], prices: Sequence[float]) -> int | None:
-    """Return the pattern, or -1 - row of the slack variable, that improves most; None: optimal."""
+    """Return the pattern or slack variable (-1 - row) that improves most; None if optimal."""
     best, entering = EPSILON, None
     for row, price in enumerate(prices):
         if -price > best:
@@ -114,12 +114,12 @@ def _pivot(
 
 
 def _upper(patterns: Sequence[Pattern], room: Sequence[int], prices: Sequence[float]) -> int:
-    """Return a bound that any prices prove.
+    """Return an upper bound that follows from prices of the rows, whether or not they are optimal.
 
     If each pattern costs at least m at some prices of the rows, no more patterns fit than the price
     of all room, divided by m.
     """
-    # Prices are for scaled rows: a price per unit is divided by the room.
+    # Prices refer to scaled rows, so a price per unit is divided by the room.
     whole = [
         int(max(0.0, price) * PRICE_SCALE) * (1 << 64) // units if units else 0
         for price, units in zip(prices, room, strict=True)

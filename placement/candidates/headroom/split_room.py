@@ -11,9 +11,10 @@ from placement.candidates.plan import SearchPlan
 
 
 class SplitRoomFinder(RoomFinder):
-    """Finds an interval: consumers served whole are packed first, then others in parts.
+    """Finds an interval, by packing consumers that are served whole first, then others in parts.
 
-    Which parts a consumer takes depends on those before it, so the largest number is not searched.
+    The parts that a consumer takes depend on the consumers before it, so the largest number is not
+    searched.
     """
 
     def __init__(self, plan: SearchPlan, budget: Budget, max_steps: int) -> None:
@@ -47,7 +48,7 @@ class SplitRoomFinder(RoomFinder):
         return room
 
     def with_parts(self, pool: Pool) -> tuple[Options, Mapping[int, Sequence[int]]]:
-        """Return slot -> providers of the whole amount, and splittable slot -> of a part."""
+        """Return slot -> providers of whole amounts, and splittable slot -> providers of parts."""
         plan = self._split_plan
         options: list[Sequence[int]] = []
         for slot in range(len(plan.slots)):

@@ -19,7 +19,7 @@ class Sums:
     __slots__ = ("hosts", "largest", "lower", "upper")
 
     def __init__(self) -> None:
-        # Consumers that fit, and that no placement exceeds.
+        # Number of consumers that fit, and number that no placement exceeds.
         self.lower = self.upper = 0
         # Hosts that take at least one.
         self.hosts = 0
@@ -45,7 +45,7 @@ class Sums:
 
 
 class Totals:
-    """The figures of one request: of all hosts, by aggregate, and by what limits them."""
+    """The figures of one request for all hosts and for each aggregate, and the limits of hosts."""
 
     def __init__(self, question: HeadroomRequest) -> None:
         self._question = question
@@ -53,7 +53,7 @@ class Totals:
         self.complete = True
         # The sums over all hosts.
         self._sums = Sums()
-        # In the order of the body, in which the work is spent.
+        # Aggregate -> its sums, in the order of the request body.
         self._by = {key: Sums() for key in question.by.values() if key is not None}
         # Limit -> number of hosts with it.
         self._limits: Counter[RoomLimit] = Counter()
@@ -66,7 +66,7 @@ class Totals:
         Args:
             lower: consumers that fit on one of them.
             upper: consumers that no placement on one of them exceeds.
-            limit: what refuses one more.
+            limit: the limit of the hosts.
             aggregates: normalized UUIDs of the root's aggregates.
             hosts: number of hosts.
         """
@@ -87,7 +87,7 @@ class Totals:
 
         Args:
             lower: consumers that fit if it were alone.
-            limit: what refuses one more.
+            limit: the limit of the hosts.
             aggregates: normalized UUIDs of the root's aggregates.
         """
         self.add_sums(0, 0, bool(lower), lower, aggregates)
@@ -99,7 +99,7 @@ class Totals:
         sums.add(lower, upper, 0, 0)
 
     def count(self, limits: Mapping[RoomLimit, int]) -> None:
-        """Count hosts by what limits them."""
+        """Count hosts by their limit."""
         self._limits.update(limits)
 
     @property
@@ -112,7 +112,7 @@ class Totals:
         most, complete = self._question.limit, self.complete
         by = {}
         for name, key in self._question.by.items():
-            # Of an aggregate that does not exist it is known that no host is in it.
+            # No host is in an aggregate that does not exist.
             sums = Sums() if key is None else self._by[key]
             by[name] = sums.figures(most, complete=complete or key is None)
         limited_by = [LimitedHosts(limit, hosts) for limit, hosts in self._limits.items() if hosts]

@@ -1,4 +1,4 @@
-"""How many more of a request fit: questions and answers."""
+"""The questions of how many more of a request fit, and their answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ class HeadroomRequest:
     taints: frozenset[str] = frozenset()
     # Maximum of all numbers of consumers.
     limit: int = 10_000
-    # Aggregate as the client wrote it -> the normalized UUID; None if it does not exist.
+    # Aggregate as the client wrote it -> the normalized UUID, or None if it does not exist.
     by: Mapping[str, str | None] = field(default_factory=dict)
 
 
 class RoomLimit(NamedTuple):
-    """What refuses one more consumer on a host that is full."""
+    """Why a host that is full refuses one more consumer."""
 
     # The check that refuses the consumer.
     code: Refusal
@@ -51,13 +51,13 @@ class LimitedHosts(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """How many consumers fit on some hosts; none of the numbers of consumers exceeds the limit."""
+    """How many consumers fit on some hosts, with numbers bounded by the limit of the question."""
 
     # Consumers that certainly fit.
     fits: int
     # Consumers that no placement exceeds.
     at_most: int
-    # Whether all hosts were looked at.
+    # Whether all hosts were measured.
     complete: bool
     # Number of hosts that take at least one.
     hosts: int
@@ -73,9 +73,9 @@ class Figures(NamedTuple):
 class Headroom(NamedTuple):
     """The answer to a question."""
 
-    # For all hosts.
+    # The figures for all hosts.
     total: Figures
     # Aggregate as the client wrote it -> the figures of hosts whose root is in it.
     by: Mapping[str, Figures]
-    # Hosts by what refuses one more consumer, most hosts first.
+    # The hosts by their limit, most hosts first.
     limited_by: Sequence[LimitedHosts]

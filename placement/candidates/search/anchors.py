@@ -1,7 +1,7 @@
 """The search of single anchors.
 
 Hosts of one hardware model are often equal in everything that a search reads. Only the first of
-them is searched; its assignments, or its refusal, are reused for its duplicates.
+these hosts is searched, and the others reuse its assignments or its refusal.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -18,7 +18,7 @@ from placement.candidates.search.solver import Assignments, Solutions, assignmen
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal, Trace
 
-# Bounds on cached results: members and slots of all pools, and members of one pool.
+# Maximum number of members and slots of all pools with cached results, and of members of one pool.
 MAX_CACHED = 100_000
 MAX_CACHED_MEMBERS = 1000
 
@@ -31,7 +31,7 @@ MakeCandidate = Callable[[SearchPlan, Pool, Assignment], Candidate]
 
 
 class Search:
-    """The candidates of one pool. All but the first are searched on demand."""
+    """The candidates of one pool, which are searched on demand except for the first one."""
 
     __slots__ = (
         "_assignments",
@@ -86,8 +86,8 @@ class FirstResult(NamedTuple):
     outcome: Outcome
     # The assignments, or None if there are none.
     assignments: Assignments | None = None
-    # The failed condition, and the suffix of the group without a provider, or empty if not one
-    # group.
+    # The failed condition, and the suffix of the group without a provider, or empty if no single
+    # group fails.
     refusal: tuple[Refusal, str] = (Refusal.ELSEWHERE, "")
 
 
@@ -184,10 +184,10 @@ class AnchorSearches:
     def _solve_jointly(
         self, pool: Pool, shape: Hashable | None, solutions: Callable[[], Solutions]
     ) -> FirstResult:
-        """Search for the first assignment of all slots; `solutions` starts the search."""
+        """Search for the first assignment of all slots. `solutions` starts the search."""
         alike = self._by_shape.get(shape)
         if alike is not None:
-            # A pool of this shape was searched already: reuse its result.
+            # Reuse the result of an earlier pool of this shape.
             self._budget.step()
             return alike
         assignments = Assignments(solutions(), self._budget)
@@ -222,8 +222,8 @@ class AnchorSearches:
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
         """Return a key that is equal for pools with the same assignments, or None for large pools.
 
-        The key covers everything that the constraints read of a pool: their signatures of its own
-        members, and the identity of its sharing providers.
+        The key consists of all data that the constraints read of a pool, which are their signatures
+        of its own members, and the identity of its sharing providers.
         """
         if len(pool.members) > MAX_CACHED_MEMBERS:
             return None
@@ -236,7 +236,7 @@ class AnchorSearches:
         return (pool.local, pool.reached, shape) if pool.reached else shape
 
     def _has_room(self, pool: Pool) -> bool:
-        """Count the size of a pool; return whether its result may still be cached."""
+        """Count the size of a pool, and return whether its result may still be cached."""
         self._remembered += len(pool.members) + len(self._plan.slots)
         return self._remembered <= MAX_CACHED
 
@@ -246,7 +246,7 @@ class AnchorSearches:
         return len(self._by_shape)
 
     def _solutions(self, pool: Pool, options: Options) -> Solutions:
-        """Yield the assignments of the pool; record refused placements in the trace."""
+        """Yield the assignments of the pool, and record refused placements in the trace."""
 
         def refuse(code: Refusal) -> None:
             self._trace.refuse_placement(pool.root, code)
@@ -255,7 +255,7 @@ class AnchorSearches:
 
 
 def dedup_key(pool: Pool) -> Hashable:
-    """Return a key of everything in a pool but the names of its own members."""
+    """Return a key of all data of a pool except the names of its own members."""
     own = () if pool.anchor is None else pool.anchor.members
     members = [
         (parent, stocks, traits, aggregates)

@@ -14,10 +14,10 @@ _FRAME, _SLOT, _RESOURCE = 33, 101, 14
 
 
 class SlotLayout(Protocol):
-    """The slots that the positions of a candidate refer to. Compared by identity."""
+    """The slots that the positions of a candidate refer to, compared by identity."""
 
     def __hash__(self) -> int:
-        """Return the hash; rendered texts are cached by layout."""
+        """Return a hash by identity, because rendered texts are cached by layout."""
 
     @property
     def split(self) -> bool:
@@ -44,11 +44,11 @@ class Candidate:
     __slots__ = ("assignment", "layout", "pool")
 
     def __init__(self, layout: SlotLayout, pool: Pool, assignment: Assignment) -> None:
-        # The slots.
+        # The slots that `assignment` assigns providers to.
         self.layout = layout
         # The providers that `assignment` refers to.
         self.pool = pool
-        # Slot -> position in the pool; contains no numbers of splits.
+        # Slot -> position in the pool. Splits are replaced by their parts.
         self.assignment = assignment
 
     @property
@@ -79,7 +79,7 @@ class Candidate:
 
     @property
     def host(self) -> Tree | None:
-        """The anchor's tree; None if it provides nothing, or if its root is a sharing provider."""
+        """The anchor's tree, or None if it provides nothing or its root is a sharing provider."""
         pool = self.pool
         if pool.anchor is None or SHARING_TRAIT in pool.anchor.root.traits:
             return None

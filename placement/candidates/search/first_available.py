@@ -27,7 +27,7 @@ def find_first_available(
     All searches share one bound on work. If a search reaches it, later requests are not tried.
 
     Returns:
-        The index of the request and its result; None and the result of the first request if no
+        The index of the request and its result, or None and the result of the first request if no
         request has a candidate.
 
     Raises:

@@ -24,14 +24,14 @@ MAX_HEADS = 8
 
 
 class _Host:
-    """The candidates of one host that has any."""
+    """The candidates of one host with at least one candidate."""
 
     __slots__ = ("_first", "_may_share", "_search", "shared")
 
     def __init__(self, first: Candidate, search: Search) -> None:
         """search: yields the candidates after the first one."""
-        # Candidates whose providers all share, and of which at least one belongs to this host.
-        # Candidates with only providers of other trees are found at these trees.
+        # Candidates of sharing providers, at least one of which belongs to this host. Candidates of
+        # only providers of other trees are found at these trees.
         self.shared: list[Candidate] = []
         self._first: Candidate | None = first
         self._search = search
@@ -77,7 +77,7 @@ _Found = tuple[Rank, str, Search]
 
 
 class OrderedHosts:
-    """Sorts the hosts of one search; hosts with equal keys by UUID, or at random."""
+    """Sorts the hosts of one search, and hosts with equal keys by UUID or at random."""
 
     def __init__(
         self, order: Order, *, breadth_first: bool, randomize: bool, spend: Charge
@@ -107,8 +107,9 @@ class OrderedHosts:
             alone: searches of sets of sharing providers.
 
         Raises:
-            BudgetSpentError: the search reached a bound; raised after the candidates found by then.
-            DeadlineExceeded: the same for the deadline of the request.
+            BudgetSpentError: the search reached a bound. It is raised after the last candidate
+                found.
+            DeadlineExceeded: the search reached the deadline of the request. It is raised likewise.
         """
         if self._order:
             return self._in_order(searches, alone)
@@ -123,8 +124,8 @@ class OrderedHosts:
         yield from interleave(alone, breadth_first=self._breadth_first)
 
     def _sorted(self, searches: Iterable[Search]) -> list[_Found]:
-        """Search all hosts for a first candidate; return the hosts that have one, sorted."""
-        # PERF: tuples, and no candidates yet, because with a limit most hosts are never used.
+        """Search all hosts for a first candidate, and return the hosts that have one, sorted."""
+        # PERF: tuples without candidates, because with a limit most hosts are never used.
         found: list[_Found] = []
         rank_of = rank_by(self._order)
         cost = len(self._order)
@@ -144,7 +145,7 @@ class OrderedHosts:
         return found
 
     def _turns(self, found: Iterable[_Found], hosts: list[_Host]) -> Iterator[Candidate]:
-        """Yield candidates with a provider that does not share; append all hosts to `hosts`."""
+        """Yield candidates with a provider that does not share, and append all hosts to `hosts`."""
         waiting: deque[_Host] = deque()
         for rank, uuid, search in found:
             first = search.next()  # known already

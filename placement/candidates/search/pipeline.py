@@ -1,6 +1,6 @@
 """The search for allocation candidates.
 
-`find_candidates` runs the whole pipeline; each step is a module::
+`find_candidates` runs the whole pipeline, in which each step is a module::
 
     request ─ resolve ─ plan ─ sharing ─ conditions ─┐
                                                      │
@@ -89,7 +89,7 @@ def find_candidates(
 
 
 class RequestSearch:
-    """The search for a request on one snapshot. It can be repeated as free capacity decreases."""
+    """The search for a request on one snapshot. It may be repeated as free capacity decreases."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class RequestSearch:
         """Find the candidates like `find_candidates`, within the rest of a budget.
 
         Args:
-            pending_trees: root id -> tree with allocations which are not written yet. It has less
+            pending_trees: root id -> tree with allocations that are not written yet, and with less
                 free capacity than in the database and in earlier calls.
         """
         if self.resolved.unsatisfiable:
@@ -205,8 +205,8 @@ class RequestSearch:
         if split_plan is not None:
             split_anchors = SplitSearches(split_plan, budget)
             searched.append(split_anchors)
-            # From all roots: a tree without a split may have one once its capacity decreases,
-            # because a part that was redundant is then needed.
+            # Search all roots again, because a tree without a split may have one when its capacity
+            # decreases and a part that was redundant is needed.
             split_searches = search_anchors(split_anchors, self._roots_of(split_plan))
             splits = ordered.candidates(split_searches, ())
             offered = text.within(chain(offered, splits))
@@ -281,7 +281,7 @@ def _search_anchors(
     *,
     stop_after_cached: int | None,
 ) -> Iterator[Search]:
-    """Yield the search of each tree; their outcomes determine which roots are read next.
+    """Yield the search of each tree. The outcomes determine which roots are read next.
 
     Raises:
         StopSearch: cached trees have sufficient candidates.

@@ -46,7 +46,7 @@ def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[C
             if breadth_first:
                 break
             candidate = search.next()
-        # Most hosts have one candidate for a flavor: drop exhausted searches immediately.
+        # Most hosts have one candidate for a flavor, so drop exhausted searches immediately.
         if not search.exhausted:
             waiting.append(search)
     while waiting:
@@ -59,7 +59,7 @@ def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[C
 
 
 def unique(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Yield distinct candidates: several anchors may find the same sharing providers."""
+    """Yield distinct candidates, because several anchors may find the same sharing providers."""
     earlier: set[tuple[str, ...]] = set()
     for candidate in candidates:
         providers = candidate.providers
@@ -90,7 +90,7 @@ class Limit:
             cls(settings.maximum, MAX_CANDIDATES) if settings.maximum is not None else None,
             cls(by_size, MAX_ANSWER_SIZE),
         )
-        # Of equal limits `min` returns the first.
+        # `min` returns the first of equal limits.
         return min((bound for bound in bounds if bound is not None), key=attrgetter("count"))
 
 
@@ -127,7 +127,7 @@ class SearchStats:
     steps: int = 0
     # All work, in the units of `budget`.
     looks: int = 0
-    # Number of anchors searched; an anchor that is also searched for splits counts twice.
+    # Number of anchors searched. An anchor that is also searched for splits counts twice.
     trees_searched: int = 0
     # Number of searched anchors with a candidate.
     trees_served: int = 0

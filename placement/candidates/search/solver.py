@@ -1,7 +1,7 @@
 """Backtracking search for the assignments of a pool's providers to the slots of a request.
 
 The search assigns a provider to one slot after the other and backtracks as soon as a constraint
-refuses. It does not build a product and filter it, so each candidate costs a few steps per slot.
+refuses. Each candidate costs a few steps per slot, because no product is built and filtered.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -13,10 +13,10 @@ from placement.candidates.constraints import Constraint, Undo
 from placement.candidates.model import Assignment, Options
 from placement.candidates.trace import Refusal
 
-# Yields assignments, and whether each is known to be the last; returns the last refusal.
+# Yields assignments, and whether each is known to be the last. Returns the last refusal.
 Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
 
-# Bits that the providers have to supply -> numbers of splits that do. Constraints define the bits.
+# Returns the numbers of the splits whose providers supply certain bits, which constraints define.
 Offer = Callable[[int], Iterator[int]]
 
 
@@ -54,7 +54,7 @@ def assignments(
     while depth >= 0:
         choice = choices[depth]
         if not choice.advance(budget, refuse):
-            # No provider is left for this slot: change the placement of an earlier slot.
+            # No provider is left for this slot, so change the placement of an earlier slot.
             refusal = choice.refusal or refusal
             depth -= 1
             continue
@@ -78,7 +78,8 @@ def _choices(
         for slot in constraint.slots:
             by_slot[slot].append(constraint)
     order = _search_order(options, constraints)
-    # Splits first: they use several providers, and constraints can check the other slots early.
+    # Splits come first. They use several providers, and constraints can then check other slots
+    # early.
     splittable = [slot for slot in order if slot in offers]
     choices: list[_Choice] = [
         _SplitChoice(slot, options[slot], by_slot[slot], offers[slot]) for slot in splittable
@@ -114,7 +115,7 @@ class _Choice:
         """Replace the current placement by the next placement that the constraints accept.
 
         Returns:
-            Whether there is one. If not, the slot is reset and starts again from its first option.
+            Whether there is such a placement. If not, the slot starts again from its first option.
         """
         self._take_back()
         while self._tried < len(self._options):
@@ -131,7 +132,7 @@ class _Choice:
         return False
 
     def _place(self, provider: int) -> Refusal | None:
-        """Place the provider; return the code of the constraint that refuses it, or None."""
+        """Place the provider, or return the code of the constraint that refuses it."""
         for constraint in self._constraints:
             undo = constraint.add(self.slot, provider)
             if undo is None:
@@ -164,7 +165,7 @@ class _SplitChoice(_Choice):
 
     @property
     def at_end(self) -> bool:
-        """Whether the current placement is known to be the last one to try: never."""
+        """Whether no placement follows. This is never known, because further splits may follow."""
         return False
 
     def advance(self, budget: Budget, refuse: Callable[[Refusal], None]) -> bool:
@@ -188,7 +189,7 @@ class _SplitChoice(_Choice):
 
 
 def _search_order(options: Options, constraints: Sequence[Constraint]) -> list[int]:
-    """Return the slots in the order of the search: the likeliest dead ends first.
+    """Return the slots in the order of the search, with the likeliest dead ends first.
 
     Slots with a single option come first, then slots of constraints that decide early. Among
     these, slots with fewer options come first.
@@ -215,7 +216,7 @@ class Assignments:
         Raises:
             BudgetSpentError: the search reached a bound.
         """
-        # Number of assignments; None until it is known.
+        # Number of assignments, or None until it is known.
         self.end: int | None = None
         # The latest refusal of the complete search.
         self.refusal: Refusal | None = None
@@ -226,7 +227,7 @@ class Assignments:
         self._search()
 
     def after(self, place: int) -> Assignment | None:
-        """Return the assignment with an index, or None if there are not that many.
+        """Return the assignment with an index, or None if there are fewer.
 
         Args:
             place: number of assignments that the pool has read before.

@@ -51,7 +51,7 @@ class SplitSearches(AnchorSearches):
         if pool.anchor is None or plan.root_refusal(pool.anchor) is not None:
             return Search(WRONG_ROOT, plan, pool)
 
-        # Find the providers of parts; sharing providers of other trees serve no parts.
+        # Find the providers of parts. Sharing providers of other trees serve no parts.
         splits: dict[int, Splits] = {}
         for slot in plan.splittable:
             requirement = self._requirements[slot]
@@ -74,7 +74,7 @@ class SplitSearches(AnchorSearches):
         return self._search(pool, result, self._make_candidate)
 
     def _splits(self, pool: Pool, slot: int, requirement: Requirement) -> Splits:
-        """Return the splits of a slot; providers with more free capacity take their part first."""
+        """Return the splits of a slot. Providers with more free capacity take their part first."""
         name, amount = self._plan.slots[slot].resources[0]
         sizes = requirement.part_sizes(pool, name, amount)
         trait_sets, members = self._plan.collective_traits, pool.members
@@ -120,7 +120,7 @@ class SplitSearches(AnchorSearches):
     def _solutions_of(
         self, pool: Pool, options: Options, splits: Mapping[int, Splits]
     ) -> Solutions:
-        """Yield the assignments; the slots of `splits` may be split."""
+        """Yield the assignments in which the slots of `splits` may be split."""
         spend = self._budget.spend
         constraints, options = build_constraints(self._kinds, self._plan, pool, options, spend)
         if self._plan.collective_traits:
@@ -147,7 +147,7 @@ class SplitSearches(AnchorSearches):
         """Return position -> load expected from other slots that request the class.
 
         The amount of each slot is divided equally among its possible providers. Splits that avoid
-        contended providers are tried first; otherwise very many splits might be refused.
+        contended providers are tried first, because otherwise very many splits might be refused.
         """
         load: dict[int, float] = {}
         name, _amount = self._plan.slots[slot].resources[0]
@@ -202,7 +202,7 @@ class SplitSearches(AnchorSearches):
 
 
 def by_room(pool: Pool, name: str, positions: Iterable[int]) -> list[int]:
-    """Return positions of providers of a class by free capacity, descending; ties by UUID."""
+    """Return positions of providers of a class by descending free capacity, then by UUID."""
     members = pool.members
 
     def order(position: int) -> tuple[int, str]:
@@ -237,7 +237,7 @@ class SplitNumbers:
 
 
 class _BitsOfSplits(dict[int, int]):
-    """Position -> bits of a member; number of a split -> bits of all its providers together."""
+    """Position -> bits of a member, and number of a split -> bits of all its providers together."""
 
     def __init__(self, bits: Mapping[int, int], numbers: SplitNumbers) -> None:
         super().__init__(bits)

@@ -5,7 +5,7 @@ amount depends only on the number of providers of each kind. So the search enume
 starting with the kind with the largest parts, and selects providers only for valid counts. It
 backtracks if the remaining providers cannot complete the amount, or if some of the chosen providers
 suffice without the others. If all parts have the same step and minimum, the search has no dead
-ends: the last provider chosen is the smallest, and without it the amount is not reached.
+ends, because the last provider chosen is the smallest and the amount is not reached without it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ class PartProvider(NamedTuple):
     position: int
     # Possible sizes of the part, in units of the resource class.
     sizes: range
-    # Bits of the collective trait sets that the provider meets.
+    # Bits of the collective trait sets that the provider satisfies.
     trait_bits: int = 0
 
 
@@ -34,7 +34,7 @@ class _Kind(NamedTuple):
 
     # Possible sizes of a part, in multiples of the common unit.
     sizes: range
-    # Bits of the needed trait sets that each of the providers meets.
+    # Bits of the needed trait sets that each of the providers satisfies.
     trait_bits: int
     # Indexes of the providers in `Splits.providers`.
     members: list[int]
@@ -79,10 +79,10 @@ class Splits:
     def __init__(
         self, amount: int, providers: Sequence[PartProvider], spend: Charge = uncharged
     ) -> None:
-        """providers: in the order of preference; each takes the largest possible part."""
-        # Without the providers that can serve the amount alone, which are in no split.
+        """providers: in the order of preference. Each one takes the largest possible part."""
+        # The providers that cannot serve the amount alone. The others are in no split.
         self.providers = [provider for provider in providers if amount not in provider.sizes]
-        # Divide amounts by the common step, so that equal steps result in contiguous runs.
+        # Divide amounts by the common step to have contiguous runs for equal steps.
         all_sizes = [provider.sizes for provider in self.providers]
         steps = [sizes.step if len(sizes) > 1 else sizes[0] for sizes in all_sizes]
         # The common step of all sizes, in units of the resource class.
@@ -105,7 +105,7 @@ class Splits:
     def sets(
         self, needed: int = 0, expected_load: Mapping[int, float] | None = None
     ) -> Iterator[Split]:
-        """Yield the splits whose providers together meet the needed trait sets.
+        """Yield the splits whose providers together satisfy the needed trait sets.
 
         Args:
             needed: bits of the trait sets.
@@ -121,12 +121,13 @@ class Splits:
             state = states.pop()
             if state.depth == len(kinds) or self._is_dead_end(state, rests[state.depth], needed):
                 continue
-            # Push zero, one, two, … providers of the next kind; continue with the largest count.
+            # Push zero, one, two, … providers of the next kind, and continue with the largest
+            # count.
             states.append(state._replace(depth=state.depth + 1))
             for more in self._with_next(state, kinds[state.depth]):
                 if more.any_sums.has(self._amount):
-                    # Some of the chosen providers may serve the amount. If one is redundant, it
-                    # stays so with more providers; if none is, any further one is redundant.
+                    # Some of the chosen providers may serve the amount. A redundant provider stays
+                    # redundant with more providers. If none is redundant, any further provider is.
                     if self._is_redundant(more.counts):
                         break
                     if self._complete(_sizes(more.counts), optional=False) is not None:
@@ -207,7 +208,7 @@ class Splits:
         for place in range(len(counts) - 1, -1, -1):
             kind, count, earlier = counts[place]
             if place < len(counts) - 1:
-                # With one less of this kind: sums of any earlier, and of any later providers.
+                # Sums of any earlier and of any later providers, with one less of this kind.
                 others = earlier
                 for _member in range(count - 1):
                     others = self._with_optional(others, kind.sizes)
@@ -222,10 +223,10 @@ class Splits:
         return False
 
     def _complete(self, sizes: Sequence[range], *, optional: bool) -> tuple[int, ...] | None:
-        """Return parts of these sizes that add up to the amount, or None; largest sizes preferred.
+        """Return parts of these sizes that add up to the amount, largest sizes first, or None.
 
         Args:
-            optional: whether parts may be omitted; an omitted part is 0.
+            optional: whether parts may be omitted. An omitted part is 0.
         """
         add = self._with_optional if optional else self._with_part
         # Sums of each part and the parts after it.
@@ -236,7 +237,7 @@ class Splits:
         if not rests[0].has(self._amount):
             return None
         # Each part takes the largest size that the others can complete. If sums are not exact, a
-        # size may turn out to be a dead end; then the next smaller one is tried.
+        # size may be a dead end, and the next smaller one is tried.
         remainder = self._amount
         parts: list[int] = []
         trials: list[Iterator[int]] = []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placement.candidates.budget import Charge, uncharged
 
-# Maximum number of runs of one value; beyond it, neighbouring runs are merged.
+# Maximum number of runs of one value. If there are more, neighbouring runs are merged.
 MAX_RUNS = 128
 
 # Cost of finding the sizes that leave an amount in a run.
@@ -24,8 +24,8 @@ class ReachableSums:
 
     # (first, last) of each run of amounts, sorted and disjoint.
     runs: tuple[Run, ...]
-    # Whether every amount of the runs is reachable. If False, the runs may include amounts that
-    # are not; they never miss one that is.
+    # Whether every amount of the runs is reachable. If False, the runs contain all reachable
+    # amounts, and may contain others.
     exact: bool = True
 
     @property
@@ -45,7 +45,7 @@ class ReachableSums:
         for first, last in self.runs:
             starts = range(first + smallest, min(first + largest, most) + 1, step)
             length = last - first
-            # A run that spans a step leaves no gaps; a shorter one is repeated at each step.
+            # A run that spans a step leaves no gaps. A shorter run is repeated at each step.
             if length + 1 >= step:
                 runs.append((first + smallest, last + largest))
             elif len(runs) + len(starts) <= MAX_RUNS:
@@ -62,7 +62,8 @@ class ReachableSums:
 
     def can_complete(self, others: "ReachableSums", amount: int) -> bool:
         """Return whether an amount of these and an amount of the others add up to `amount`."""
-        # Two pointers: the smallest run of these, and the largest of the others.
+        # Two pointers move up from the smallest run of these, and down from the largest of the
+        # others.
         place, other = 0, len(others.runs) - 1
         while place < len(self.runs) and other >= 0:
             first, last = self.runs[place]

@@ -1,4 +1,4 @@
-"""The changes that a simulation applies, and the rules for the hosts that they name."""
+"""The changes that a simulation applies, and their limits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ NEW = "new:"
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """These hosts, together, serve nothing more, and their consumers move."""
+    """Some hosts serve no further consumers, and their consumers move."""
 
     # UUIDs of roots.
     roots: Sequence[str]
@@ -29,7 +29,7 @@ class Drain:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """These hosts no longer exist, nor do allocations from them."""
+    """Some hosts and the allocations from them no longer exist."""
 
     # UUIDs of roots.
     roots: Sequence[str]
@@ -37,7 +37,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """SimulatedHosts equal to an existing one are added, without usage."""
+    """Hosts equal to an existing one are added, without usage."""
 
     # UUID of a root.
     like: str
@@ -51,7 +51,7 @@ class ClaimOnCopies:
 
     # The request whose first candidate is claimed.
     request: CandidateRequest
-    # The group that it joins, of claims of the simulation; None if it joins none.
+    # The spread group of claims of the simulation that the claim joins, or None.
     spread: SpreadGroup | None = None
 
 
@@ -62,16 +62,16 @@ Change = Drain | Remove | Add | ClaimOnCopies
 class SimulationRequest:
     """The changes to simulate."""
 
-    # In the order in which they are applied.
+    # The changes in the order of their application.
     changes: Sequence[Change]
     # Reads a remembered request from JSON. Raises BadQuery.
     read_request: Callable[[Mapping[str, Any]], CandidateRequest]
-    # Consumer UUID -> request for its place.
+    # Consumer UUID -> the request that its new place must satisfy.
     requests: Mapping[str, CandidateRequest] = field(default_factory=dict)
-    # A request without groups whose order is that of the hosts. Without an order, hosts are sorted
-    # by the UUID of the root.
+    # A request without groups, which states the order of the hosts. Without an order, hosts are
+    # sorted by the UUID of the root.
     order_request: CandidateRequest = field(default_factory=lambda: CandidateRequest(()))
-    # Requests whose headroom is measured after the changes; None if it is not requested.
+    # Requests whose headroom is measured after the changes, or None.
     headroom: HeadroomQuery | None = None
 
     @property

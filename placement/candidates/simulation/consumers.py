@@ -8,19 +8,19 @@ from placement.candidates.simulation.result import Allocations
 from placement.candidates.terms import Untainted
 from placement.objects.holdings import HoldingConsumer
 
-# A share of a total; the first member is True if there is a share of nothing.
+# A share of a total, as a sort key. The first member is whether there is a share of a total of 0.
 Share = tuple[bool, Fraction]
 
 
 class MovableConsumer:
-    """A consumer and what it holds in the course of a simulation."""
+    """A consumer, with its allocations in the course of a simulation."""
 
     def __init__(self, row: HoldingConsumer) -> None:
         # The consumer as stored before the simulation.
         self.row = row
         # Provider UUID -> class -> units.
         self.allocations: Allocations = row.allocations
-        # Provider UUID -> UUID of its root, of all providers that it holds or held.
+        # Provider UUID -> UUID of its root, for all providers that the consumer has used.
         self.root_of: dict[str, str] = dict(row.root_of)
 
     @property
@@ -30,7 +30,7 @@ class MovableConsumer:
 
     @property
     def roots(self) -> list[str]:
-        """The sorted UUIDs of the roots of all that it holds."""
+        """The sorted UUIDs of the roots of its allocations."""
         return sorted({self.root_of[provider] for provider in self.allocations})
 
     def held_of(self, roots: Collection[str]) -> Allocations:
@@ -64,8 +64,8 @@ def share_of(held: Allocations, capacities: Mapping[str, int]) -> Share:
 
     Args:
         held: allocations.
-        capacities: class -> units of the whole cloud. 0 of 0 is a share of 0; more than 0 of 0 is
-            larger than any share.
+        capacities: class -> units of the whole cloud. If they are 0, a share of 0 units is 0, and
+            any other share is larger than all shares of other classes.
     """
     shares: list[Share] = [(False, Fraction(0))]
     for name, amount in totals_of(held).items():
@@ -81,8 +81,8 @@ def derived_request(held: Allocations, taints: Iterable[str]) -> CandidateReques
     """Return a request for the same amounts.
 
     Args:
-        held: the allocations to replace. Each provider becomes a group with a suffix; a single one
-            becomes the group without a suffix.
+        held: the allocations to replace. Each provider becomes a group with a suffix, or the group
+            without a suffix if there is only one.
         taints: traits that exclude a host.
     """
     groups = []

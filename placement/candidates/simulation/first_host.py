@@ -1,7 +1,8 @@
-"""The search of a simulation: the first candidate of the first host that has one.
+"""The search of a simulation, which returns the first candidate of the first host that has one.
 
-Trees, plans, terms, constraints and solver are those of other searches; only the order differs.
-Candidates of which all providers share come after all others, and candidates with a split last.
+It uses the trees, plans, terms, constraints and solver of other searches, and only the order
+differs. Candidates of sharing providers come after candidates with other providers, and candidates
+with a split come last.
 """
 
 from collections import Counter
@@ -32,7 +33,7 @@ MAX_SPLITS = 1000
 class Why(NamedTuple):
     """Why a search found nothing."""
 
-    # A code of explanations, or one of those of simulations.
+    # A code of explanations or of simulations.
     code: str
     # The explanation of the search.
     text: str
@@ -40,7 +41,7 @@ class Why(NamedTuple):
 
 NO_HOSTS = Why("no_hosts", "There is no host.")
 OUT_OF_BUDGET = Why(Refusal.BUDGET, "The bound on work ended the simulation.")
-# The code of hosts that do not reach the providers of allocations that stay.
+# The code of hosts that do not reach the providers of the consumer's other allocations.
 UNREACHED = "rest"
 
 
@@ -62,8 +63,8 @@ class HostSearch:
             request: the request, with resolved terms and a root term per taint.
             hosts: the hosts to search.
             budget: bound on the work.
-            unsatisfiable: groups that no host can serve; see `ResolvedRequest`.
-            reaches: whether a tree may be the anchor; None: any tree may.
+            unsatisfiable: groups that no host can serve, as in `ResolvedRequest`.
+            reaches: returns whether a tree may be the anchor. With None, any tree may.
         """
         self._request = request
         self._unsatisfiable = unsatisfiable
@@ -78,9 +79,9 @@ class HostSearch:
         self._gains = hosts.gains
         # The value of `hosts.sharing_changes` at the latest search, or -1 to plan again.
         self._sharing_changes = -1
-        # Roots of hosts without a candidate of which some provider does not share.
+        # Roots of hosts that have no candidate with a provider that does not share.
         self._refused: set[str] = set()
-        # Whether the latest search found nothing, and later ones will not find anything either.
+        # Whether the latest search found nothing, and no change since then can add a candidate.
         self._found_nothing = False
         # Whether several providers may serve an amount in parts.
         self._can_split = any(group.can_split for group in request.groups)
@@ -89,7 +90,7 @@ class HostSearch:
         self._renew()
 
     def _renew(self) -> None:
-        """Forget what changes of hosts have made wrong."""
+        """Discard cached data that changes of hosts have invalidated."""
         hosts = self._hosts
         if self._gains != hosts.gains:
             self._gains = hosts.gains
@@ -131,7 +132,7 @@ class HostSearch:
             candidate = found()
             if candidate is not None:
                 return candidate
-        # Less capacity serves no more candidates, unless an amount is split.
+        # With less capacity there are no further candidates, unless an amount is split.
         self._found_nothing = not self._can_split
         return None
 
@@ -157,7 +158,7 @@ class HostSearch:
         return Why(commonest, text)
 
     def _anchored(self) -> Candidate | None:
-        """Return the first candidate of which some provider does not share."""
+        """Return the first candidate with a provider that does not share."""
         refused = self._refused
         for uuid in self._hosts.uuids():
             if uuid in refused:
@@ -179,7 +180,7 @@ class HostSearch:
         return None
 
     def _least(self, pool: Pool, search: Search, first: Candidate) -> Candidate | None:
-        """Return the first candidate of a pool of which some provider does not share."""
+        """Return the first candidate of a pool with a provider that does not share."""
         shares = _sharing_positions(pool)
         if not shares:
             if search.exhausted:
@@ -204,7 +205,7 @@ class HostSearch:
         return None
 
     def _reached_only(self) -> Candidate | None:
-        """Return the first candidate of providers that share with an anchor that serves nothing."""
+        """Return the first candidate of sharing providers whose anchor serves nothing itself."""
         plan = self._plan
         for slot in plan.slots:
             if not any(_has_room(each, dict(slot.resources)) for each in self._sharing):

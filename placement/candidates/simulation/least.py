@@ -1,9 +1,9 @@
 """The first of all candidates of one host, in an order that depends on names only.
 
 Candidates are compared by their sorted provider UUIDs, and then by the sorted (provider, class,
-amount) of their allocations. A host may have more candidates than can be listed, so they are not:
-the UUIDs are determined one after another, each by asking the solver whether a candidate begins
-with them.
+amount) of their allocations. A host may have too many candidates to list them. So the UUIDs are
+determined one after the other: the solver searches for a candidate that begins with the UUIDs known
+so far and the next one.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ CandidateKey = tuple[Sequence[str], Sequence[tuple[str, str, int]]]
 
 
 def candidate_key(candidate: Candidate) -> CandidateKey:
-    """Return the sort key of a candidate among those of its host."""
+    """Return the sort key of a candidate among the candidates of its host."""
     amounts = [
         (uuid, name, amount)
         for uuid, by_class in candidate.allocations.items()
@@ -39,7 +39,7 @@ def candidate_key(candidate: Candidate) -> CandidateKey:
 
 
 class _Ascending(Constraint):
-    """Interchangeable slots use providers in ascending order: exchanging them changes no key."""
+    """Interchangeable slots use providers in ascending order. Exchanging them changes no key."""
 
     code = Refusal.ELSEWHERE
 
@@ -64,7 +64,7 @@ class _Ascending(Constraint):
         return [cls(slots, ranks) for slots in _interchangeable(plan)]
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Place the provider, unless an earlier slot has a later one or the reverse."""
+        """Place the provider, unless it is out of order with the provider of another slot."""
         rank = self._ranks[provider]
         for other, other_rank in self._placed.items():
             if (other < slot and other_rank > rank) or (other > slot and other_rank < rank):
@@ -78,7 +78,7 @@ class _Ascending(Constraint):
 
 
 class _UsesEach(CollectiveTraits):
-    """Each of some sets of providers has one that serves a slot."""
+    """At least one provider of each of some sets serves a slot."""
 
     code = Refusal.ELSEWHERE
     decides_early = False
@@ -141,8 +141,8 @@ class LeastCandidate:
         """Return the first candidate, or None if there is none.
 
         Args:
-            among: positions of the only providers that may serve; None: all.
-            one_of: positions of providers of which one must serve; None: any may.
+            among: positions of the providers that may serve, or None for all.
+            one_of: positions of providers, at least one of which must serve. None allows any.
 
         Raises:
             BudgetSpentError: the search reached a bound.
@@ -203,7 +203,7 @@ class LeastCandidate:
         each_of: Sequence[int],
         one_of: Collection[int] | None,
     ) -> Iterator[Assignment]:
-        """Yield the assignments that use each of some providers, and one of others."""
+        """Yield the assignments that use each of some providers, and at least one of others."""
         if not all(options):
             return
         self._budget.step(cost=sum(map(len, options)))

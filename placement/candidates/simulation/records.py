@@ -1,4 +1,4 @@
-"""What is recorded about consumers besides their allocations: spread groups, requests, holds."""
+"""The claim records of consumers, with their spread groups, requests and holds."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from placement.vocabulary import SHARING_TRAIT
 # Reads a request that was stored as JSON. Raises BadQuery.
 ReadRequest = Callable[[Mapping[str, Any]], CandidateRequest]
 
-# A group that only the claims of the simulation are members of; no project has an empty name.
+# A group of claims of the simulation only, because no project has an empty name.
 SIMULATED_PROJECT = ""
 
 
@@ -30,7 +30,7 @@ def remembered_requests(
 ) -> dict[str, CandidateRequest | Invalid]:
     """Return canonical consumer UUID -> remembered request, or the error of reading it.
 
-    A request is used only if its amounts are those that the consumer holds.
+    A request is used only if its amounts are equal to the allocations of the consumer.
     """
     requests: dict[str, CandidateRequest | Invalid] = {}
     for consumer in consumers:
@@ -64,7 +64,7 @@ class SpreadGroups:
         self._hosts = dict(hosts)
 
     def full_hosts(self, group: GroupKey, max_per_host: int) -> frozenset[str]:
-        """Return the roots of hosts with as many members as a claim allows."""
+        """Return the roots of hosts with the maximum number of members that a claim allows."""
         counts = self._hosts.get(group, Counter())
         return frozenset(root for root, number in counts.items() if number >= max_per_host)
 
@@ -77,7 +77,7 @@ class SpreadGroups:
         self._hosts.setdefault(group, Counter()).update(set(roots))
 
     def remove(self, group: GroupKey, roots: Iterable[str]) -> None:
-        """Count a member on hosts no longer."""
+        """Stop counting a member on hosts."""
         self._hosts.setdefault(group, Counter()).subtract(set(roots))
 
 
@@ -95,7 +95,7 @@ def read_spread_groups(
         consumers: the consumers that may move.
         records: consumer UUID -> its record.
         trees: all trees.
-        expired: UUIDs of members that are expired holds, and are not counted.
+        expired: UUIDs of expired holds, which are not counted as members.
     """
     groups: dict[str, tuple[GroupKey, int]] = {}
     for consumer in consumers:
@@ -133,11 +133,11 @@ Resolved = ResolvedRequest | Invalid
 
 
 class StatedRequests(NamedTuple):
-    """What clients have stated about consumers and claims."""
+    """The requests of consumers and claims, and their spread groups."""
 
-    # Canonical consumer UUID -> given or remembered request for its place.
+    # Canonical consumer UUID -> the given or remembered request for its place.
     of_consumers: Mapping[str, Resolved]
-    # Request of a claim as stated -> the same with resolved names.
+    # Request of a claim as stated -> the request with resolved names.
     of_claims: Mapping[CandidateRequest, ResolvedRequest]
     # Canonical UUIDs of consumers whose request is given.
     given: Collection[str]

@@ -17,9 +17,9 @@ class RequestSource(StrEnum):
 
     # The client has stated it.
     GIVEN = "given"
-    # The consumer has it from its claim.
+    # The claim of the consumer has recorded it.
     REMEMBERED = "remembered"
-    # It follows from the allocations.
+    # It was derived from the allocations.
     DERIVED = "derived"
 
 
@@ -29,17 +29,17 @@ class ConsumerMove:
 
     # UUID of the consumer.
     consumer: str
-    # UUIDs of the roots of all that it held before its first move, sorted.
+    # UUIDs of the roots of its allocations before its first move, sorted.
     origins: Sequence[str]
-    # UUIDs of the roots of all that it holds at the end, sorted.
+    # UUIDs of the roots of its allocations at the end, sorted.
     destinations: Sequence[str]
     # Where the request that found the place comes from.
     source: RequestSource
-    # All that it holds at the end.
+    # All of its allocations at the end.
     allocations: Allocations
-    # Of the request that found the place; empty for a derived request.
+    # Suffix of each group -> UUIDs of the providers that serve it, or empty for a derived request.
     mappings: Mappings
-    # Project, user, generation and type of the consumer.
+    # Name of the project, or None if the database has none.
     project: str | None
     # Name of the user, or None if the database has none.
     user: str | None
@@ -67,31 +67,31 @@ class Unplaceable:
 class SimulatedClaim:
     """The outcome of a claim on the copies."""
 
-    # What was claimed; None if no candidate was found.
+    # The claimed amounts, or None if no candidate was found.
     allocations: Allocations | None = None
     # Suffix of each group -> UUIDs of the providers that serve it; None if no candidate was found.
     mappings: Mappings | None = None
-    # Why no candidate was found; empty if one was.
+    # Code of the reason, or empty if a candidate was found.
     code: str = ""
-    # The reason in words; empty if a candidate was found.
+    # The reason in words, or empty if a candidate was found.
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What the changes lead to."""
+    """The result of all changes."""
 
-    # Whether each consumer has a place and each claim a candidate; None if it is not decided.
+    # Whether each consumer has a place and each claim a candidate, or None if undecided.
     fits: bool | None
-    # In the order of the first moves.
+    # The consumers with a new place, in the order of their first moves.
     moves: Sequence[ConsumerMove]
     # The consumers for which no place was found.
     unplaceable: Sequence[Unplaceable]
-    # UUIDs of consumers that were not looked at within the bound on work.
+    # UUIDs of consumers without a result, because the bound on work was reached.
     undecided: Sequence[str]
-    # In the order of the changes.
+    # The outcomes of the claims, in the order of the changes.
     claims: Sequence[SimulatedClaim]
-    # Whether everything was looked at.
+    # Whether all changes were applied within the bound on work.
     complete: bool
-    # Name of a request -> how many more fit after the changes; None if it was not requested.
+    # Name of a request -> how many more fit after the changes, or None if this was not requested.
     headroom: Mapping[str, Headroom] | None = None

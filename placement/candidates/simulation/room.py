@@ -1,4 +1,4 @@
-"""The headroom of a simulation: how many more of each request fit after the changes."""
+"""The headroom after the changes of a simulation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -31,9 +31,9 @@ def measure_room(
     Args:
         hosts: the hosts after the changes.
         query: the requests by name.
-        questions: the same with resolved names, in the order of the query.
+        questions: the requests with resolved names, in the order of the query.
         budget: bound on the work, which the searches of the simulation have used in part.
-        complete: whether all changes have been applied; if not, nothing is known of the hosts.
+        complete: whether all changes have been applied. Otherwise the headroom is unknown.
     """
     emptied = Emptied() if query.empty else None
 

@@ -1,4 +1,4 @@
-"""Checks of the roots that changes name, before any change is applied."""
+"""Checks of the roots that changes name, before the first change is applied."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -21,8 +21,8 @@ def check_roots(changes: Iterable[Change], trees: Sequence[Tree]) -> list[Change
     """Return the changes with roots as they are stored.
 
     Raises:
-        BadBody: a root is unknown at that change, or too many hosts are added.
-        NotARoot: a name is that of a child.
+        BadBody: a root does not exist when its change is applied, or too many hosts are added.
+        NotARoot: a change names a child.
     """
     roots = _Roots(trees)
     checked: list[Change] = []
@@ -46,7 +46,7 @@ def check_roots(changes: Iterable[Change], trees: Sequence[Tree]) -> list[Change
 
 
 class _Roots:
-    """The roots that exist at a change."""
+    """The roots that exist when a change is applied."""
 
     def __init__(self, trees: Sequence[Tree]) -> None:
         self._trees = trees

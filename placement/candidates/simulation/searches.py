@@ -1,4 +1,4 @@
-"""The searches of one simulation; equal requests share a search."""
+"""The searches of one simulation. Equal requests share a search."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
@@ -12,7 +12,7 @@ from placement.candidates.simulation.hosts import SimulatedHosts
 from placement.candidates.trace import Refusal
 from placement.vocabulary import SHARING_TRAIT
 
-# Maximum number of searches that are kept; each may remember all hosts.
+# Maximum number of cached searches, each of which may refer to all hosts.
 MAX_SEARCHES = 64
 
 # Provider UUID -> UUID of its root.
@@ -38,9 +38,9 @@ class Searches:
         """Return the first candidate, or why there is none.
 
         Args:
-            request: with resolved terms and a root term per taint.
+            request: the request, with resolved terms and a root term per taint.
             unsatisfiable: groups that no host can serve.
-            rest: providers of other allocations of the consumer; a host must reach all of them.
+            rest: providers of the consumer's other allocations, all of which a host must reach.
 
         Raises:
             BudgetSpentError: the search reached a bound.
@@ -62,7 +62,7 @@ class Searches:
 
 
 def _reaches(hosts: SimulatedHosts, rest: RootOf) -> Callable[[Tree], bool]:
-    """Return a function that tells whether all providers are in the pool of an anchor."""
+    """Return a function that returns whether all providers are in the pool of an anchor."""
     roots = set(rest.values())
     # The aggregates of sharing providers, by the root of their tree.
     shared: dict[str, list[frozenset[str]]] = {root: [] for root in roots}

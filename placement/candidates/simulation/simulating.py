@@ -60,7 +60,7 @@ def simulate(
     settings: CandidateSettings,
     tuning: SearchTuning = DEFAULT_TUNING,
 ) -> Simulation:
-    """Simulate changes; nothing is stored.
+    """Simulate changes without storing anything.
 
     Args:
         conn: a connection with one snapshot.
@@ -74,7 +74,7 @@ def simulate(
         UnknownTraits: a trait of the order, a claim or the headroom does not exist.
         BadBody: a change names an unknown root or a child, or the changes concern too many hosts
             or consumers.
-        DeadlineExceeded: the deadline was reached before all was read.
+        DeadlineExceeded: the deadline was reached before all data was read.
     """
     budget = YieldingBudget(settings.max_simulation_steps)
     with deadline.limit(MAX_SECONDS):
@@ -90,7 +90,7 @@ def simulate(
         questions: Sequence[HeadroomRequest] = ()
         if request.headroom is not None:
             questions, _resolved = resolve_headroom(conn, request.headroom, settings.taints)
-        # Expired holds of other hosts have no effect either.
+        # Expired holds on other hosts have no effect either.
         known = {each.uuid for each in consumers}
         ended = claim_records.find_expired(conn, MAX_EXPIRED) - known
         if ended:
@@ -119,7 +119,7 @@ def simulate(
 def _resolve_claims(
     conn: Connection, request: SimulationRequest, taints: frozenset[str]
 ) -> Mapping[CandidateRequest, ResolvedRequest]:
-    """Return the resolved requests of claims, by the requests; check the names of the order."""
+    """Return the resolved requests of claims by the requests, and check the names of the order."""
     claims = [change.request for change in request.changes if isinstance(change, ClaimOnCopies)]
     requests = [request.order_request, *claims] if request.order else claims
     if not requests:

@@ -50,7 +50,7 @@ class Simulator:
         Args:
             hosts: the hosts as they are before any change.
             consumers: the consumers of all hosts that a change drains.
-            stated: what clients have stated about consumers and claims.
+            stated: the requests of consumers and claims, and their spread groups.
             budget: bound on the work.
         """
         self._hosts = hosts
@@ -65,7 +65,7 @@ class Simulator:
         names = {name for each in self._consumers.values() for name in totals_of(each.allocations)}
         # Class -> capacity of the whole cloud before any change.
         self._capacities = capacities(hosts.all(), names)
-        # UUID of a root -> UUIDs of the consumers that hold anything of its tree.
+        # UUID of a root -> UUIDs of the consumers with allocations from its tree.
         self._holders: dict[str, set[str]] = {}
         for consumer in self._consumers.values():
             self._index(consumer)
@@ -132,7 +132,7 @@ class Simulator:
         shares = {
             each.uuid: share_of(each.held_of(drained), self._capacities) for each in consumers
         }
-        # Sorted by UUID first, because sorting by shares is stable.
+        # Sort by UUID first, because sorting by shares is stable.
         consumers.sort(key=lambda each: each.uuid)
         consumers.sort(key=lambda each: shares[each.uuid], reverse=True)
         for consumer in consumers:
@@ -195,7 +195,7 @@ class Simulator:
             return self._find_equal_place(consumer, full_hosts)
         if isinstance(request, Invalid):
             return Why(UNKNOWN_NAME, str(request))
-        # The search sees the hosts without anything that the consumer holds.
+        # The search sees the hosts without the allocations of the consumer.
         elsewhere = consumer.held_elsewhere(self._hosts.drained)
         if elsewhere:
             self._hosts.release(elsewhere, consumer.root_of)
@@ -211,7 +211,7 @@ class Simulator:
     def _find_equal_place(
         self, consumer: MovableConsumer, full_hosts: frozenset[str]
     ) -> Mappings | Why:
-        """ConsumerMove what a consumer holds of drained hosts."""
+        """Move the allocations of a consumer from drained hosts."""
         held = consumer.held_of(self._hosts.drained)
         rest = consumer.held_elsewhere(self._hosts.drained)
         shared = self._shared_root(consumer, held)
@@ -238,7 +238,7 @@ class Simulator:
         return None
 
     def _place(self, consumer: MovableConsumer, candidate: Candidate, rest: Allocations) -> None:
-        """Allocate a candidate to a consumer, which keeps the rest."""
+        """Allocate a candidate to a consumer, in addition to its other allocations."""
         consumer.root_of |= self._allocate(candidate)
         allocations = {provider: dict(amounts) for provider, amounts in rest.items()}
         for provider, amounts in candidate.allocations.items():
@@ -251,7 +251,7 @@ class Simulator:
         self._index(consumer)
 
     def _allocate(self, candidate: Candidate) -> Mapping[str, str]:
-        """Add the allocations of a candidate; return provider UUID -> UUID of its root."""
+        """Add the allocations of a candidate, and return provider UUID -> UUID of its root."""
         roots = {
             member.uuid: tree.uuid
             for tree in candidate.trees

@@ -1,7 +1,7 @@
 """The conditions of requests, with a class for each condition.
 
-A class has everything that is specific to its condition, for parsing, the search, the database
-filter, the list of providers and explanations. Only SQL is elsewhere, in `db.conditions`.
+A class contains all code that is specific to its condition, for parsing, the search, the database
+filter, the list of providers and explanations. Only the SQL is in `db.conditions`.
 """
 
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ _ORDER = {kind: number for number, kind in enumerate(GROUP_TERMS)}
 def ordered(terms: Iterable[Term]) -> tuple[Term, ...]:
     """Return the distinct terms in the order of evaluation.
 
-    Terms of a class that state a single name are sorted by it; others keep their order.
+    Terms of a class that state a single name are sorted by it. Others keep their order.
     """
     return tuple(sorted(dict.fromkeys(terms), key=_order))
 

@@ -1,6 +1,6 @@
 """Terms about the aggregates of a provider.
 
-An aggregate has several spellings; providers store it by `identifiers.key`.
+An aggregate may have several spellings. Providers in memory have its `identifiers.key`.
 """
 
 from collections.abc import Hashable, Sequence
@@ -36,7 +36,7 @@ class MemberOf(MemberTerm):
 
     # UUIDs as written by the client.
     any_of: frozenset[str]
-    # Keys of the existing aggregates; null before the look-up.
+    # Keys of the existing aggregates, or None before they are looked up.
     existing: frozenset[str] | None = None
 
     @property

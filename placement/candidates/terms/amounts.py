@@ -23,8 +23,8 @@ AMOUNT_CODES = (Refusal.NO_INVENTORY, *(code for code, _allows in STOCK_CONDITIO
 class Amount(NamedTuple):
     """The provider has an inventory of the class with enough free capacity.
 
-    Unlike other terms it can be divided: each slot of the unsuffixed group requests one class, and
-    several providers may serve parts of the amount.
+    Unlike other terms, an amount can be divided: each slot of the unsuffixed group requests one
+    class, and several providers may serve parts of the amount.
     """
 
     # Name of the class.

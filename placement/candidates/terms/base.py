@@ -13,7 +13,7 @@ from placement.candidates.trace import Refusal
 from placement.objects.known_names import KnownNames, NamesByKind
 from placement.vocabulary import IdCondition
 
-# What a client states in one term: alternatives, one name, or a number.
+# The value that a client states in one term: alternatives, one name, or a number.
 StatedValue = frozenset[str] | str | int
 
 # Takes a value returned by a reader, and returns the bits of the terms that reject it.
@@ -21,7 +21,7 @@ Check = Callable[[Any], int]
 
 
 class Reader(Protocol):
-    """Returns the part of a provider that a term depends on; hosts share equal parts."""
+    """Returns the part of a provider that a term depends on. Equal parts are shared among hosts."""
 
     def __call__(self, member: Member, /) -> Any:
         """Return the part, a hashable value."""
@@ -34,9 +34,9 @@ AGGREGATES: Reader = attrgetter("aggregates")
 class RootRole(Enum):
     """How a term of the unsuffixed group applies to the root of an anchor.
 
-    IGNORED: not at all. SUBSTITUTE: a member of the tree must satisfy all terms with this role, or
-    the root must satisfy all of them instead. REQUIRED: the root must satisfy the term as well,
-    even if a sharing provider serves.
+    IGNORED: the term does not apply to the root. SUBSTITUTE: a member of the tree must satisfy all
+    terms with this role, or the root must satisfy all of them instead. REQUIRED: the root must
+    satisfy the term as well, even if a sharing provider serves.
     """
 
     IGNORED = auto()
@@ -45,7 +45,7 @@ class RootRole(Enum):
 
 
 class Term:
-    """A condition on one provider; terms are equal if a client has written the same."""
+    """A condition on one provider. Terms are equal if a client has written the same."""
 
     __slots__ = ()
 
@@ -55,22 +55,21 @@ class Term:
     root_code: ClassVar[Refusal]
     # Member of the JSON form.
     keyword: ClassVar[str]
-    # Parameter of queries, which several classes may have in common.
+    # Name of the query parameter, which several classes may have in common.
     parameter: ClassVar[str]
-    # Precedes the keyword in the path of a term of the root.
+    # Prefix of the keyword in the path of a term of the root.
     root_prefix: ClassVar[str] = "root."
     # Whether the JSON form has a list of terms.
     is_listed: ClassVar[bool] = True
-    # Kind of its names: "trait", "aggregate", or "tree" for a provider in it.
+    # Kind of its names: "trait", "aggregate", or "tree" for the name of a provider in the tree.
     name_kind: ClassVar[str]
-    # Rejection code of a request whose names do not exist. null means that unknown names are
-    # errors.
+    # Rejection code of a request whose names do not exist, or None if unknown names are errors.
     unknown_code: ClassVar[Refusal | None] = None
-    # Whether it rejects providers that have something.
+    # Whether the term forbids a property instead of requiring it.
     excludes: ClassVar[bool] = False
     # Whether the providers of a group may satisfy it together.
     is_collective: ClassVar[bool] = False
-    # How it applies to the root of an anchor.
+    # How the term applies to the root of an anchor.
     root_role: ClassVar[RootRole] = RootRole.IGNORED
     # Cost of its evaluation in addition to reading a provider.
     cost: ClassVar[int] = 0
@@ -120,7 +119,7 @@ class Term:
         return self
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return the equivalent conditions for the database, all of which must hold."""
+        """Return the equivalent conditions for the database, which must all hold."""
         raise NotImplementedError
 
 
@@ -151,7 +150,7 @@ class MemberTerm(Term):
 
 
 def check_any_of(names: Sequence[tuple[int, frozenset[str]]]) -> Check:
-    """Return a check for (bit, names) pairs: a provider needs one of the names of each pair."""
+    """Return a check for (bit, names) pairs. A provider needs one of the names of each pair."""
 
     def failed(value: frozenset[str]) -> int:
         mask = 0
@@ -164,9 +163,9 @@ def check_any_of(names: Sequence[tuple[int, frozenset[str]]]) -> Check:
 
 
 def check_absent(names: Sequence[tuple[int, str]]) -> Check:
-    """Return a check for (bit, name) pairs; a provider must have none of the names.
+    """Return a check for (bit, name) pairs. A provider must have none of the names.
 
-    PERF: it takes as long as the smaller of both sets, however many names are forbidden.
+    PERF: the intersection takes time for the smaller set, however many names are forbidden.
     """
     bit_of: dict[str, int] = {}
     for bit, name in names:

@@ -1,7 +1,7 @@
 """Evaluation of terms on the providers of a pool.
 
-A term is evaluated once for each distinct part of providers that it depends on, however many hosts
-share that part.
+A term is evaluated once for each distinct value of the part of providers that it depends on,
+however many hosts have the value.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -38,10 +38,10 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= bit
 
 
-# Bits of the terms that reject each member of a pool, by position: with its own aggregates and
-# traits, and with those of the root instead. A member is accepted if either has no bits. The second
-# is empty if it makes no difference.
-# PERF: a plain pair, because each host has one for each slot.
+# Bits of the terms that reject each member of a pool, by position. The first list refers to the
+# aggregates and traits of the member, and the second to those of the root, or is empty if it makes
+# no difference. A member is accepted if it has no bits in one of the lists. PERF: a plain pair,
+# because each host has one for each slot.
 Masks = tuple[Sequence[int], Sequence[int]]
 
 NO_MASKS: Masks = ((), ())
@@ -148,7 +148,7 @@ class TermChecks:
         return self.terms[bit.bit_length() - 1 - self._first]
 
     def root_mask(self, root: Member) -> int:
-        """Return the bits of the terms that reject a root; PlaceTerms are not evaluated."""
+        """Return the bits of the terms that reject a root, without evaluating PlaceTerms."""
         mask = 0
         for reads, _role, failed in self._answers:
             mask |= failed[reads(root)]
@@ -185,7 +185,7 @@ class TermChecks:
         return 0 if fails else pool.local
 
     def masks(self, pool: Pool) -> Masks:
-        """Return the terms that reject each member of a pool; the result is empty without terms."""
+        """Return the terms that reject each member of a pool. Without terms the result is empty."""
         if not self.terms:
             return NO_MASKS
         itself: list[list[int]] = []  # for each reader

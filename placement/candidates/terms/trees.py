@@ -16,7 +16,7 @@ from placement.vocabulary import ConditionKind, IdCondition
 class _NamedPlace(PlaceTerm):
     # UUID of the named provider as written by the client.
     uuid: str
-    # The UUID as stored; null before the look-up, and empty if the provider does not exist.
+    # The UUID as stored, None before it is looked up, or empty if the provider does not exist.
     row_uuid: str | None = None
 
     unknown_code = Refusal.UNKNOWN_TREE

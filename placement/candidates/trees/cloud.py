@@ -1,4 +1,4 @@
-"""Reads of all trees of the cloud, for work on copies of them."""
+"""Reads of all trees of the cloud, for simulations on copies of the trees."""
 
 from sqlalchemy.engine import Connection
 

@@ -28,7 +28,7 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class TreeCondition:
-    """A condition that some provider of each tree must meet."""
+    """A condition that some provider of each tree must satisfy."""
 
     # The condition on the provider.
     member: MemberCondition
@@ -38,7 +38,7 @@ class TreeCondition:
     trait_sets: set[TraitSet] = field(default_factory=set)
 
     def unmet(self, stats: RootStats) -> int:
-        """Return the number of trees without a provider that meets the condition."""
+        """Return the number of trees without a provider that satisfies the condition."""
         return _total(stats.unmet_slots, self.slots) + _total(stats.unmet_traits, self.trait_sets)
 
     def unmet_with_capacity(self, stats: RootStats) -> int:
@@ -71,7 +71,7 @@ def tree_conditions(
         if position in plan.splittable:
             member = _of_part(member)
         if plan.splittable == (position,):
-            # This slot must be split, and sharing providers of other trees serve no parts.
+            # This slot must be split, and sharing providers of other trees cannot serve parts.
             member = replace(member, reach=frozenset())
         of_member(member).slots.add(position)
     for term in plan.collective_terms:
@@ -86,7 +86,7 @@ def tree_conditions(
 def _member_condition(
     resolved: ResolvedRequest, slot: Slot, terms: Iterable[Term], tuning: SearchTuning
 ) -> MemberCondition:
-    """Return the condition of a slot; the search checks terms beyond `max_terms`."""
+    """Return the condition of a slot. The search checks the terms beyond `max_terms`."""
     return MemberCondition(
         merge_conditions(_conditions(resolved, terms), tuning.max_terms),
         resolved.known.resource_ids(slot.resources[: tuning.max_terms]),
@@ -122,20 +122,20 @@ def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
 
 
 def asks_root(resolved: ResolvedRequest) -> bool:
-    """Return whether the request states a condition on such a root; taints do not count."""
+    """Return whether the request states a condition on such a root. Taints do not count."""
     stated = [term for term in resolved.request.root if not isinstance(term, Untainted)]
     terms = [*stated, *_spanning_terms(resolved)]
     return RootCondition(merge_conditions(_conditions(resolved, terms))) != RootCondition()
 
 
 def _spanning_terms(resolved: ResolvedRequest) -> list[Term]:
-    """Return the terms of the unsuffixed group that the anchor's root must meet, too."""
+    """Return the terms of the unsuffixed group that the anchor's root must satisfy, too."""
     groups = [group for group in resolved.request.groups if not group.suffixed]
     return [term for group in groups for term in group.terms if term.root_role is RootRole.REQUIRED]
 
 
 def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:
-    """Sort key: conditions that few trees are likely to meet come first."""
+    """Return a sort key that puts conditions first which few trees are likely to satisfy."""
     return (
         condition.tree is None,
         bool(condition.reach),
@@ -150,9 +150,9 @@ def choose_driver(
 ) -> DrivingCondition | None:
     """Return the first condition of the SQL query, which most of the searched trees failed.
 
-    Engines do not know how rare a class, trait or aggregate is, and the condition to start from
-    decides whether they read three rows or all rows. A condition that sharing providers may meet
-    is no choice because the query would miss trees.
+    Engines cannot estimate how rare a class, trait or aggregate is, and the condition to start from
+    determines whether they read three rows or all rows. A condition that sharing providers may
+    satisfy cannot be chosen, because the query would miss trees.
 
     Returns:
         None to start from the roots, by their aggregates or traits if the request names any.

@@ -1,7 +1,7 @@
 """The roots of repeated searches for one request, as free capacity decreases between them.
 
-A tree without a candidate has none with less free capacity either, unless an amount is split. So a
-search starts with the trees that earlier searches did not refuse, and then reads further roots.
+A tree without a candidate gets none when its free capacity decreases, unless an amount is split. So
+a search starts with the trees that earlier searches did not refuse, and then reads further roots.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,8 +13,8 @@ from placement.candidates.model import Root
 from placement.candidates.stats import Outcome, RootStats
 from placement.candidates.trees.roots import RootSource
 
-# Cost of a statement that searches roots, once more per two conditions, if the database runs in
-# this process (SQLite); and the cost per root returned.
+# Cost of a statement that searches roots if the database runs in this process (SQLite), which is
+# added again for each two conditions, and cost of each returned root.
 COST_PER_READ = 60_000
 COST_PER_ROOT = 12
 
@@ -36,7 +36,7 @@ class OpenRoots:
         Args:
             make_source: creates a source that starts at the first root.
             repeated: whether there may be several searches.
-            resumed: whether searches continue the source of earlier ones; otherwise each search
+            resumed: whether searches continue the source of earlier searches. Otherwise each search
                 starts with a new source.
             batch: size of batches of roots that were read before.
             conditions: maximum number of conditions of a statement.

@@ -36,7 +36,7 @@ class ResolvedRequest:
     unsatisfiable: tuple[tuple[Refusal, str], ...]
     # Kind -> name -> id of the additional names of the lookup.
     other_ids: Ids
-    # Rows of the first sharing providers; there may be more of them.
+    # Rows of the first sharing providers, which may not be all of them.
     sharing: Sequence[Any]
     # (id, revision) rows of the first `root_windows.FIRST` roots, or None for a request that names
     # trees.
@@ -102,7 +102,7 @@ def resolve_each(
     taints: frozenset[str] = frozenset(),
     spread: GroupKey | None = None,
 ) -> Iterator[ResolvedRequest | UnknownNames]:
-    """Resolve several requests in one statement; yield an error for each that has unknown names."""
+    """Resolve several requests in one statement, and yield an error for each with unknown names."""
     names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
     for _keyword, _suffix, terms in chain(*map(_parts, requests)):
         for term in terms:
@@ -180,7 +180,7 @@ def _resolved(
 ) -> CandidateRequest:
     """Return the request with resolved terms.
 
-    PERF: groups without terms, which are the most common, are not copied.
+    PERF: groups without terms, the most common ones, are not copied.
 
     Args:
         taints: the taints of the service. Each one that exists and is not tolerated becomes a term
@@ -201,7 +201,7 @@ def _terms(terms: Iterable[Term], known: KnownNames) -> tuple[Term, ...]:
 
 def _unsatisfiable(request: CandidateRequest, known: KnownNames) -> Iterable[tuple[Refusal, str]]:
     for _keyword, suffix, terms in _parts(request):
-        # Terms are in the order of their codes; report each code once.
+        # Terms are in the order of their codes, and each code is reported once.
         codes = dict.fromkeys(term.unknown_code for term in terms if not term.is_known(known))
         for code in codes:
             if code is not None:
@@ -209,7 +209,7 @@ def _unsatisfiable(request: CandidateRequest, known: KnownNames) -> Iterable[tup
 
 
 def _refuse_unknown(conn: Connection, request: CandidateRequest, known: KnownNames) -> None:
-    """Raise for the first parameter that names something unknown, naming the parameter."""
+    """Raise an error for the first parameter with an unknown name."""
     refuse_traits = partial(_refuse_unknown_traits, conn, known)
     path_of = request.error_path
     refuse_traits(_trait_names(request.root), partial(path_of, "root_required", UNSUFFIXED))

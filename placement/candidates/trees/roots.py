@@ -1,9 +1,9 @@
 """Reads of the roots of trees that may serve a request, in batches that are loaded together.
 
-A window is an unfiltered run of roots in the order of their ids, so its cost depends on its length
-only. Checking a cached tree is about five times cheaper than evaluating the conditions in SQL. Once
-a window shows that matches are rare, one query returns all remaining matches, because it can start
-from the rarest condition.
+A window is an unfiltered run of roots in the order of their ids, so its cost depends only on its
+length. Checking a cached tree is about five times cheaper than evaluating the conditions in SQL.
+Once a window shows that matches are rare, one query returns all remaining matches, because it can
+start from the rarest condition.
 """
 
 import random
@@ -24,7 +24,7 @@ from placement.db.conditions import DrivingCondition, MemberCondition, TreeFilte
 from placement.db.statements import root_windows
 from placement.db.statements import roots as statements
 
-MAX_KEPT_ROOTS = 10_000  # reused by an explanation; further roots are read again
+MAX_KEPT_ROOTS = 10_000  # an explanation reuses these roots and reads further roots again
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Window:
 
     # Id after which the window begins, or 0 for the start.
     after: int
-    # Number of roots. None means all remaining roots that match.
+    # Number of roots, or None for all remaining roots that match.
     size: int | None
 
 
@@ -55,7 +55,7 @@ def is_rare(rows: int, matches: int, tuning: SearchTuning) -> bool:
 
 
 def first_size(limit: int | None, tuning: SearchTuning) -> int:
-    """Return the size of the first window: small because the rate of matches is unknown."""
+    """Return the size of the first window. It is small: the rate of matches is unknown."""
     if limit is None:
         return tuning.first_window
     return min(max(tuning.smallest_window, 2 * limit), tuning.first_window)
@@ -67,7 +67,7 @@ def next_window(
     """Return the next window, or None if all roots have been read.
 
     Args:
-        missing: number of further matches wanted. None means all.
+        missing: number of further matches that the search needs, or None for all.
     """
     if window.size is None or result.rows < window.size:
         return None
@@ -206,7 +206,7 @@ class RootReader:
         """Return the roots after an id whose trees may match.
 
         If the driving condition alone leaves few roots, the other conditions are not evaluated in
-        SQL: searching the trees is faster.
+        SQL, because searching the trees is faster.
 
         Args:
             stats: outcomes so far, which determine the driving condition.
@@ -222,7 +222,7 @@ class RootReader:
     def _few(
         self, after: int, condition: TreeCondition, driving: DrivingCondition
     ) -> list[Root] | None:
-        """Return the roots that meet the driving condition, or None if there are too many."""
+        """Return the roots that satisfy the driving condition, or None if there are too many."""
         most = self._tuning.few_roots
         query = statements.driven_roots(after, condition.member, driving.driver, most + 1)
         rows = query.rows(self._conn)
@@ -231,9 +231,9 @@ class RootReader:
     def _meeting(
         self, after: int, conditions: Sequence[TreeCondition], driving: DrivingCondition | None
     ) -> list[Root]:
-        """Return the roots whose trees may meet all conditions."""
-        # A tree that serves nothing itself is no anchor. The query can exclude such trees only if
-        # it has all conditions.
+        """Return the roots whose trees may satisfy all conditions."""
+        # A tree that serves nothing itself is not an anchor. Only a query with all conditions can
+        # exclude such trees.
         needs_own = len(conditions) == len(self._conditions) and all(
             condition.member.reach for condition in conditions
         )
@@ -283,9 +283,9 @@ class PlainRoots:
         return roots, len(rows), last
 
     def windows(self, size: int) -> Iterator[Sequence[Root]]:
-        """Yield all roots: the stored roots, then windows of this size."""
+        """Yield all roots, first the kept roots and then windows of this size."""
         if not self._last and self._first is not None and len(self._first) < root_windows.FIRST:
-            self.run(0, root_windows.FIRST)  # the first rows are all roots
+            self.run(0, root_windows.FIRST)  # there are no roots except the first rows
         if self._kept:
             yield tuple(self._kept)
         after, complete = self._last, self._complete
@@ -298,6 +298,6 @@ class PlainRoots:
 def _sound(rows: Iterable[Sequence[int]]) -> list[Root]:
     """Return the roots of (id, revision) rows.
 
-    Rows without a revision are skipped: in a damaged database they refer to another root.
+    Rows without a revision, which in a damaged database refer to another root, are skipped.
     """
     return [Root(root_id, revision) for root_id, revision in rows if revision is not None]

@@ -55,7 +55,7 @@ class Scan:
         return cls(conn, resolve(conn, request, taints=taints))
 
     def sharing(self, slots: Sequence[Slot]) -> Sharing:
-        """Read the sharing providers; return them by the slots that they have capacity for."""
+        """Read the sharing providers, and return them by the slots that they have capacity for."""
         self._sharing = sharing_of(self.conn, self.resolved, slots)
         return self._sharing
 
@@ -78,15 +78,15 @@ class AnchorReader:
         """Create a reader.
 
         Args:
-            sharing: sharing providers that anchors may use; their roots are pinned in the store.
+            sharing: sharing providers that anchors may use. Their roots are pinned in the store.
             taints: root traits of trees whose sharing providers no anchor may use.
         """
         self._taints = taints
         self._store = store
         self._sharing = sharing
         self._spend = spend
-        # Returns the pool of an anchor. Set by the first `trees`, which also reads the trees of the
-        # sharing providers.
+        # Returns the pool of an anchor. The first call of `trees` sets it, and reads the trees of
+        # the sharing providers.
         self.pool: Callable[[Tree], Pool]
         # Whether `pool` is set.
         self._is_ready = False

@@ -99,10 +99,10 @@ class Sharing:
         return roots_of(self.providers)
 
     def reach(self, terms: Sequence[Term], slot: int | None = None) -> frozenset[int]:
-        """Return the aggregates of the sharing providers that may meet the terms.
+        """Return the aggregates of the sharing providers that may satisfy the terms.
 
         Args:
-            slot: the slot that the providers have the capacity for. None means any slot.
+            slot: the slot that the providers have the capacity for, or None for any slot.
         """
         providers: Iterable[SharingProvider] = self.providers
         if slot is not None:
@@ -114,7 +114,7 @@ class Sharing:
 
 
 def _may_meet(term: MemberTerm, providers: Iterable[SharingProvider]) -> Iterable[SharingProvider]:
-    """Return the providers that do not fail a term, as far as it can be checked without trees."""
+    """Return the providers that do not fail a term that can be checked without trees."""
     failed = term.check([(1, term)])
     if term.reads is TRAITS:
         return [provider for provider in providers if not failed(provider.traits)]
@@ -135,7 +135,7 @@ def _aggregates(providers: Iterable[SharingProvider]) -> frozenset[int]:
 def sharing_of(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot]) -> Sharing:
     """Return the sharing providers, and which of them have the capacity for which slot.
 
-    The lookup of names returns the first sharing providers; further ones are read here.
+    The lookup of names returns the first sharing providers, and this function reads the others.
     """
     rows = list(resolved.sharing)
     if len(rows) >= statements.FIRST:
@@ -243,8 +243,8 @@ def sharing_alone(
 ) -> Iterator[Sequence[SharingProvider]]:
     """Yield each set of sharing providers that some anchor reaches and that may serve alone.
 
-    One statement finds the distinct sets: ten thousand hosts that reach the same providers are one
-    set. Most requests need no statement.
+    One statement finds the distinct sets, in which ten thousand hosts that reach the same providers
+    are one set. Most requests need no statement.
 
     Args:
         root: condition on the root of the anchor.
@@ -267,7 +267,7 @@ def sharing_alone(
 
 
 def _needs_search_alone(sharing: Sharing, *, asks_root: bool) -> bool:
-    """Whether there may be candidates of sharing providers alone that their own trees do not yield.
+    """Whether sharing providers may have candidates that their own trees do not yield.
 
     Every slot needs a sharing provider. If the providers are in one tree, the candidate is found
     at that tree, unless its root is refused and the root of another anchor is not. Candidates with

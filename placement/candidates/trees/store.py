@@ -18,12 +18,12 @@ from placement.objects.revision_cache import RevisionCache
 
 T = TypeVar("T")
 
-MAX_INTERNED = 10_000  # values of one kind, including values that no tree uses any more
+MAX_INTERNED = 10_000  # maximum number of values of one kind, including unused ones
 
 # Cost of reading a provider and adding it to a tree.
 COST_PER_PROVIDER = 15 * COST_PER_STEP
 
-# Caches one tree per root; its size is the number of providers.
+# Caches one tree per root. The size of a tree is the number of its providers.
 TreeCache = RevisionCache[Tree]
 
 NO_TREES: Mapping[int, Tree] = MappingProxyType({})
@@ -46,7 +46,7 @@ class TreeStore:
             pinned: roots whose trees the request needs throughout. They are read together with the
                 first other trees, and kept.
             spend: charges the work of reading.
-            pending_trees: root id -> tree with allocations which are not written yet; it replaces
+            pending_trees: root id -> tree with allocations that are not written yet, in place of
                 the stored tree.
         """
         self._conn = conn
@@ -60,8 +60,8 @@ class TreeStore:
     def trees(self, roots: Sequence[Root]) -> list[Tree]:
         """Return the trees of the roots from the cache, or read them with two statements.
 
-        If each statement reads its own view, a tree may have been deleted since its root was read;
-        such roots are skipped.
+        If each statement has its own view, a tree may have been deleted since its root was read.
+        Such roots are skipped.
         """
         needed = {root.id: root for root in (*roots, *self._to_pin)}
         with stopwatch.TREES:
@@ -74,7 +74,7 @@ class TreeStore:
         return [trees[root.id] for root in roots if root.id in trees]
 
     def known_first(self, roots: Sequence[Root]) -> list[Sequence[Root]]:
-        """Divide roots into the ones whose trees are cached and the others."""
+        """Divide roots into roots whose trees are cached and other roots."""
         known = self._cache.get(dict(roots)).keys() | self._pending_trees.keys()
         cached = [root for root in roots if root.id in known]
         if len(cached) in {0, len(roots)}:
@@ -108,11 +108,11 @@ class TreeStore:
         return trees
 
     def _load(self, seen: Mapping[int, int]) -> dict[int, Tree]:
-        """Read the trees of roots. seen: id -> revision at which the root was read."""
+        """Read the trees of roots; `seen` maps their ids to revisions as read."""
         rows = statements.members(seen).rows(self._conn)
         self._spend(COST_PER_PROVIDER * len(rows))
-        # Traits are most of the data, and hosts of one model have the same traits. So sets of trait
-        # ids are read, and each distinct set is translated to names once.
+        # Traits are most of the data, and hosts of one model have the same traits. Therefore sets
+        # of trait ids are read, and each distinct set is translated to names once.
         names = self._trait_names({row.trait_ids for row in rows})
         stocks = {fields: _stocks(fields) for fields in {row.stocks for row in rows}}
         confirms = revisions.can_confirm(self._conn)
@@ -175,7 +175,7 @@ def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
 
 
 class Interned(Generic[T]):
-    """Interned values of one kind. All are dropped when there are too many.
+    """Interned values of one kind, which are all dropped when there are too many.
 
     Thousands of hosts have the same traits and stocks. Interning saves memory, and lets a search
     compare these values by identity first.
