@@ -155,7 +155,7 @@ def _limited(request: AnyRequest) -> AnyRequest:
 
 
 def _shuffled(answer: Mapping[str, Any]) -> Sequence[Candidate]:
-    """Return the candidates in random order, because concurrent callers get the same response."""
+    """Return the candidates in random order, because concurrent callers get equal responses."""
     candidates = list(answer["allocation_requests"])
     random.shuffle(candidates)
     return candidates
@@ -242,7 +242,7 @@ def _body_of_all(
 def _take_first(
     api: RestApi, candidates: Iterable[Candidate], consumer: NewConsumer
 ) -> ClaimResult | None:
-    """Claim the first candidate that is left, or None if others were faster to take each."""
+    """Claim the first candidate that is still free; return None if all were taken."""
     for candidate in candidates:
         if _take(api, candidate, consumer):
             return _result(candidate)

@@ -1,4 +1,4 @@
-"""Flavors with alternative requests, of which the first with a candidate is used."""
+"""Flavors with alternative requests. The first one with a candidate is used."""
 
 from collections.abc import Mapping
 from typing import cast

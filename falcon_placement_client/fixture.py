@@ -87,7 +87,7 @@ class PlacementFixture(fixtures.Fixture):
 
 
 class _Transport(HTTPAdapter):
-    """Passes requests on; gives those with a certain token, or without one, an identity."""
+    """Passes requests on. Requests with a certain token, or without a token, get an identity."""
 
     def __init__(self, inner: Any, token: str, identity: Mapping[str, str]) -> None:
         super().__init__()

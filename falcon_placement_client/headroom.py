@@ -72,7 +72,7 @@ class HeadroomResult(AggregateHeadroom):
 
 
 class HeadroomRow(NamedTuple):
-    """How many consumers of one request fit on all hosts, or on those of an aggregate."""
+    """The number of consumers of a request that fit on all hosts, or on those of an aggregate."""
 
     # Name of the request.
     name: str

@@ -1,4 +1,4 @@
-"""Claims for operators: made for good or as holds, extended, confirmed and released.
+"""Claims for operators: permanent claims and holds, which can be extended, confirmed and released.
 
 Each function is one command; it returns rows, which a command only formats.
 """
@@ -75,7 +75,7 @@ def extend_claim(api: RestApi, consumer: str, seconds: int | None) -> HoldRow:
     Args:
         api: a service with placement 2.0.
         consumer: UUID of the consumer.
-        seconds: from now on; None: the claim stays for good.
+        seconds: from now on; None makes the claim permanent.
 
     Raises:
         ServiceTooOld: the service does not support placement 2.0.

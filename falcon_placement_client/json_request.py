@@ -72,7 +72,7 @@ class JsonOrderKey(TypedDict, total=False):
 
 
 class JsonFirstAvailable(TypedDict, total=False):
-    """Alternative requests, of which the first with a candidate is used."""
+    """Alternative requests. The first one with a candidate is used."""
 
     #: The alternatives, at most 8, without `limit`, `order` and `explain`.
     first_available: Required[Sequence["JsonRequest"]]
@@ -119,7 +119,7 @@ class JsonSpreadGroup(TypedDict):
 
 
 class ClaimTerms(TypedDict, total=False):
-    """What a claim states besides its request and its consumer; it takes placement 2.0."""
+    """Members of a claim in addition to its request and consumer (placement 2.0)."""
 
     #: Seconds after which the claim is released, unless it is confirmed: a hold.
     expires_in: int

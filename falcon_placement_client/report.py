@@ -171,8 +171,8 @@ class ReportClient(ConsumerMethods, WatchMethods):
     def report(self, uuid: str, driver: ComputeDriver) -> TreeSnapshot:
         """Let a driver edit the tree of a provider, and write it; reshape if necessary.
 
-        The driver is called with the tree. If it, or the service, finds that inventory in use has
-        to move, it is called again with allocations. Raises the same errors as
+        The driver is called with the tree. If the driver or the service reports that inventory in
+        use has to move, the driver is called again with allocations. Raises the same errors as
         `update_from_provider_tree`.
         """
         tree = self.get_provider_tree(uuid)

@@ -84,7 +84,7 @@ class RestApi:
         """Return the result of an operation, repeated if the service has changed its version.
 
         After a downgrade, a service refuses the previous version with 406. Requests of the
-        operation may then be repeated: reads, and writes that compare with what was read.
+        operation may then be repeated: reads, and writes that compare with the state that was read.
         """
         version = self.version
         try:
@@ -113,7 +113,7 @@ class RestApi:
         try:
             return self.put(f"/provider_trees/{root}", body, V2)
         except RefusedError as refusal:
-            # The service would create a missing root, so it is the path that is unknown.
+            # The service would create a missing root, so the unknown object is the path.
             if refusal.status == 404:
                 self.lacks_trees = True
             raise

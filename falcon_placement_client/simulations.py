@@ -40,7 +40,7 @@ class JsonChange(TypedDict, total=False):
 
 
 class JsonHeadroom(TypedDict, total=False):
-    """Requests of which to count how many more fit."""
+    """Requests for which to measure how many more consumers fit."""
 
     #: Requests by name, without `limit` and `order`.
     requests: Required[Mapping[str, JsonRequest]]
@@ -55,7 +55,7 @@ class JsonHeadroom(TypedDict, total=False):
 class JsonSimulation(TypedDict, total=False):
     """The body of `POST /simulations`."""
 
-    #: The changes, in the order in which they are applied.
+    #: The changes, in the order of their application.
     changes: Required[Sequence[JsonChange]]
     #: Requests for the places of consumers, by UUID.
     requests: Mapping[str, JsonRequest]

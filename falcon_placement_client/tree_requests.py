@@ -51,7 +51,7 @@ def tree_requests(current: TreeSnapshot, target: TreeSnapshot) -> list[TreeReque
         target: state to write.
 
     Returns:
-        The requests, those that add inventory last, or None if single requests are necessary: a
+        The requests, with additions of inventory last, or None if single requests are necessary: a
         provider moves to another tree, or a tree has more than `MAX_PROVIDERS` differences.
     """
     changed: dict[str, list[ProviderData]] = {}

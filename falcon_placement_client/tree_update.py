@@ -87,7 +87,7 @@ def _refuse_stale(base: TreeSnapshot, current: TreeSnapshot, target: TreeSnapsho
     """Raise ReshapeFailed if a provider that is reshaped was written to since it was read.
 
     Each claim moves the generation of its provider. A claim that was made after the allocations
-    were read is not among them, and must not be lost where the inventory is removed.
+    were read is not part of them, and must not be lost when the inventory is removed.
     """
     for provider in current:
         old, new = base.find(provider.uuid), target.find(provider.uuid)

@@ -1,10 +1,10 @@
 """Writes of the differences of a tree, in an order that can be interrupted anywhere.
 
-A service with `PUT /provider_trees` gets one request for each tree. Single requests go to other
-services, and are used for a reshape: a provider is created without inventories, and gets them after
-its traits and aggregates, so that it is not offered before it is complete. Removals come before
-additions, so that no device is offered twice. The next update finds what an interrupted one has
-left to do.
+If the service supports `PUT /provider_trees`, the client sends one request for each tree. For other
+services, and for a reshape, it sends single requests. A provider is created without inventories,
+and receives them after its traits and aggregates, because an incomplete provider must not be
+offered. Removals come before additions, because no device must be offered twice. An update after an
+interruption completes the changes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -262,7 +262,7 @@ def _name_paths(provider: ProviderData) -> Iterable[str]:
 
 
 def _changed_inventories(current: TreeSnapshot, target: TreeSnapshot) -> dict[str, Inventories]:
-    """Return the inventories that a reshape has to write; those of removed providers are empty."""
+    """Return the inventories that a reshape has to write; empty for removed providers."""
     changed: dict[str, Inventories] = {}
     for provider in target:
         if provider.inventory != inventory_of(current.find(provider.uuid)):

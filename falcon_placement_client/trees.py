@@ -130,7 +130,8 @@ def apply_tree(
         prune: see `diff_tree`.
         create_names: whether missing custom classes and traits are created; also if the document
             says so.
-        check_generations: whether the generations in the document must be those of the service.
+        check_generations: whether the generations in the document must equal the generations in the
+            service.
         dry_run: whether nothing is changed in the end.
 
     Raises:
@@ -238,7 +239,7 @@ def _provider(current: TreeSnapshot, entry: Entry) -> ProviderData:
 def _names(
     name: str, part: str, value: Any, old: frozenset[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the names that an entry adds to a part, and those that it removes."""
+    """Return the names that an entry adds to a part, and the names that it removes."""
     if isinstance(value, list):
         return value, sorted(old)
     if isinstance(value, Mapping) and value.keys() <= {"add", "remove"}:

@@ -49,7 +49,7 @@ class WatchMethods:
     _api: RestApi
 
     def watch(self, interval: float = INTERVAL) -> Iterator[WatchedTree]:
-        """Yield all trees, and then, without end, those that change, as `watching.watch` does."""
+        """Yield all trees, and then each tree that changes, as `watching.watch` does."""
         return watch(self._api, interval)
 
 
@@ -104,7 +104,7 @@ def _follow(api: RestApi, cursor: str, known: set[str], interval: float) -> Iter
             else:
                 known.add(uuid)
                 yield WatchedTree(uuid, WatchEvent.CHANGED)
-        # Only now, so that a watch that is closed has not passed over any.
+        # Only now, because a watch that is closed must not skip any change.
         cursor = answer["cursor"]
         if answer["complete"]:
             polls += 1

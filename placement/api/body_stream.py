@@ -45,7 +45,8 @@ def read(req: falcon.Request, max_size: int) -> bytes:
 
 
 def _stream(req: falcon.Request) -> Any:
-    # Servers that end the input themselves set a flag. Only they know the end of a chunked body.
+    # Servers that end the input themselves set a flag. No other server marks the end of a chunked
+    # body.
     chunked = req.content_length is None and req.env.get("wsgi.input_terminated")
     return req.stream if chunked else req.bounded_stream
 

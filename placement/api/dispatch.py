@@ -272,7 +272,7 @@ def _write_body(resp: falcon.Response, content: Any) -> None:
     if ends[-1] <= MAX_CHUNK:
         resp.data = b"".join(content)
     else:
-        # Streamed, so that the whole response is not in memory twice.
+        # Streamed, because the whole response would be in memory twice otherwise.
         resp.content_length = ends[-1]
         resp.stream = _join_chunks(content, ends)
 

@@ -41,7 +41,7 @@ def parse(query_string: str, version: Microversion) -> bool:
 
     Raises:
         BadQuery: the value is malformed, or a parameter is unknown or repeated. At versions without
-            dry runs, only for the parameter itself, because the write would be made.
+            dry runs, only the parameter itself raises, because the write would not be a dry run.
     """
     if not query_string:
         return False

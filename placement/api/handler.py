@@ -19,7 +19,7 @@ MAX_TEXT = 16 * 1024 * 1024  # bytes cached of one kind of text
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The collaborators of all handlers, made once by the application."""
+    """The objects that all handlers share, created once by the application."""
 
     # Validated options of the service.
     settings: Settings
@@ -35,7 +35,7 @@ class Service:
     parts: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 5, MAX_TEXT))
     # Texts of providers in lists, by view.
     lists: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 2, MAX_TEXT))
-    # Turns of requests that do large work, of which a process does one at a time.
+    # Turns of expensive requests, which a process executes one at a time.
     large_work: Turns = field(default_factory=Turns)
 
 

@@ -213,7 +213,7 @@ def _descend(validator: Any, schema: Any, members: Iterable[tuple[Any, Any]]) ->
 
 
 def _compile(validator: Any, schema: Any) -> _Compiled:
-    # The validator keeps a reference to the schema, so that its id is not reused.
+    # The validator keeps a reference to the schema, so its id is not reused.
     compiled = _compiled[id(schema)] = _Compiled.of(validator, schema)
     return compiled
 

@@ -1,8 +1,8 @@
 """Entity tags, with which a client revalidates its cached copy.
 
-A tag is computed from revisions, in the transaction that reads the response. They are read first,
-because the client may have the response already. A response has no tag if the revisions may have
-changed while it was read.
+A tag is computed from revisions, in the transaction that reads the response. Revisions are read
+first, because the client may already have the response. A response has no tag if the revisions may
+have changed while it was read.
 """
 
 from collections.abc import Callable

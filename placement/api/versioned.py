@@ -11,10 +11,10 @@ U = TypeVar("U")
 
 
 class Versioned(Generic[T]):
-    """A value for each version from the first one on; each entry is valid until the next."""
+    """A value for each version from the first one on."""
 
     def __init__(self, table: Mapping[str, T]) -> None:
-        """Take a table, ordered by version.  Raises ValueError if it is empty or not in order."""
+        """Create a table. Raises ValueError if it is empty or not ordered by version."""
         entries = [(v(since), value) for since, value in table.items()]
         versions = [since for since, _value in entries]
         if not entries or versions != sorted(set(versions)):

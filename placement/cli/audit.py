@@ -117,7 +117,7 @@ def _owners(options: Any) -> Owners | None:
 
 
 def _checks(options: Any) -> list[AuditCheck]:
-    """Return the requested checks; by default all that can be run."""
+    """Return the requested checks; by default all checks that can be run."""
     names = set(options.check or (check.name for check in audit.CHECKS))
     if not options.owners:
         if options.check and audit.WITHOUT_OWNER in names:

@@ -67,7 +67,7 @@ COMMANDS = {
 
 
 def names(commands: Mapping[str, Command] = COMMANDS) -> dict[str, Any]:
-    """Return the name of each command with those below it, as `console.unknown_command` wants."""
+    """Return command -> names of its subcommands, for `console.unknown_command`."""
     return {name: names(command.actions) for name, command in commands.items()}
 
 

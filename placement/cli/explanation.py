@@ -1,7 +1,7 @@
 """An explanation of a candidate request as text for a terminal.
 
-The explanation has the form of servers' responses to `explain`: how many hosts each condition left,
-why the others were rejected, and which conditions could be relaxed.
+The explanation has the form of servers' responses to `explain`: the number of hosts after each
+condition, the reasons for rejections, and the conditions that could be relaxed.
 """
 
 import re
@@ -62,7 +62,7 @@ def lines(
 
 
 def _headline(explanation: Explanation, terminal: Terminal) -> Iterator[str]:
-    """Yield the summary, its first sentence in colour, and how far the search got."""
+    """Yield the summary, its first sentence in colour, and the extent of the search."""
     hosts = explanation["hosts"]
     rows = list(terminal.wrap(explanation["text"]))
     yield terminal.paint(rows[0], "good" if hosts["served"] else "bad")
@@ -89,7 +89,7 @@ def _conditions(members: Mapping[str, Any]) -> str:
 def _funnel(
     title: str, conditions: str, steps: Sequence[Mapping[str, Any]], terminal: Terminal
 ) -> Iterator[str]:
-    """Yield how many hosts each step left; steps that rejected none are omitted."""
+    """Yield the number of hosts after each step that rejected any."""
     yield ""
     heading = next(iter(terminal.wrap(conditions, "    ", f"{title}: ")), title)
     yield terminal.paint(heading, "bold")
@@ -126,7 +126,7 @@ def _meaning(step: Mapping[str, Any]) -> str:
 def _reasons(
     blocked: Sequence[Mapping[str, Any]], terminal: Terminal, name_of: NameOf
 ) -> Iterator[str]:
-    """Yield the reasons for which hosts were rejected, a line for each cause, and some names."""
+    """Yield the reasons for rejections: a line for each cause, and the names of some hosts."""
     if not blocked:
         return
     yield ""

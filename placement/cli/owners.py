@@ -19,7 +19,7 @@ def read_owners(path: str) -> set[str]:
 
     Raises:
         ConfigurationError: the list cannot be read, contains anything else, or is empty. With an
-            empty list all consumers would seem to have no owner.
+            empty list, all consumers would appear to have no owner.
     """
     name = "standard input" if path == STANDARD_INPUT else path
     try:

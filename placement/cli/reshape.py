@@ -60,7 +60,7 @@ def _reshape(conf: cfg.ConfigOpts) -> int:
 
 @contextmanager
 def _without_info() -> Iterator[None]:
-    """Suppress the lines that the service logs for each request, and the client for each tree."""
+    """Suppress the log lines of the service for each request and of the client for each tree."""
     log = logging.getLogger("placement")
     level = log.level
     log.setLevel(max(level, logging.WARNING))

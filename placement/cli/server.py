@@ -12,7 +12,7 @@ _NAMING = ("OS_CLOUD", "OS_AUTH_TYPE", "OS_AUTH_PLUGIN", "OS_AUTH_URL")
 def add_arguments(parser: Any, *, named: bool = False) -> None:
     """Add --url, --token and --os-cloud to the parser of a command.
 
-    named: whether the command wants a named server (`is_named`), and has no default.
+    named: whether the command requires a named server (`is_named`) and has no default.
     """
     default = (
         "needed unless --os-cloud or the environment names that"
@@ -40,7 +40,7 @@ def caller(options: Any) -> Identity:
 
 
 def is_named(options: Any) -> bool:
-    """Return whether the arguments or the environment name a server; else it is DEFAULT_URL."""
+    """Return whether the arguments or the environment name a server; the default is DEFAULT_URL."""
     if options.url or options.os_cloud:
         return True
     return not options.token and any(map(os.environ.get, _NAMING))

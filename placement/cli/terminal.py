@@ -20,7 +20,7 @@ class Terminal:
     width: int = 80
     # Whether colours are used.
     colour: bool = False
-    # Character of which bars consist.
+    # Character of bars.
     block: str = "█"
 
     @classmethod

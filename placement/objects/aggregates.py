@@ -32,9 +32,9 @@ def replace(
 ) -> tuple[int, list[str]]:
     """Replace the aggregates of the provider; return its new generation and the aggregates.
 
-    The aggregates are returned once each, in the order of the request and in the spelling in which
-    they were first sent. The generation is incremented even if the set does not change. With UNSET
-    it is neither checked nor incremented.
+    Each aggregate is returned once, in the order of the request and in its original spelling. The
+    generation is incremented even if the set does not change. With UNSET it is neither checked nor
+    incremented.
 
     Raises:
         ProviderNotFound, ProviderGenerationConflict
@@ -72,7 +72,8 @@ def _write(conn: Connection, provider: ProviderSnapshot, aggregate_ids: Set[int]
 def _ensure(conn: Connection, aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[int, str]:
     """Return id -> spelling of the aggregates' rows, in the order of the request.
 
-    Creates a row for each aggregate without one. `ids` are those of existing rows, by spelling.
+    Creates a row for each aggregate without one. `ids` contains the ids of existing rows by
+    spelling.
     """
     rows = _rows(aggregates, ids)
     missing = [aggregate for aggregate in aggregates if aggregate not in rows]

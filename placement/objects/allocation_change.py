@@ -39,7 +39,7 @@ NO_IDS: Mapping[InventoryKey, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class AllocationState:
-    """The state that a write is based on; every check uses only this."""
+    """The state that a write is based on. The checks use no other data."""
 
     # Existing providers of the request, by its identifiers.
     providers: Mapping[str, LockedProvider]
@@ -91,7 +91,7 @@ class MovedAmount(NamedTuple):
 class UsageMove(NamedTuple):
     """A change of an inventory's `used`, and the amounts that its units must allow.
 
-    The defaults describe no amounts, which any units allow.
+    The defaults describe an empty set of amounts, which any units allow.
     """
 
     # Difference to add to `used`.
@@ -128,7 +128,7 @@ class AllocationChange:
     def moves(self, new_inventory_ids: Mapping[InventoryKey, int] = NO_IDS) -> dict[int, UsageMove]:
         """Return inventory id -> change of all inventories with claimed or released amounts.
 
-        `new_inventory_ids` are those of inventories that this transaction has created.
+        `new_inventory_ids` contains the inventories that this transaction has created.
         """
         inventory_ids = {**self.inventory_ids, **new_inventory_ids}
         amounts: dict[InventoryKey, list[int]] = defaultdict(list)
@@ -163,7 +163,8 @@ def allocation_change(
     _refuse_unknown_classes(state, claims)
     amounts = _amounts(state, claims)
 
-    # All claims are compared together: a consumer may use what another one of them releases.
+    # All claims are compared together, because a consumer may use resources that another one
+    # releases.
     rows = _present_rows(state, claims)
     used_before = sums((row.key, row.used) for row in rows)
     used_after = sums((amount.key, amount.amount) for amount in amounts)
@@ -296,7 +297,7 @@ def _claimed(state: AllocationState, claims: Iterable[Claim]) -> list[LockedProv
 def _changed_provider_ids(
     state: AllocationState, claims: Iterable[Claim], deleted: Iterable[Consumer]
 ) -> frozenset[int]:
-    """Return the providers of the claims, and those of deleted consumers."""
+    """Return the providers of the claims and of deleted consumers."""
     provider_ids = {provider.id for provider in _claimed(state, claims)}
     for consumer in deleted:
         for row in consumer.allocations:

@@ -115,7 +115,7 @@ def _read(conn: Connection, query: StateQuery, queries: Queries) -> AllocationSt
 def _class_ids(
     conn: Connection, names: Collection[str], inventories: Mapping[int, Mapping[str, Inventory]]
 ) -> dict[str, int]:
-    """Return the ids of the classes of inventories, and of those of the names that exist."""
+    """Return the ids of the classes of inventories, and of the names that exist."""
     ids: dict[str, int] = {}
     for inventories_by_class in inventories.values():
         for class_name, inventory in inventories_by_class.items():

@@ -41,7 +41,7 @@ from placement.objects.providers import Provider
 
 
 def replace(conn: Connection, claims: Sequence[Claim]) -> Mapping[str, int]:
-    """Replace the allocations of every consumer by its claim, all or none.
+    """Replace the allocations of the consumers of all claims, or of none.
 
     Returns:
         Consumer uuid -> end of the hold in seconds since 1970, of new holds.
@@ -99,9 +99,9 @@ def write_change(
     """Write a change whose state may not be locked.
 
     The trees are locked as late as possible, because other transactions wait for them: only one
-    statement and the COMMIT follow. The statements are conditional on the state: consumers have the
-    generation that was read, or no row; providers are in the same trees; inventories have room, and
-    their units allow the amounts.
+    statement and the COMMIT follow. The statements have conditions: consumers have the generation
+    that was read, or no row, providers are in the same trees, and the units and free capacity of
+    inventories allow the amounts.
 
     Returns:
         Consumer uuid -> end of the hold in seconds since 1970, of new holds.
@@ -125,7 +125,6 @@ def write_rows(conn: Connection, change: AllocationChange) -> None:
         Unmatched: the generation of a consumer has changed.
     """
     # Consumers first: the conditions on their generations protect the other statements.
-    # Consumers come first: their generations guard all that follows.
     owner_ids = ensure_owners(conn, change.consumers, change.ids)
     change.consumers.write(conn, owner_ids)
     deleted_ids = [row.id for row in change.deleted_rows]

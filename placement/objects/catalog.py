@@ -5,7 +5,8 @@ or trait may be used again for another name.
 
 The indexes of the database find names, and Python compares them. Unique indexes of MySQL and
 MariaDB usually ignore case, accents and trailing spaces. Such a database cannot store two names
-that differ only in these: the second one is not found and cannot be created.
+that differ only in case, accents or trailing spaces. The second name is not found and cannot be
+created.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,12 +1,13 @@
-"""Numbers for the changes of trees, given after their commit by comparing revisions.
+"""The numbering of changes of trees, after their commit, by comparing revisions.
 
-Writes of trees take no part in it. A numbering compares the revision of each root with the one that
-it had at the previous numbering. It is a transaction of its own, under the lock of the only row of
-`change_feed`; a numbering that does not commit leaves the changes to the next one.
+Writes of trees are not involved. A numbering compares the revision of each root with its revision
+at the previous numbering. It is a separate transaction that locks the only row of `change_feed`. If
+it does not commit, the next numbering finds the same changes.
 
 One row has the id, UUID, parent and revision of a root, so no view shows a revision together with
 another UUID or parent. But on engines that tear views, a view may show the new root of a UUID
-together with the deleted one. So a UUID counts as deleted only if a later view has no root with it.
+together with the deleted one. So a UUID counts as deleted only if a later view contains no root
+with this UUID.
 """
 
 import random
@@ -25,7 +26,7 @@ from placement.db.statements.changes import NO_PROVIDER
 INTERVAL = 1000
 # Maximum number of changed trees, and of deleted trees, of one numbering.
 MAX_NUMBERED = 10_000
-# The time of a numbering that left changes to the next one, which need not wait.
+# The time of a numbering that was not complete, so the next one does not wait.
 UNFINISHED = 0
 # The number of trees that exist when numbering begins.
 FIRST_POSITION = 0
@@ -108,7 +109,7 @@ def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequ
     # An engine may reuse the id of a deleted root.
     renamed = {row.known for row in changed if row.known not in {None, row.uuid}}
     missing = ({row.uuid for row in gone} | renamed) - uuids
-    # A root that exists under another id is numbered under that id.
+    # A root with the same UUID and another id is numbered under the other id.
     deleted = sorted(missing - {row.uuid for row in statements.roots(missing).rows(conn)})
     statements.delete_known(
         gone_ids | {row.id for row in changed if row.known is not None}
@@ -136,7 +137,7 @@ def _update_feed(conn: Connection, values: dict[str, int]) -> None:
 
 
 def _forget(conn: Connection, before: int) -> None:
-    """Forget numberings whose successor is older than a time, and trees deleted until then.
+    """Delete numberings whose successor is older than a time, and trees deleted until then.
 
     The cursor of the latest of these numberings was the newest one until its successor.
     """

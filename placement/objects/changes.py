@@ -1,13 +1,13 @@
 """The changes of trees since a cursor.
 
-A cursor is the number of a change, with the token of its numbering. A database that has this token
-contains everything that the numbering was based on. So an older backup, or another database, does
-not know the cursor, and the numbers of its own changes are not mistaken for continuations.
+A cursor is the number of a change, with the token of its numbering. A database with this token
+contains all changes up to the numbering. An older backup, or another database, does not contain the
+token, so its own changes with the same numbers are not returned for the cursor.
 
 On engines that tear views, a view may show a numbering without an earlier one. Therefore the latest
 number is read first: a later view shows all numberings up to that one (`objects/revisions.py`). The
-token of the cursor is read last: if a numbering has forgotten a change that the client has not
-seen, it has also forgotten the token, and that view shows it.
+token of the cursor is read last: if a numbering has deleted a change that the client has not read,
+it has also deleted the token, and the later view shows this.
 """
 
 from collections.abc import Mapping, Sequence
@@ -127,7 +127,7 @@ def _is_created_again(change: Any, roots: Mapping[str, int]) -> bool:
 
     The change waits for the number of this root. If the root were reported without a number, and
     deleted before the next numbering, no change would report this deletion. A root without a
-    revision gets no number before `db sync`, so the change does not wait for it.
+    revision is not numbered before `db sync`, so it does not delay the change.
     """
     is_deletion = change.provider_id == NO_PROVIDER
     return is_deletion and roots.get(change.uuid, UNKNOWN) != UNKNOWN

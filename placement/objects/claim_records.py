@@ -28,7 +28,7 @@ Request = Mapping[str, Any]  # a candidate request as JSON
 
 @dataclass(frozen=True, slots=True)
 class ClaimRecord:
-    """What is recorded about a consumer besides its allocations."""
+    """The data of a consumer that its allocations do not contain."""
 
     # Id of the row.
     id: int
@@ -56,8 +56,8 @@ class ClaimRecord:
 def get_for_consumers(conn: Connection, uuids: Collection[str]) -> dict[str, ClaimRecord]:
     """Return uuid (as stored) -> record of the consumers that have one.
 
-    One statement reads up to a thousand consumers. The records of all consumers in spread groups,
-    by project and group, are those of `members`.
+    One statement reads up to a thousand consumers. `members` contains the records of all consumers
+    in spread groups, by project and group.
     """
     return {
         row.uuid: ClaimRecord(
@@ -114,7 +114,7 @@ def request_text(request: Request) -> str:
 
 
 def remembered_request(text: str | None, amounts: Mapping[str, int]) -> Request | None:
-    """Return a stored request if its amounts are those that the consumer has allocated.
+    """Return a stored request if its amounts equal the allocated amounts of the consumer.
 
     Another request does not describe the consumer any more, so None is returned.
 
@@ -192,7 +192,7 @@ def _add(
             number_of_holds[project_id] = number
     rows: list[dict[str, object]] = []
     ends: dict[str, int] = {}
-    # Claims are judged in their order, each with those before it.
+    # Each claim is checked together with the claims before it.
     for uuid, record in records.items():
         row_id, created_at, project_id, now = consumers[uuid]
         _judge_spread(record, project_id, number_of_members, counts)
@@ -280,7 +280,7 @@ def remember(conn: Connection, uuid: str, request: Request) -> None:
 
 
 def delete_meaningless_of(conn: Connection, row_ids: Collection[int]) -> None:
-    """Delete those of the records (ids) that belong to no consumer."""
+    """Delete the records (ids) that do not belong to a consumer."""
     rows = statements.without_consumer_of(row_ids).rows(conn)
     statements.delete({row.id: row.expires_at for row in rows}).execute(conn)
 

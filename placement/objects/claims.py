@@ -28,7 +28,7 @@ class NewHold(NamedTuple):
 
 
 class NewRecord(NamedTuple):
-    """What a claim states about its new consumer besides the allocations."""
+    """The members of a claim that are recorded for its new consumer."""
 
     # None if the consumer is in no group.
     spread: SpreadGroup | None = None

@@ -76,7 +76,7 @@ class Consumer:
 
     @property
     def is_hold(self) -> bool:
-        """Whether it is a hold: nothing has written it since it was claimed as one."""
+        """Whether it is a hold, that is, not written again after it was claimed as a hold."""
         return self.record is not None and self.record.hold_generation == self.generation
 
     @property
@@ -184,7 +184,7 @@ class ConsumerChange:
         Raises:
             Unmatched: the generation of a consumer has changed since it was read.
         """
-        # Sorted, so that concurrent writes of the same new consumers do not deadlock.
+        # Sorted, because concurrent writes of the same new consumers could deadlock otherwise.
         new_rows: list[dict[str, object]] = []
         for uuid, claim in sorted(self.created.items()):
             new_rows.append({"uuid": uuid, **_owner(claim, None, ids)})

@@ -1,7 +1,7 @@
 """Derived columns (`used` and `capacity` of inventories) and revisions of trees.
 
-Every write maintains them. They are recomputed after a migration, and after other software, which
-does not know them, has written to the database.
+Every write maintains them. They are recomputed after a migration, and after openstack-placement,
+which does not maintain them, has written to the database.
 """
 
 from collections.abc import Iterable, Iterator

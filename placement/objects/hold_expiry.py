@@ -10,7 +10,7 @@ from placement.objects import holds
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two looks. Processes differ by JITTER, so that they do not look together.
+# Seconds between two looks. JITTER keeps the processes from looking at the same time.
 INTERVAL = 30.0
 JITTER = 0.1
 
@@ -44,7 +44,7 @@ class HoldExpiry:
             try:
                 released = holds.release_expired(self._database)
             except Exception:
-                # The database may be restarting; the next look finds what this one left.
+                # The database may be restarting. The next look finds the remaining holds.
                 LOG.exception("expired holds cannot be released; trying again")
                 continue
             if released:

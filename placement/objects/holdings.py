@@ -16,7 +16,6 @@ class HoldingConsumer:
     uuid: str
     # Generation of the consumer.
     generation: int
-    # External ids of project and user; None in rows of very old databases.
     # External id of the project; None in rows of very old databases.
     project: str | None
     # External id of the user; None in rows of very old databases.
@@ -32,7 +31,7 @@ class HoldingConsumer:
 def get_in_trees(
     conn: Connection, root_ids: Collection[int], most: int
 ) -> list[HoldingConsumer] | None:
-    """Return the consumers that hold anything of some trees.
+    """Return the consumers with allocations in some trees.
 
     Args:
         conn: a connection.

@@ -1,9 +1,9 @@
 """Holds: claims that end at a time unless they are extended, confirmed or taken over.
 
 A consumer is a hold while it has the generation that its claim record names. Any other write of the
-consumer, also by software that does not know holds, increments the generation, and the consumer
-stays for good. A release deletes the consumer on condition of this generation, and the record on
-condition of its end, so it wins against a concurrent extension or loses to it as a whole.
+consumer, also by openstack-placement, increments the generation and makes the claim permanent. A
+release deletes the consumer only at this generation, and the record only with the same end. If the
+hold is extended concurrently, either the release or the extension succeeds.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -52,9 +52,9 @@ NO_ROOM = (CapacityExceeded, NoCandidatesFound)
 
 
 def release_expired(database: Database) -> int:
-    """Release the expired holds, in transactions of their own; return their number.
+    """Release the expired holds in separate transactions; return their number.
 
-    Also in a dry run they are released for good.
+    A dry run also releases them.
     """
     return _release_ended(database) if _any_ended(database) else 0
 
@@ -65,7 +65,7 @@ def _any_ended(database: Database) -> bool:
 
 
 def _release_ended(database: Database) -> int:
-    """Release the expired holds; return the number of those that this process has released."""
+    """Release the expired holds; return how many of them this process has released."""
     database = database.committing()
     released, ended = 0, 1
     while ended:
@@ -85,7 +85,7 @@ def _release_expired(conn: Connection) -> tuple[int, int]:
         raise Unchanged((0, 0))
     state = allocation_state.read(conn, StateQuery(consumers=list(rows)))
     expired: list[Consumer] = []
-    # Records of consumers that something else has written or deleted: (id -> end).
+    # Records of consumers that were written or deleted in the meantime: (id -> end).
     cleared: dict[int, int | None] = {}
     row_ids = {row.id for row in rows.values()}
     for uuid, consumer in state.consumers.items():
@@ -132,9 +132,9 @@ def release_all(database: Database) -> int:
 
 
 def retry_with_room(database: Database, work: Callable[[Database], Result]) -> Result:
-    """Return the result of `work`; if there is no room, release expired holds and try once more.
+    """Return the result of `work`; without capacity, release expired holds and try once more.
 
-    The second try reads from the primary server: a replica may not know the release yet.
+    The second try reads from the primary server, because a replica may not contain the release yet.
 
     Raises:
         Exception: the errors of `work` and of `Database.write`.
@@ -144,7 +144,7 @@ def retry_with_room(database: Database, work: Callable[[Database], Result]) -> R
     except NO_ROOM:
         if not _any_ended(database):
             raise
-        # A COMMIT lifts the deadline, which the second try must still meet.
+        # A COMMIT removes the deadline, which must also apply to the second try.
         with deadline.waiting():
             # Also if another process was faster, there may be room now.
             _release_ended(database)
@@ -246,7 +246,7 @@ def convert(conn: Connection, hold_uuid: str, claim: Claim) -> TakenOver:
     hold = state.consumers.get(hold_uuid)
     if hold is None or not hold.is_hold:
         raise HoldGone(hold_uuid)
-    # Locked, so that no request is remembered between this read and the deletion of the record.
+    # The lock prevents storing a request between this read and the deletion of the record.
     statements.lock_consumers([hold.uuid]).rows(conn)
     record = claim_records.get_for_consumers(conn, [hold.uuid]).get(hold.uuid)
     if record is None or record.expires_at is None:

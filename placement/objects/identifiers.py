@@ -3,9 +3,9 @@
 Providers and consumers are stored in canonical form (lower case with dashes). Rows of an adopted
 database may have another form, so a lookup tries the form of the request and the canonical form.
 
-Aggregates keep the spelling in which they were first sent, if it is a usual one. A lookup tries all
-usual spellings by the unique index. In an adopted database or after concurrent writes, one
-aggregate may have several rows; wherever aggregates are compared, these count as one.
+Aggregates keep the spelling of the first request, if it is a usual one. A lookup tries all usual
+spellings in the unique index. In an adopted database or after concurrent writes, one aggregate may
+have several rows. Comparisons treat these rows as one aggregate.
 """
 
 import re
@@ -44,7 +44,7 @@ def storable(text: str) -> bool:
 
 
 def stored_forms(*texts: str) -> set[str]:
-    """Return the forms in which rows may store identifiers; none for texts that are too long."""
+    """Return the forms of identifiers that rows may contain; none for texts that are too long."""
     forms: set[str] = set()
     for text in texts:
         if len(text) <= MAX_STORED_LENGTH and storable(text):
@@ -65,7 +65,7 @@ def _usual_spellings(text: str) -> tuple[str, ...]:
 
 
 def spellings(*texts: str) -> set[str]:
-    """Return the spellings in which rows may store aggregates; none for texts that are too long."""
+    """Return the spellings of aggregates that rows may contain; none for long texts."""
     return set().union(*map(_spellings_of, texts))
 
 

@@ -1,8 +1,7 @@
-"""Faults that a database may have, their detection and repair.
+"""Detection and repair of faults in a database.
 
-They arise over years of operation, or from other software that has written to the database.
-`CHECKS` lists them in the order of repair: a row that one repair deletes does not count for the
-next.
+Faults arise over years of operation, or from other software that writes to the database. `CHECKS`
+lists them in the order of repair, because a repair may delete rows that have a later fault.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

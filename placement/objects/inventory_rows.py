@@ -51,7 +51,7 @@ def columns(record: InventoryRecord) -> dict[str, int | float]:
 
 
 def as_stored(conn: Connection, record: InventoryRecord) -> InventoryRecord:
-    """Return the record with the ratio that the database will return for it."""
+    """Return the record with the ratio as the database will return it."""
     ratio = dialect_of(conn).as_stored(record.allocation_ratio)
     return replace_fields(record, allocation_ratio=ratio)
 

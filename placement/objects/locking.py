@@ -1,9 +1,9 @@
 """Locks on trees of providers, where the row of a root is the mutex of its tree.
 
-A write that locks a tree gives it a new revision; concurrent writes of the tree wait for it. Some
-writes lock before they read the state (`lock_trees`, `lock_roots`). Others read it first, and rely
-only on what the conditions of their statements verify (`lock_seen`, `lock_unchanged`). The new
-revision also identifies the write, so that a lost COMMIT can be verified.
+A write locks a tree by writing a new revision, for which concurrent writes of the tree wait. Some
+writes lock before they read the state (`lock_trees`, `lock_roots`). Others read it first, and
+verify it with the conditions of their statements (`lock_seen`, `lock_unchanged`). The new revision
+also identifies the write after a lost COMMIT.
 """
 
 import random
@@ -76,7 +76,7 @@ def lock_unchanged(
         generations: provider id -> expected generation, of providers that were read.
 
     Raises:
-        TreesChanged: a revision or generation is another; the transaction cannot continue.
+        TreesChanged: a revision or generation differs. The transaction cannot continue.
     """
     revision = new_revision()
     try:
@@ -123,7 +123,7 @@ def leave_commit_marker(
     revision: int,
     keys_are_free: Callable[[Connection], bool] = lambda _later: True,
 ) -> None:
-    """Record the new revision of roots, so that a lost COMMIT can be verified.
+    """Record the new revision of roots, by which a lost COMMIT can be verified.
 
     Args:
         conn: the connection.

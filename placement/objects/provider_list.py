@@ -35,7 +35,7 @@ class FilterTerm(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProviderFilter:
-    """The conditions on listed providers; a provider must satisfy all of them."""
+    """The conditions that listed providers must satisfy."""
 
     # Exact name, or None for any.
     name: str | None = None
@@ -146,7 +146,7 @@ def find_with_parts(
     """Return the selected providers, parts of them, and whether all have one state.
 
     The parts are read between two reads of the list. A part whose revision is equal in both reads
-    is cached; the others are at least as new as the generation that is returned with them.
+    is cached. Other parts are at least as new as the generation that is returned with them.
 
     Args:
         conn: the connection.

@@ -1,7 +1,7 @@
 """Reads of whole trees of providers, and their replacement in one transaction.
 
-As other writes of providers, a write reads all that it decides on, locks the tree if it is still
-as it was read, and only then writes. A request that changes nothing locks nothing.
+Like other writes of providers, a write reads its inputs, locks the tree if the tree has not changed
+since, and only then writes. A request that changes nothing does not lock anything.
 """
 
 from collections.abc import Callable, Mapping
@@ -118,7 +118,7 @@ def put(conn: Connection, command: TreeCommand, may_create: Callable[[str], None
 
     Raises:
         Unchanged: there is nothing to write; the error contains the outcome.
-        PlacementError: what the separate requests raise, beginning with the path of the member.
+        PlacementError: an error of the separate requests, beginning with the path of the member.
         Restart: the tree keeps changing.
     """
     creates = command.create_names and _create_names(conn, command, may_create)
@@ -164,7 +164,7 @@ def _create_names(
 
 
 def _read(conn: Connection, command: TreeCommand) -> TreeState:
-    """Read what a command is decided on; the tree is confirmed by its revision under the lock."""
+    """Read the inputs of a command; the lock of the tree verifies the revision later."""
     members, others = _read_members(conn, command)
     ids = [member.id for member in members.values()]
     known = catalog.look_up(conn, _names(command))

@@ -98,8 +98,8 @@ def _increments(
 ) -> dict[int, int]:
     """Return the increment of each provider's generation.
 
-    The numbers are those of openstack-placement, which clients rely on: one for a replaced set of
-    inventories, one more if the set is not empty, and one for allocations.
+    Clients rely on the numbers of openstack-placement: one for a replaced set of inventories, one
+    more if the set is not empty, and one for allocations.
     """
     increments = dict.fromkeys(allocated_ids, 1)
     for provider_id, records_by_class in records.items():

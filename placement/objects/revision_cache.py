@@ -1,9 +1,9 @@
 """In-memory cache of data about trees and providers, valid at one revision of their tree.
 
-Every change in a tree gives the tree a new revision. So entries need no invalidation: a request
-that has read another revision does not find the entry, loads a new one, and replaces it. Revisions
-have no order. Entries with the revision `revisions.UNKNOWN` are never cached, because their content
-may be of any revision.
+Every change in a tree gives the tree a new revision, so entries do not have to be invalidated. A
+request that has read another revision does not find the entry, and replaces it. Revisions have no
+order. Entries with the revision `revisions.UNKNOWN` are never cached, because their content may be
+of any revision.
 """
 
 import threading

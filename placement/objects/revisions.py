@@ -1,8 +1,8 @@
-"""Revisions, which show a reader that nothing has changed and that it has read everything.
+"""Revisions, which show whether the content of a tree has changed and whether it is complete.
 
-A transaction that changes a tree renews the revision of its root (`objects/locking.py`). So content
-that is read together with a revision is the content of that revision, if the view of the database
-is complete.
+A transaction that changes a tree renews the revision of its root (`objects/locking.py`). Content
+that is read together with a revision therefore belongs to that revision, if the view of the
+database is complete.
 
 On some engines (`Dialect.tears_views`) a view is collected while transactions end. It may show a
 transaction without another one that this had waited for, and so a new revision with old content.
@@ -57,8 +57,8 @@ def read_between(
 ) -> tuple[Head, Content, bool]:
     """Read content between two reads of revisions.
 
-    Content that keeps changing is at least as new as the head that is returned with it. So the
-    generation in the head does not permit a write by a client that has missed another write.
+    If the content keeps changing, it is at least as new as the head that is returned with it. A
+    client that has missed a write can therefore not write with the generation in the head.
 
     Args:
         conn: the connection.

@@ -25,7 +25,7 @@ from placement.objects.unset import Unset
 
 @dataclass(slots=True)
 class LinkChange:
-    """Traits or aggregates that providers get and lose, by the UUID of the provider."""
+    """Traits or aggregates that are added and removed, by the UUID of the provider."""
 
     # Aggregates without a row are added by UUID, all others by id.
     added: dict[str, set[int]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class LinkChange:
     def record(
         self, uuid: str, added: set[int], removed: frozenset[int], created: Sequence[str] = ()
     ) -> None:
-        """Record what the provider with this UUID gets and loses, where that is anything."""
+        """Record the additions and removals of the provider with this UUID, if there are any."""
         if added:
             self.added[uuid] = added
         if removed:
@@ -54,7 +54,7 @@ class LinkChange:
 
 @dataclass(slots=True)
 class TreeChange:
-    """What a request writes; providers are listed ones, by UUID, unless said otherwise."""
+    """The changes that a request writes. Keys are UUIDs of listed providers."""
 
     # Existing members that are deleted.
     deleted: Sequence[TreeMember] = ()
@@ -85,10 +85,10 @@ class TreeChange:
 
 
 def tree_change(conn: Connection, command: TreeCommand, state: TreeState) -> TreeChange:
-    """Compare the listed providers with those that exist.
+    """Compare the listed providers with the existing ones.
 
-    Returns what is to be written. It raises what the separate requests would raise; the text
-    begins with the path of the member of the request. Deletions are checked before the list, the
+    Returns the changes to write. Raises the errors of the separate requests, with texts that begin
+    with the path of the member of the request. Deletions are checked before the list, and the
     providers of the list in its order.
     """
     _refuse_child(command, state)
@@ -129,10 +129,10 @@ class _Rules:
         self._state = state
         self._others = {other.key: other for other in state.others}
         staying = [] if command.prune else command.unlisted(state.members)
-        # Name -> the name of the provider that has it when all is written.
+        # Name -> the name of the provider that has this name after the write.
         self._taken_names = {other.name: other.name for other in state.others}
         self._taken_names |= {member.name: member.name for member in staying}
-        # Names that only the database takes for equal.
+        # Names that only the database considers equal.
         self._folded_names = {_folded(name): name for name in self._taken_names}
         self._parents = {member.key: member.parent_key for member in staying}
         self._parents |= {provider.uuid: provider.parent_uuid for provider in command.providers}
@@ -176,7 +176,7 @@ class _Rules:
 
 
 def _folded(name: str) -> str:
-    """Return what some collations compare of a name."""
+    """Return the part of a name that some collations compare."""
     return name.casefold().rstrip()
 
 
@@ -209,7 +209,7 @@ def _stock_change(
 ) -> InventoryChange:
     """Return how the inventories of a member change.
 
-    Raises InventoryInUse for inventories in use that it would lose.
+    Raises InventoryInUse for inventories in use that would be deleted.
     """
     change = inventory_change(conn, state.inventories, {member.id: records}, state.class_ids)
     with at_member(f"{path}.inventories"):

@@ -13,7 +13,7 @@ from placement.objects.unset import Unset
 class Edit(NamedTuple):
     """How the traits or aggregates of a provider change."""
 
-    # Names to add; with `replaces`, all that the provider is to have.
+    # Names to add; with `replaces`, all names that the provider has after the write.
     add: Sequence[str]
     # Names to remove; none with `replaces`.
     remove: Sequence[str]
@@ -104,7 +104,7 @@ class TreeMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TreeState:
-    """What exists of the tree and of the names in the request."""
+    """The existing part of the tree, and the existing names of the request."""
 
     # Members by UUID, or empty if the root does not exist.
     members: Mapping[str, TreeMember]
@@ -116,11 +116,11 @@ class TreeState:
     trait_ids: Mapping[int, frozenset[int]]
     # Provider id -> ids of aggregates.
     aggregate_ids: Mapping[int, frozenset[int]]
-    # Ids of unlisted members that have allocations; read only where they are to be deleted.
+    # Ids of unlisted members that have allocations; only read if unlisted members are deleted.
     used_ids: frozenset[int]
     # Name -> id of classes and traits that exist.
     class_ids: Mapping[str, int]
     # Name -> id of traits that exist.
     traits: Mapping[str, int]
-    # Canonical UUID of an aggregate -> ids of all rows that mean it.
+    # Canonical UUID of an aggregate -> ids of all its rows.
     aggregates: Mapping[str, frozenset[int]]

@@ -51,7 +51,7 @@ class TreeWriter:
         statements.add_aggregates(added).execute(self._conn)
 
     def _delete(self) -> None:
-        """Delete providers; those below them are children of the root until they are moved."""
+        """Delete providers; their descendants are children of the root until they are moved."""
         conn, state = self._conn, self._state
         ids = {member.id for member in self._change.deleted}
         uuids = {member.key for member in self._change.deleted}
@@ -66,7 +66,7 @@ class TreeWriter:
         statements.delete(ids).execute(conn)
 
     def _rename(self) -> None:
-        """Rename providers; a name that two of them exchange is free in between."""
+        """Rename providers; two providers can exchange their names."""
         members = self._state.members
         renamed = {
             members[uuid].id: listed.name

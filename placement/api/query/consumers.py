@@ -93,7 +93,7 @@ def parse_consumer_query(query: Pairs, version: Microversion) -> ConsumerQuery:
         held="held" in values,
     )
     _uuid("marker", values, "expected the UUID of a consumer")
-    # As stated: links state the form in which an adopted database stores it.
+    # Not in canonical form, because links contain the form that an adopted database stores.
     page = ConsumerPage(_limit(values), values.get("marker"))
     return ConsumerQuery(conditions, page, parse_include(query, ConsumerPart))
 

@@ -1,4 +1,4 @@
-"""Checks of a candidate request as a whole, independent of the form in which it arrives."""
+"""Checks of a complete candidate request, which do not depend on its form."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 

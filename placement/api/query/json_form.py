@@ -109,8 +109,8 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
     return request
 
 
-# Criterion -> constructor of the key, the member with its name, and the values of `first`, of which
-# the first one is passed to the constructor as True.
+# Criterion -> constructor of the key, the member with its name, and the two values of `first`. The
+# constructor receives True for the first value.
 _ORDER_KEYS: Mapping[str, tuple[Callable[[str, bool], OrderKey], str, tuple[str, str]]] = {
     "free": (FreeKey, "resource_class", ("most", "least")),
     "trait": (TraitKey, "name", ("with", "without")),

@@ -120,7 +120,7 @@ MAX_ALTERNATIVES = 8
 _ALTERNATIVE = {**BARE_REQUEST, "title": "Alternative"}
 _MEMBERS["order"] = ORDER
 REQUEST = closed({"groups": GROUPS}, _MEMBERS, "CandidateRequest")
-# The requests of which the first one counts that has a candidate.
+# Alternative requests; the first one with a candidate is used.
 FIRST_AVAILABLE = closed(
     {
         "first_available": {

@@ -42,7 +42,7 @@ class Candidates(NamedTuple):
     result: SearchResult
     # The request for candidates.
     request: CandidateRequest
-    # The explanation. None means that the request does not ask for it.
+    # The explanation; None if it is not requested.
     explained: Explained | None = None
     # The index of the request in `first_available`. None means that no request has a
     # candidate. UNSET: there was one request.

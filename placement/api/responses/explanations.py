@@ -20,7 +20,7 @@ class Explained(NamedTuple):
 
     # The reasons for rejected hosts.
     explanation: Explanation
-    # The request as JSON, to which paths in the explanation refer.
+    # The request as JSON. Paths in the explanation refer to it.
     body: Mapping[str, Any]
 
 

@@ -86,7 +86,7 @@ def whole_trees(trees: Iterable[Tree], view: View) -> list[bytes]:
 
 
 def used_providers(result: SearchResult, request: CandidateRequest, view: View) -> list[bytes]:
-    """Summarise the providers of candidates; older versions only have the requested classes."""
+    """Summarise the providers of candidates; older versions only contain the requested classes."""
     used: set[str] = set()
     for candidate in result.candidates:
         used.update(candidate.allocations)
@@ -128,7 +128,7 @@ def _writer(view: View) -> Callable[[Iterable[_Source]], Iterator[bytes]]:
             if len(traits) < LONG:
                 pieces.append(traits)
             else:
-                # Not joined, so that 10,000 hosts of a model share one text in memory.
+                # Not joined, because 10,000 hosts of a model share one text in memory.
                 yield b"".join(pieces)
                 yield traits
                 pieces = []
