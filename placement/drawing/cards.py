@@ -11,7 +11,7 @@ from placement.vocabulary import SHARING_TRAIT
 
 
 class CardKind(Enum):
-    """The role of a provider in its tree; the values are used as labels."""
+    """The role of a provider in its tree, with the label as its value."""
 
     SHARING = "shares"
     ROOT = "root"
@@ -31,9 +31,9 @@ class CardRow:
     total: int
     # Members that differ from a plain total.
     notes: str
-    # Maximum usage.
+    # Capacity of the inventory, which the usage may not exceed.
     capacity: int
-    # None if the cloud has no consumers.
+    # Units in use, or None if the cloud has no consumers.
     used: int | None
 
 
@@ -65,7 +65,7 @@ class Card:
     children: tuple["Card", ...] = field(default=())
 
     def content(self) -> Hashable:
-        """Return the content without names; it is equal for cards that can be collapsed."""
+        """Return the content without names, which is equal for cards that can be collapsed."""
         child_contents = tuple((len(child.names), child.content()) for child in self.children)
         return self.kind, self.rows, self.traits, self.tags, child_contents
 
@@ -75,7 +75,7 @@ def cards(cloud: Cloud, *, collapse: bool = True) -> list[Card]:
     used = _used(cloud)
     tags = _tags(cloud)
     children: dict[str | None, list[Card]] = defaultdict(list)
-    # In reverse, so that the cards of children exist before the card of their parent.
+    # In reverse, because the cards of children must exist before the card of their parent.
     for provider in reversed(cloud.providers):
         child_cards = children.pop(provider.uuid, [])[::-1]
         if collapse:

@@ -35,7 +35,7 @@ PILE = 5  # offset of the cards behind a collapsed card
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A trait or an aggregate; x and y are relative to the corner of its card."""
+    """A trait or an aggregate on a card."""
 
     # Name of the trait or aggregate.
     text: str
@@ -43,7 +43,7 @@ class Chip:
     x: float
     # Distance of the upper edge from that of the card.
     y: float
-    # Width, at most that of the card without its padding; a longer text is cut.
+    # Width, at most that of the card without its padding. A longer text is cut.
     width: float
     # Number of the aggregate, or None for a trait.
     number: int | None
@@ -53,11 +53,11 @@ class Chip:
 class Box:
     """A card with its position."""
 
-    # The content.
+    # The card, which has the content of the box.
     card: Card
     # Left edge.
     x: float
-    # Upper edge; y grows downwards.
+    # Upper edge, where 0 is the top of the picture.
     y: float
     # Width.
     width: float
@@ -80,7 +80,7 @@ class Link:
     start: Box
     # The child, or a provider in the aggregate of the sharing provider.
     end: Box
-    # Number of the aggregate for a sharing provider; None between parent and child.
+    # Number of the aggregate for a sharing provider, or None between parent and child.
     number: int | None = None
 
 
@@ -99,7 +99,7 @@ class Picture:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the width of a text; wide characters count twice."""
+    """Return the width of a text, in which wide characters count twice."""
     characters = len(text)
     for character in text:
         if ord(character) > LAST_NARROW:
@@ -174,7 +174,8 @@ class _Layout:
     def place_sharing(self, cards: Sequence[Card]) -> None:
         """Place sharing providers in the first column, close to the trees that they serve."""
         served = self._boxes_by_aggregate()
-        # Ideally at the centre of the boxes that it serves. Providers without any are last.
+        # The best place is the centre of the boxes that a provider serves. Providers that serve
+        # none are last.
         best_middles = [_middle_of_served(card, served) for card in cards]
         top: float = MARGIN
         for middle, i in sorted(zip(best_middles, range(len(cards)), strict=True)):

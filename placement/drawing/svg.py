@@ -27,7 +27,7 @@ RADIUS = 9
 STRIPE = 5  # the coloured edge of a card
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
-# Colours of kinds, and of aggregates, which are reused in turn: for light and dark themes.
+# Colours for light and dark themes, of kinds and of aggregates. The latter are reused in turn.
 KINDS: Mapping[CardKind, tuple[str, str]] = {
     CardKind.SHARING: ("#0d9488", "#2dd4bf"),
     CardKind.ROOT: ("#2563eb", "#60a5fa"),
@@ -78,7 +78,7 @@ def _document(picture: Picture, title: str) -> Iterator[str]:
     yield f"<title>{_text(title)}</title>"
     yield f"<style>{_style(picture)}</style>"
     yield _rect("ground", width=picture.width, height=picture.height, rx=RADIUS)
-    # Lines first, so that cards cover them.
+    # Lines come first, because cards cover them.
     for link in picture.links:
         yield _link(link)
     for box in picture.boxes:
@@ -228,7 +228,7 @@ def _chip(chip: Chip) -> Iterator[str]:
 
 
 def _rect(style: str, **lengths: float) -> str:
-    """Return a rectangle. lengths: its attributes."""
+    """Return a rectangle; `lengths` are its attributes."""
     attributes = [f'{name}="{_number(value)}"' for name, value in lengths.items()]
     return f'<rect class="{style}" {" ".join(attributes)}/>'
 
@@ -236,7 +236,7 @@ def _rect(style: str, **lengths: float) -> str:
 def _label(
     style: str, text: str, x: float, y: float, *, at_end: bool = False, more: str = ""
 ) -> str:
-    """Return a text that starts at x, or ends there if `at_end`. more: further attributes."""
+    """Return a text that starts at x, or ends there if `at_end`; `more` are further attributes."""
     anchor = ' text-anchor="end"' if at_end else ""
     place = f'x="{_number(x)}" y="{_number(y)}"'
     return f'<text class="{style}"{anchor} {place}{more}>{_text(text)}</text>'

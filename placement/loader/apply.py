@@ -64,11 +64,11 @@ def apply(
         cloud: the content of the file.
         client: the client of the server.
         progress: shows the progress.
-        make_room: enlarge inventories that are too small for the consumers of the file while these
-            are loaded.
+        make_room: enlarge inventories that are too small for the consumers of the file, while the
+            consumers are loaded.
 
     Raises:
-        LoadError: an entry is refused; the text begins with the file and the line of the entry.
+        LoadError: an entry is refused. The text begins with the file and the line of the entry.
         RestError: the server does not respond.
     """
     on_server = client.items("/resource_providers", "resource_providers")
@@ -210,9 +210,10 @@ def _create(cloud: Cloud, client: RestClient, provider: CloudProvider) -> int | 
 
 
 def _sync_parts(client: RestClient, provider: CloudProvider, generation: int | None) -> bool:
-    """Update the parts of a provider that differ; return whether any was written.
+    """Update the parts of a provider that differ, and return whether any was written.
 
-    `generation` is that of a provider that was just created and is empty; None to read the parts.
+    `generation` is the generation of a provider that was just created and is empty, or None to read
+    the parts.
     """
     changed = False
     for part in PROVIDER_PARTS:
@@ -226,7 +227,7 @@ def _sync_parts(client: RestClient, provider: CloudProvider, generation: int | N
 def _ensure(
     client: RestClient, provider: CloudProvider, part: ProviderPart, generation: int | None
 ) -> int | None:
-    """Write a part of a provider if it differs; return the new generation in this case."""
+    """Write a part of a provider if it differs, and return the new generation in this case."""
     path = f"/resource_providers/{provider.uuid}/{part.name}"
     value = part.of_file(provider)
     # The parts of a new provider are empty, unless another client writes to it.
@@ -236,7 +237,7 @@ def _ensure(
         answer = known.pop() if known else client.get(path)
         if part.same(answer[part.name], value):
             return None
-        # With the generation, the server rejects this after a concurrent write.
+        # Because of the generation, the server rejects the request after a concurrent write.
         body = {part.name: value, _GENERATION: answer[_GENERATION]}
         written: int = client.put(path, body)[_GENERATION]
         return written

@@ -15,7 +15,7 @@ class CloudProvider:
     name: str
     # UUID in canonical form.
     uuid: str
-    # None for a root.
+    # UUID of the parent, or None for a root.
     parent_uuid: str | None
     # Resource class -> record.
     inventories: Mapping[str, InventoryRecord]
@@ -37,7 +37,7 @@ class CloudConsumer:
     project: str
     # External id of its user.
     user: str
-    # None for a consumer without a type.
+    # Name of the type, or None for a consumer without a type.
     consumer_type: str | None
     # Provider uuid -> resource class -> amount.
     allocations: Mapping[str, Mapping[str, int]]
@@ -47,7 +47,7 @@ class CloudConsumer:
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """The content of a file; parents precede their children."""
+    """The content of a file, in which parents precede their children."""
 
     # Name of the file, or URL of the server.
     source: str
@@ -55,7 +55,7 @@ class Cloud:
     providers: tuple[CloudProvider, ...]
     # Consumers with allocations from these providers.
     consumers: tuple[CloudConsumer, ...] = ()
-    # Classes to create, even if no provider has them, with their line.
+    # Classes to create, even if no provider has them -> line.
     custom_classes: Mapping[str, int] = field(default_factory=dict)
     # Traits to create, even if no provider has them -> line.
     custom_traits: Mapping[str, int] = field(default_factory=dict)

@@ -35,8 +35,8 @@ def load_cloud(
         path: the file.
         url: base URL of the API, or None for the environment (see `identity.connect`).
         token: a token for X-Auth-Token, or a cloud of clouds.yaml, or None for the environment.
-        objection: returns a reason not to load the file, which is printed and is no error, or "".
-            It raises LoadError in case of an error.
+        objection: returns a reason not to load the file, which is printed without being an error,
+            or "". It raises LoadError in case of an error.
         wait: seconds to wait for the server.
         out: stream for reports; by default standard error.
 
@@ -94,7 +94,7 @@ def preview_load(
         with closing(DryRunClient(url, token, print)) as client:
             if wait > 0:
                 client.wait(wait)
-            # Without temporary inventories: a dry run is never refused for lack of room.
+            # Without temporary inventories, because a dry run is never refused for lack of room.
             summary = apply(cloud, client, progress("comparing", out), make_room=False)
             print(f"{path}: nothing was changed; loading gives {summary}", file=out)
 
@@ -137,7 +137,7 @@ def dump_cloud(
 
 
 def _run(action: Callable[[], None], hint: str, out: TextIO) -> int:
-    """Run a command; the hint is printed if it stops half-way."""
+    """Run a command, and print the hint if it stops half-way."""
     try:
         action()
     except (UnusableFile, LoadError, RestError) as error:

@@ -38,7 +38,7 @@ def is_on_server(client: RestClient, consumer: CloudConsumer) -> bool:
 
 
 def _same(on_server: Mapping[str, Any], consumer: CloudConsumer) -> bool:
-    """Return whether the consumers are equal; without a type in the file, any type is equal."""
+    """Return whether the consumers are equal. Without a type in the file, any type is equal."""
     allocations = {
         uuid: allocation["resources"] for uuid, allocation in on_server["allocations"].items()
     }

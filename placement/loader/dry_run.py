@@ -20,23 +20,23 @@ class DryRunClient(RestClient):
     """A client that reads, and describes each write instead of sending it."""
 
     def __init__(self, url: str | None, token: Identity, tell: Callable[[str], None]) -> None:
-        """Create a `RestClient`; `tell` is called with a description of each write."""
+        """Create a `RestClient`. `tell` is called with a description of each write."""
         super().__init__(url, token)
         self._tell = tell
         # Provider uuid -> name.
         self._names: dict[str, str] = {}
-        # A replacement follows a read of the same path.
+        # Path of the latest read. A replacement follows a read of the same path.
         self._last_path = ""
         # The response to the latest read.
         self._last_answer: Mapping[str, Any] = {}
 
     @property
     def writes_trees(self) -> bool:
-        """Whether whole trees are written: no, so that each part is described."""
+        """False, because each part of a tree is described separately."""
         return False
 
     def get(self, path: str, version: Version | None = None) -> Any:
-        """Read, and remember the response."""
+        """Read from the server, and remember the response."""
         answer = super().get(path, version)
         self._last_path, self._last_answer = path, answer
         if path == _PROVIDERS and isinstance(answer, dict):

@@ -20,7 +20,7 @@ Json = Mapping[str, Any]
 
 
 def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True) -> Cloud:
-    """Return the cloud of a server: trees in the order of their names, consumers by UUID.
+    """Return the cloud of a server, with trees in the order of names and consumers by UUID.
 
     Args:
         client: the client of the server.

@@ -21,10 +21,10 @@ MAX_NAME_LENGTH = 200
 
 
 class Expansion:
-    """The expanded entries so far; `problems` has the faults of names."""
+    """The entries that have been expanded so far."""
 
     def __init__(self, document: Document) -> None:
-        # Providers of all expanded entries; parents precede their children.
+        # Providers of all expanded entries, with parents before their children.
         self.providers: list[CloudProvider] = []
         # Consumers of all expanded entries.
         self.consumers: list[CloudConsumer] = []
@@ -126,7 +126,7 @@ class Expansion:
         return uuid
 
     def _provider(self, written_name: str, steps: Steps) -> str:
-        """Return the UUID of a provider by its name; if it is unknown, report it and return ""."""
+        """Return the UUID of a provider by its name, or report an unknown name and return ""."""
         faults = list(counter_faults(written_name, ()))
         name = written_name if faults else expand_counters(written_name, {})
         uuid = self._uuids_by_provider.get(name, "")

@@ -25,7 +25,7 @@ def escape_braces(name: str) -> str:
 
 
 def counter_faults(name: str, counters: tuple[str, ...]) -> Iterator[str]:
-    """Yield the faults of counters in a name. counters: counters of the surrounding entries."""
+    """Yield the faults of the counters in a name, given the counters of the surrounding entries."""
     named = [match[1] for match in _COUNTER.finditer(name) if match[1]]
     for counter in dict.fromkeys(counters):
         if counter not in named:

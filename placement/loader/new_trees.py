@@ -51,7 +51,7 @@ class NewTrees:
 
 
 def _entry(provider: CloudProvider) -> dict[str, Any]:
-    """Return a provider as the body lists it: it must not exist."""
+    """Return a provider as the body lists it, with null as generation because it is new."""
     place = {
         "uuid": provider.uuid,
         "name": provider.name,

@@ -4,11 +4,11 @@ from enum import Enum
 
 
 class LoadError(Exception):
-    """A file cannot be loaded or written; the text is one line that begins with its location."""
+    """A file cannot be loaded or written. The text is one line that begins with its location."""
 
 
 class LoadOutcome(Enum):
-    """The outcome for a provider or consumer; the values are used in messages."""
+    """The outcome for a provider or consumer. Messages contain the values."""
 
     CREATED = "created"
     CHANGED = "changed"

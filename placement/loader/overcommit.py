@@ -1,7 +1,7 @@
 """Providers whose allocations exceed their inventories, for example after a reduction.
 
-A server does not accept such allocations again. Therefore their inventories are temporarily large
-enough while the consumers are loaded.
+A server does not accept such allocations again. Therefore their inventories are enlarged
+temporarily, while the consumers are loaded.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The parts of a provider that the loader compares and replaces: sub-resources of the API."""
+"""The parts of a provider, as sub-resources of the API, which the loader compares and replaces."""
 
 import math
 import uuid

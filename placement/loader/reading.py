@@ -29,11 +29,11 @@ class CloudReader(Protocol):
         """Return uuid -> parts of the providers that still exist."""
 
     def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
-        """Return uuid -> allocations of the consumers of providers; `roots` are of their trees."""
+        """Return uuid -> allocations of consumers of the providers in the trees of `roots`."""
 
 
 def reader(client: RestClient, progress: Progress) -> CloudReader:
-    """Return the best reader for the server; `progress` shows the progress."""
+    """Return the best reader for the server. `progress` shows the progress."""
     versions = client.items("/", "versions")
     if any(version["id"] == f"v{LISTING[0]}.{LISTING[1]}" for version in versions):
         return _Listing(client, progress)
@@ -122,7 +122,7 @@ def _present(keys: Sequence[str], answers: Sequence[Json | None]) -> dict[str, J
 def _read(
     read: Callable[[Item], Result], items: Sequence[Item], noun: str, progress: Progress
 ) -> list[Result]:
-    """Read the items concurrently; return the results in the order of the items."""
+    """Read the items concurrently, and return the results in the order of the items."""
     pool = ThreadPoolExecutor(CONCURRENCY)
     try:
         results = pool.map(read, items)

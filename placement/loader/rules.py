@@ -11,7 +11,7 @@ from placement.yamlfile.problems import Problem, Steps
 
 
 def rule_problems(document: Document) -> Iterator[Problem]:
-    """Yield violations of the rules; the document must be valid by the schema."""
+    """Yield violations of the rules in a document that is valid by the schema."""
     yield from _aggregate_problems(document)
     yield from _list_problems(document, document.value["providers"], ("providers",), ())
     for noun in ("resource_classes", "traits"):
@@ -73,7 +73,7 @@ def _parent_problems(document: Document, entry: Any, steps: Steps) -> Iterator[P
 def _entry_problems(
     document: Document, entry: Any, steps: Steps, counters: tuple[str, ...]
 ) -> Iterator[Problem]:
-    """Yield the problems of an entry. counters: its own and the surrounding counters."""
+    """Yield the problems of an entry, given its own and the surrounding counters."""
     if counters and "uuid" in entry:
         yield document.problem((*steps, "uuid"), "an entry with count cannot have a uuid")
     yield from map(

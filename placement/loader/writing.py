@@ -16,12 +16,12 @@ HEADING = """\
 # A cloud file. `placement-manage load-cloud` brings a server to this state, `draw-cloud` draws it;
 # etc/demo-cloud.yaml explains the format.
 """
-# Maximum nesting of entries; deeper providers are written as an entry with a `parent`.
+# Maximum nesting of entries. Deeper providers are written as entries with a `parent`.
 MAX_NESTING = 20
 
 # Maximum length of a key, in characters, that YAML reads without an explicit mark.
 _MAX_KEY_LENGTH = 1000
-# Text that needs no quotes: it cannot be read as a number, or is a UUID.
+# Text that needs no quotes, because it cannot be read as a number or is a UUID.
 _PLAIN = re.compile(
     r"[A-Za-z_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?\Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
 )
@@ -29,7 +29,7 @@ _OTHER_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y
 
 
 def lines(cloud: Cloud) -> Iterator[str]:
-    """Yield the lines of a file for a cloud; equal clouds have equal lines."""
+    """Yield the lines of a file for a cloud. Equal clouds have equal lines."""
     yield from HEADING.splitlines()
     for key, names in (
         ("resource_classes", cloud.custom_classes),

@@ -1,6 +1,6 @@
 """Metrics for Prometheus, with counts of events and the inventories of the cloud.
 
-Each process counts in files of its own; the process that serves a scrape sums up all of them.
+Each process counts in its own files. The process that serves a scrape sums up all of them.
 """
 
 from collections.abc import Callable, Collection
@@ -23,7 +23,7 @@ class Metrics:
     """The metrics of a service, readable from each of its processes."""
 
     def __init__(self, settings: MetricsSettings, taints: Collection[str] = frozenset()) -> None:
-        """Choose the directory; nothing is counted before `listen`.
+        """Choose the directory, without counting before `listen`.
 
         Args:
             taints: the traits of `[placement] taints`.

@@ -29,7 +29,7 @@ class Counts:
         Raises:
             OSError: a file cannot be written.
         """
-        # Id of the process that had no room for its files. 0 means none.
+        # Id of the process that stopped counting because its disk was full, or 0.
         self._stopped_in = 0
         # Name of a metric -> its collector in the library.
         self._collectors = {metric.name: _collector(metric) for metric in d.SERVICE}
@@ -51,7 +51,7 @@ class Counts:
         }
 
     def __call__(self, event: Event, details: Details) -> None:
-        """Count an event. If the disk is full, this process logs that and stops counting."""
+        """Count an event. If the disk is full, this process logs an error and stops counting."""
         if self._stopped_in == os.getpid():
             return
         try:

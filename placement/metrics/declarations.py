@@ -32,7 +32,7 @@ class Metric:
     buckets: tuple[float, ...] = ()
 
 
-_OPERATION = {"operation": "id of the operation in the API's document; show_metrics; other"}
+_OPERATION = {"operation": "id of the operation in the OpenAPI document, show_metrics, or other"}
 _POOL = {"pool": "read, write"}
 
 REQUESTS = Metric(
@@ -42,7 +42,7 @@ REQUESTS = Metric(
     {
         **_OPERATION,
         "status": "HTTP status",
-        "version": "major version of the microversion (1, 2); none if none was negotiated",
+        "version": "major number of the microversion (1, 2), or none without a microversion",
     },
 )
 REQUEST_SECONDS = Metric(
@@ -88,7 +88,8 @@ STEPS = Metric(
 BOUNDS = Metric(
     "placement_search_bounds_total",
     Kind.COUNTER,
-    "Searches that a limit of the service ended early, with or without (503) candidates.",
+    "Searches that a limit of the service ended early. The response has the candidates found so "
+    "far, or is 503 if there are none.",
     {
         "bound": "the option of [placement]: max_search_steps, request_deadline, max_answer_size, "
         "max_allocation_candidates"
@@ -97,7 +98,7 @@ BOUNDS = Metric(
 TREES = Metric(
     "placement_trees_total",
     Kind.COUNTER,
-    "Trees that searches have used, by source. The source of a cache hit is memory.",
+    "Trees that searches have used, read from the cache in memory or from the database.",
     {"source": "memory, database"},
 )
 KEPT = Metric(
@@ -138,7 +139,8 @@ LOST_COMMITS = Metric(
 BUSY = Metric(
     "placement_pool_busy_seconds_total",
     Kind.COUNTER,
-    "Seconds during which transactions held connections of a pool. The rate is the number in use.",
+    "Seconds for which transactions held connections of a pool. The rate of this counter is the "
+    "mean number of connections in use.",
     _POOL,
 )
 NO_CONNECTION = Metric(
@@ -170,13 +172,13 @@ SERVICE = (
 BUILD = Metric(
     "placement_build_info",
     Kind.GAUGE,
-    "Always 1, with the release of the service as a label.",
-    {"version": "of the service"},
+    "Always 1. The label identifies the installed release.",
+    {"version": "release of the service"},
 )
 TAINT = Metric(
     "placement_taint_info",
     Kind.GAUGE,
-    "1 for each trait of [placement] taints of the scraped server.",
+    "Always 1, for each trait in the option [placement] taints of the scraped server.",
     {"trait": "name of the trait"},
 )
 
@@ -184,19 +186,20 @@ _REQUEST = {"request": "name of the request in [metrics] headroom_file"}
 HEADROOM = Metric(
     "placement_headroom",
     Kind.GAUGE,
-    "Consumers of the request that certainly fit in addition to the existing ones.",
+    "Number of further consumers of the request that certainly fit.",
     _REQUEST,
 )
 HEADROOM_UPPER = Metric(
     "placement_headroom_upper",
     Kind.GAUGE,
-    "Consumers of the request that no placement exceeds; equal to placement_headroom if exact.",
+    "Upper bound of the number of further consumers of the request. If the number is known "
+    "exactly, it is equal to placement_headroom.",
     _REQUEST,
 )
 HEADROOM_EMPTY = Metric(
     "placement_headroom_empty",
     Kind.GAUGE,
-    "Consumers of the request that would fit if nothing were allocated.",
+    "Number of consumers of the request that would fit if nothing were allocated.",
     _REQUEST,
 )
 
@@ -230,8 +233,8 @@ UP = Metric(
 STOCKS = {
     field: Metric(f"openstack_placement_resource_{field}", Kind.GAUGE, text, _STOCK)
     for field, text in (
-        ("total", "Total units of the class of the provider."),
-        ("reserved", "Units of the class that are reserved for other purposes."),
+        ("total", "Total units of the class in the inventory of the provider."),
+        ("reserved", "Units of the class that are reserved and cannot be allocated."),
         ("allocation_ratio", "Factor by which unreserved units may be overcommitted."),
         ("usage", "Allocated units of the class."),
         ("generation", "Generation of the provider."),

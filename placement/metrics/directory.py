@@ -33,7 +33,7 @@ def use(named: str | None) -> Path:
     Call this before the first import of prometheus-client.
 
     Args:
-        named: the directory; None creates a temporary one, removed when the process ends.
+        named: the directory, or None for a temporary one that is removed when the process ends.
 
     Raises:
         ConfigurationError: the directory cannot be written, or has other files.
@@ -56,7 +56,7 @@ def use(named: str | None) -> Path:
 
 
 def _refuse_foreign_files(directory: Path) -> None:
-    """Raise ConfigurationError for a database file, for example: all *.db files are summed up."""
+    """Raise ConfigurationError for foreign *.db files such as a database, which would be read."""
     for path in directory.glob("*.db"):
         if not _COUNTS.match(path.name):
             raise ConfigurationError(
@@ -115,8 +115,8 @@ def reading(directory: Path) -> Iterator[None]:
 def fold(directory: Path) -> None:
     """Add the counts of ended processes to one file for all of them, and delete their gauges.
 
-    Without this, each replaced worker would leave its files for ever. Nothing is done while
-    another process reads or folds; the next call does it.
+    Otherwise each replaced worker would leave its files forever. While another process reads or
+    folds, nothing is done, and the next call folds the files.
     """
     with _lock(directory) as lock:
         try:

@@ -1,7 +1,7 @@
 """Gauges of how many more of the requests in a file fit.
 
-The text is cached like that of the inventories. Its first line has the state of everything that the
-numbers depend on; while that is unchanged, nothing is measured.
+The text is cached like that of the inventories. Its first line has the state that the numbers
+depend on. While the state is unchanged, nothing is measured.
 """
 
 import logging
@@ -22,11 +22,11 @@ LOG = logging.getLogger(__name__)
 class RequestHeadroom(NamedTuple):
     """How many more of one request fit."""
 
-    # Consumers that certainly fit.
+    # Number of further consumers that certainly fit.
     fits: int
-    # Consumers that no placement exceeds.
+    # Number of further consumers that no placement exceeds.
     at_most: int
-    # Consumers that would fit if nothing were allocated.
+    # Number of consumers that would fit if nothing were allocated.
     empty: int
 
 
@@ -59,7 +59,7 @@ class HeadroomGauges:
         self._measure = measure
 
     def text(self) -> bytes:
-        """Return the text; empty if the headroom cannot be measured."""
+        """Return the text, or nothing if the headroom cannot be measured."""
         try:
             return self._text.text(self._make)
         except PlacementError as error:

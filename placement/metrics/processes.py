@@ -41,6 +41,6 @@ def text(counting: Iterable[tuple[int, Path]]) -> bytes:
 
 
 def _samples(process: int) -> dict[str, float]:
-    """Return values by name: none for an ended process, some for one of another user."""
+    """Return values by name: none for an ended process, and some for a process of another user."""
     families = ProcessCollector(pid=lambda: process, registry=None).collect()
     return {sample.name: sample.value for family in families for sample in family.samples}

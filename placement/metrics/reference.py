@@ -1,7 +1,7 @@
 """The reference of all metrics, generated from their declarations.
 
-docs/reference/metrics.rst is the output of `python -m placement.metrics.reference`; a test
-compares them.
+docs/reference/metrics.rst is the output of `python -m placement.metrics.reference`, which a test
+compares.
 """
 
 import sys
@@ -48,17 +48,18 @@ PARTS: Sequence[tuple[str, str, Sequence[Metric]]] = (
     (
         "The processes",
         "The following metrics are the process metrics of prometheus-client, for each running "
-        "process. A new worker has another process id; sum without (process) adds up all ids.",
+        "process. When a worker is replaced, the new worker has another process id. ``sum without "
+        "(process)`` adds up the values of all processes.",
         PROCESSES,
     ),
     (
         "The cloud",
         "The following metrics have the names of openstack-exporter's metrics, and additionally "
         "the root of the provider's tree as a label. ``sum by (root, resourcetype)`` "
-        "adds up nested providers by host. They are updated every ``[metrics] inventory_seconds``; "
-        "0 omits them. Each inventory has five lines of about 110 bytes. 10,000 hosts with "
-        "three classes each make 150,000 lines, 16 MB; 10,000 trees of seven providers with nine "
-        "inventories make 450,000 lines, 49 MB (``python -m bench.scrape``).",
+        "adds up nested providers by host. They are updated every ``[metrics] inventory_seconds``. "
+        "If this option is 0, they are omitted. Each inventory has five lines of about 110 bytes. "
+        "10,000 hosts with three classes each make 150,000 lines, 16 MB; 10,000 trees of seven "
+        "providers with nine inventories make 450,000 lines, 49 MB (``python -m bench.scrape``).",
         (UP, *STOCKS.values()),
     ),
 )
@@ -91,7 +92,8 @@ Scrape configuration
 
 The following job scrapes servers with ``bind_host = 0.0.0.0``, ``bind_port = 9178`` and
 ``token_required = false`` in ``[metrics]``, behind a firewall that admits only Prometheus. The
-metrics of the cloud need a single server, and the metrics of the service need all servers::
+metrics of the cloud are the same on all servers, so it is sufficient to scrape one server for them.
+The metrics of the service are different on each server, so all servers must be scraped::
 
     scrape_configs:
       - job_name: placement

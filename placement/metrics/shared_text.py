@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class SharedText:
-    """A cached text; only one process at a time makes it again."""
+    """A cached text, which only one process at a time creates again."""
 
     def __init__(self, directory: Path, name: str, keep: float) -> None:
         """Set up the cache.
@@ -24,10 +24,10 @@ class SharedText:
         self._keep = keep
 
     def text(self, make: Callable[[bytes | None], bytes]) -> bytes:
-        """Return the text; it is made again if the cached one is too old.
+        """Return the text, which is created again if the cached text is too old.
 
-        While another process or thread makes it, the previous text is returned; for the very first
-        one, the call waits. An error of `make` is raised, and the cached text remains.
+        While another process or thread creates it, the previous text is returned, or the call waits
+        if there is none. An error of `make` is raised, and the cached text remains.
 
         Args:
             make: returns a new text, given the previous one or None.
@@ -41,7 +41,7 @@ class SharedText:
                 if self._file.exists():
                     return self._file.read_bytes()
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            if self._is_fresh():  # another process made it while this one waited
+            if self._is_fresh():  # another process created it while this one waited
                 return self._file.read_bytes()
             text = make(self._file.read_bytes() if self._file.exists() else None)
             unfinished = self._file.with_suffix(".new")

@@ -1,7 +1,7 @@
 """Offline reshape: transformations of provider trees, described in a file.
 
-A file is one mapping with the key `steps`, a list. Each step selects providers and states what to
-do with them; the steps of a file are applied one after the other to each tree::
+A file is one mapping with the key `steps`, a list. Each step selects providers and states their
+changes. The steps of a file are applied to each tree, one after the other::
 
     steps:
     - providers: {root: true, traits: [CUSTOM_HAS_GPUS]}
@@ -12,9 +12,10 @@ do with them; the steps of a file are applied one after the other to each tree::
         traits: [CUSTOM_GPU]
 
 ``providers``
-    The selected providers; all stated conditions must hold. ``name``: a pattern with ``*`` and
-    ``?``. ``root``: whether they are roots. ``traits``, ``without_traits``: names. ``aggregates``:
-    UUIDs. ``resources``: classes of which they have inventory. ``{}`` selects all.
+    The selected providers, which must satisfy all stated conditions. ``name``: a pattern with ``*``
+    and ``?``. ``root``: whether they are roots. ``traits``, ``without_traits``: names.
+    ``aggregates``: UUIDs. ``resources``: classes that they have an inventory of. ``{}`` selects
+    all.
 ``move``, ``to``, ``split``
     Move the inventories of these classes, and the allocations from them, to children of the
     provider. ``child`` is the name, in which ``{name}`` is the name of the provider; ``count``

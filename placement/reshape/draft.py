@@ -15,10 +15,10 @@ Usage = defaultdict[str, Counter[str]]  # provider -> class -> amount
 
 
 class Misfit(Exception):
-    """A tree cannot be transformed; the text has the provider and the reason."""
+    """A tree cannot be transformed. The text has the provider and the reason."""
 
     def __init__(self, provider: str, text: str, line: int | None = None) -> None:
-        # Line of the step in the file, or None if the result as a whole does not fit.
+        # Line of the step in the file, or None if no single step is the cause.
         self.line = line
         super().__init__(f"{provider}: {text}")
 
@@ -33,9 +33,9 @@ class Draft:
         self.base = tree.base
         # Uuids of its providers. Other roots are sharing providers that the tree uses.
         self.own = tree.get_provider_uuids(tree.roots()[0].uuid)
-        # Allocations of all consumers of the tree.
+        # Consumer UUID -> present allocations, of all consumers of the tree.
         self.records: AllocationRecords = dict(records)
-        # Allocations of the consumers that change.
+        # Consumer UUID -> present allocations, of the consumers that change.
         self.written: AllocationRecords = {}
         # Provider UUID -> class -> units in use before the transformation.
         self.used_before = usage(records)
@@ -46,7 +46,7 @@ class Draft:
         return [provider for provider in providers if provider_filter.matches(provider)]
 
     def child(self, name: str, parent: ProviderData) -> ProviderData:
-        """Return the child with this name; create it if it is missing.
+        """Return the child with this name, which is created if it is missing.
 
         Raises:
             Misfit: the name is not valid, or belongs to another provider of the tree.

@@ -1,7 +1,7 @@
 """Assignment of the allocations of consumers to the children of a provider.
 
-All moving allocations of a consumer go to one child, so that they stay together. If it is allowed,
-allocations that fit into no child are divided.
+All moving allocations of a consumer go to one child. Allocations that fit into no child are divided
+if the step allows it.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from falcon_placement_client.provider_data import Inventories
 
 Amounts = Mapping[str, int]  # class -> amount
 
-MAX_TRIES = 5_000  # attempts to place a holding, for one packing
+MAX_TRIES = 5_000  # maximum number of attempts to place a holding, for one packing
 
 
 class Bin:
@@ -51,7 +51,7 @@ class Bin:
         return part if part >= record.min_unit else 0
 
     def take(self, amounts: Amounts, times: int = 1) -> None:
-        """Take amounts; `times` -1 returns them."""
+        """Take amounts, or return them if `times` is -1."""
         for name, amount in amounts.items():
             self.room[name] -= times * amount
 
@@ -76,7 +76,7 @@ def pack(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int] | None:
 
 
 def _choose(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
-    """Assign holdings to bins by backtracking; return the indexes, fewer if it fails."""
+    """Assign holdings to bins by backtracking, and return the indexes, or fewer if this fails."""
     positions: list[int] = []
     choices: list[Iterator[int]] = []
     for _try in range(MAX_TRIES):
@@ -103,7 +103,7 @@ def _choose(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
 def pack_in_parts(
     holdings: Sequence[Amounts], bins: Sequence[Bin]
 ) -> list[dict[int, dict[str, int]]] | int:
-    """Return for each holding bin index -> amounts; divide only holdings that fit into no bin.
+    """Return for each holding bin index -> amounts. Only holdings that fit into no bin are divided.
 
     Returns the index of a holding instead if it cannot be placed.
     """
@@ -140,7 +140,7 @@ def _is_too_much(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> bool:
 
 
 def _divide(amounts: Amounts, bins: Sequence[Bin], parts: dict[int, dict[str, int]]) -> bool:
-    """Divide amounts among the bins with the most room; return whether all were placed."""
+    """Divide amounts among the bins with the most room, and return whether all were placed."""
     for name, amount in amounts.items():
         remainder = amount
         by_room = sorted(range(len(bins)), key=lambda i: bins[i].room.get(name, 0), reverse=True)

@@ -72,7 +72,7 @@ class Reshape:
         return survey
 
     def run(self, progress: Progress) -> int:
-        """Write every tree that changes; return their number.
+        """Write every tree that changes, and return the number of these trees.
 
         Each tree is written in one transaction of the service. After an interruption, the next run
         continues with the remaining trees.
@@ -99,7 +99,8 @@ class Reshape:
     def _draft(self, root: str) -> Draft | None:
         """Return a transformed tree, or None if it does not change.  Raises Misfit."""
         tree = self._client.get_provider_tree(root)
-        # Most trees are not affected, or have been written: their consumers are not read.
+        # Do not read the consumers of trees that are not affected or have been written, which are
+        # most.
         providers = map(tree.data, tree.get_provider_uuids(root)) if len(tree) else ()
         if not any(map(self._affects, providers)):
             return None
@@ -135,7 +136,7 @@ class Reshape:
         return source if line is None else f"{source}:{line}"
 
     def _roots(self) -> Iterator[str]:
-        """Yield the UUIDs of all roots in order; concurrent creation of children does no harm."""
+        """Yield the UUIDs of all roots in order. Children may be created concurrently."""
         for entry in self._api.pages(f"limit={PAGE}"):
             if entry["parent_provider_uuid"] is None:
                 yield entry["uuid"]

@@ -18,8 +18,8 @@ def transform(draft: Draft, transformation: Transformation) -> None:
     """Apply all steps to a draft.
 
     Raises:
-        Misfit: the service would reject the result; it has the provider and the line of the step.
-            The draft must not be used any more.
+        Misfit: the service would reject the result. The error has the provider and the line of the
+        step. The draft must not be used any more.
     """
     for step in transformation.steps:
         try:
@@ -96,7 +96,7 @@ def _move(provider: ProviderData, step: Move, draft: Draft) -> None:
 
 
 def _stock(child: ProviderData, share: Inventories, draft: Draft) -> None:
-    """Add a share to a child; existing inventories keep their units and ratio."""
+    """Add a share to a child, whose existing inventories keep their units and ratio."""
     inventory: dict[str, InventoryRecord] = dict(child.inventory)
     for name, record in share.items():
         if name in inventory:
@@ -203,6 +203,6 @@ def _proportions(amount: int, weights: Sequence[int]) -> list[int]:
     weight_so_far = 0
     for weight in weights:
         weight_so_far += weight
-        # Round the cumulative sums up, not the shares: no remainder is left.
+        # Round the cumulative sums up instead of the shares, which leaves no remainder.
         shares.append(-(-amount * weight_so_far // weight_sum) - sum(shares))
     return shares

@@ -43,7 +43,7 @@ class _Sums:
 
 
 class ReshapeTally:
-    """Sums over trees. trees: the number of changed trees."""
+    """Sums over the transformed trees."""
 
     def __init__(self) -> None:
         # Number of transformed trees.

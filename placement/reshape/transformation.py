@@ -9,19 +9,19 @@ from falcon_placement_client.provider_data import ProviderData
 
 @dataclass(frozen=True, slots=True)
 class ProviderSelector:
-    """The selection of providers for a step; None and empty sets match any provider."""
+    """The selection of providers for a step. None and empty sets match any provider."""
 
     # Pattern with `*` and `?`.
     name: str | None = None
     # Whether they are roots.
     root: bool | None = None
-    # Traits that the providers have, all of them.
+    # Traits, all of which the providers have.
     traits: frozenset[str] = frozenset()
-    # Traits that the providers do not have, none of them.
+    # Traits, none of which the providers have.
     without_traits: frozenset[str] = frozenset()
     # Uuids.
     aggregates: frozenset[str] = frozenset()
-    # Classes of which the providers have inventory.
+    # Classes that the providers have an inventory of.
     resources: frozenset[str] = frozenset()
 
     def matches(self, provider: ProviderData) -> bool:
@@ -101,5 +101,5 @@ class Transformation:
 
     # Name of the file.
     source: str
-    # The steps; each applies to the result of the previous one.
+    # The steps, each of which applies to the result of the previous one.
     steps: Sequence[Step]

@@ -23,7 +23,7 @@ _RETURN = 0x06  # packet filter instruction: how many bytes of a packet to accep
 def on_starting(master: Any) -> None:
     """Set up signal handling, and open the port of the metrics.
 
-    SIGTERM and Ctrl-C lose no request; SIGHUP reads placement.conf again.
+    On SIGTERM and Ctrl-C no request is lost. On SIGHUP placement.conf is read again.
     """
 
     def shut_all() -> None:
@@ -38,7 +38,7 @@ def on_starting(master: Any) -> None:
 
 
 def when_ready(master: Any) -> None:
-    """Log that the service has started: its release, database, workers and addresses."""
+    """Log that the service has started, with its release, database, workers and addresses."""
     application = gunicorn.get_application(master)
     LOG.info(
         "placement %s on %s: %d workers, listening at %s",
@@ -77,8 +77,8 @@ def shut(listener: Any) -> None:
     """Make the kernel refuse new connections, for all processes that share the listener.
 
     Otherwise the kernel would reset connections that arrive between a worker's last `accept` and
-    the close of the listener. With this, the client's TCP retries, and finds the port closed or
-    the next server.
+    the close of the listener. The client's TCP retries instead, and finds the port closed or the
+    next server.
     """
     # A packet filter with a single instruction, which accepts no byte of any packet.
     instruction = ctypes.create_string_buffer(struct.pack("HBBI", _RETURN, 0, 0, 0))
@@ -88,7 +88,7 @@ def shut(listener: Any) -> None:
 
 
 def rebuild(master: Any) -> bool:
-    """Rebuild the application; return whether the workers have to be replaced."""
+    """Rebuild the application, and return whether the workers have to be replaced."""
     try:
         application = serve(patient=False)
     except ConfigurationError as error:

@@ -42,7 +42,7 @@ class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
         self.cfg, self.log, self.max_body = cfg, log, max_body
         # Whether each response is the last one on its connection.
         self.stopping = False
-        # Number of requests.
+        # Number of requests with a response.
         self.answered = 0
         # Bytes of requests without a complete response.
         self.gathered = 0
@@ -50,18 +50,18 @@ class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
         self._lock = Lock()
 
     def keep_seconds(self) -> int:
-        """Return the maximum idle time of a connection in seconds; 0 for no further request."""
+        """Return the maximum idle time of a connection in seconds, or 0 for no further request."""
         return 0 if self.stopping else int(self.cfg.keepalive)
 
     def gather(self, count: int) -> bool:
-        """Add bytes to the total, or subtract them; return whether the limit still holds."""
+        """Add bytes to the total, or subtract them, and return whether the limit still holds."""
         with self._lock:
             self.gathered += count
             return count < 0 or self.gathered <= MAX_BODIES * self.max_body
 
 
 class _Unread:
-    """The body of a request that was not read, or not to its end."""
+    """The body of a request that was not read completely."""
 
     def __init__(self, fault: Exception) -> None:
         self._fault = fault
@@ -74,7 +74,7 @@ class Request(waitress.StrictParser):
     """A request with limits. The application responds to invalid bodies in the API's format."""
 
     path = ""  # for messages about a head that cannot be parsed
-    # Why the rest of the body is not read; the connection closes after the response.
+    # Why the rest of the body is not read and the connection closes after the response, or None.
     unread: Exception | None = None
 
     def __init__(self, adj: WorkerSettings) -> None:
@@ -152,7 +152,7 @@ class Request(waitress.StrictParser):
         return _Unread(self.unread) if self.unread else super().get_body_stream()
 
     def close(self) -> None:
-        """Release the memory and the temporary file; closing a file on a full disk may fail."""
+        """Release the memory and the temporary file, whose closing may fail if the disk is full."""
         self.adj.gather(-self._held)
         self._held = 0
         with suppress(OSError):

@@ -9,8 +9,8 @@ from typing import Any
 from placement.compat import waitress
 from placement.wsgi.request import Request
 
-# Seconds that a client has to send its request, and again to read the response; plus one for each
-# MIN_RATE bytes in either direction, but never more than CLIENT_TIMEOUT ahead of the present.
+# Seconds that a client has to send its request, and again to read the response. Each MIN_RATE bytes
+# in either direction add one second, but the deadline is at most CLIENT_TIMEOUT ahead.
 CLIENT_TIMEOUT = 10.0
 MIN_RATE = 256 * 1024
 LINGER_TIMEOUT = 2.0  # seconds that a client has to close its side of the connection
@@ -51,7 +51,7 @@ class Channel(waitress.Connection):
         return bool(self.lingers or super().readable())
 
     def handle_read(self) -> None:
-        """Receive data, or the end of the input; the application refuses an incomplete body."""
+        """Receive data, or the end of the input. The application refuses an incomplete body."""
         try:
             data = self.socket.recv(self.adj.recv_bytes)
         except OSError:
@@ -101,7 +101,7 @@ class Channel(waitress.Connection):
         self.adj.answered += 1
 
     def handle_write(self) -> None:
-        """Send; shut down the sending side first when closing, to avoid a reset by the kernel."""
+        """Send data, and shut down the sending side before closing, to avoid a reset."""
         if self.will_close or not (self.close_when_flushed and self.linger):
             super().handle_write()
             return
@@ -141,7 +141,7 @@ class Channel(waitress.Connection):
 
 
 class Server(waitress.Listener):
-    """A listener that closes an idle connection when there are too many."""
+    """A listener that closes an idle connection when there are too many connections."""
 
     channel_class = Channel
     # Whether no file descriptor is free, and no connection could be closed to get one.
@@ -182,11 +182,11 @@ class Server(waitress.Listener):
             return None
 
     def handle_error(self) -> None:
-        """Log the error and continue: a fault of one connection does not stop the listener."""
+        """Log the error and continue. A fault of one connection does not stop the listener."""
         self.adj.log.exception("a connection was not accepted")
 
     def _make_room(self) -> bool:
-        """Close the connection with the longest idle time; return whether one was closed."""
+        """Close the connection with the longest idle time, and return whether one was closed."""
         channels = self.watched.connections()
         idle = [each for each in channels if not (each.requests or each.total_outbufs_len)]
         if idle:
@@ -194,7 +194,7 @@ class Server(waitress.Listener):
         return bool(idle)
 
     def stop(self) -> None:
-        """Accept the connections that the kernel has queued, and would reset, and no others."""
+        """Accept only the queued connections, which the kernel would reset otherwise."""
         for _ in range(self.adj.backlog):
             if not select.select([self.socket], [], [], 0)[0]:
                 break

@@ -21,7 +21,7 @@ TICK = 1.0  # seconds between heartbeats, and between checks of deadlines
 class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
     """A worker with one loop for all connections, and `threads` that process requests."""
 
-    # Whether the worker accepts connections; False once it is asked to stop (of gunicorn).
+    # False after the worker was asked to stop (of gunicorn).
     alive: bool
 
     @classmethod
@@ -39,7 +39,7 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
         super().init_process()
 
     def init_signals(self) -> None:
-        """Ignore Ctrl-C of a terminal, which workers receive too: the master stops them."""
+        """Ignore Ctrl-C of a terminal, which workers receive too, because the master stops them."""
         super().init_signals()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
