@@ -51,7 +51,7 @@ def create_app(
 
     Args:
         settings: settings of the service.
-        database: the database; it is not used before the first request.
+        database: the database, which is not used before the first request.
         tuning: sizes of the reads of a search.
         metrics: the metrics to serve as a page. None means that there is no such page.
 
@@ -112,7 +112,7 @@ def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
         patient: whether to wait for a database that does not respond yet.
 
     Raises:
-        ConfigurationError: the database cannot be used; the text is one line for the operator.
+        ConfigurationError: the database cannot be used. The text is one line for the operator.
     """
     database.connect_first(patient=patient)
     try:
@@ -142,7 +142,7 @@ class Migration:
 
     # Version of the schema before, or null if the database had no schema of this service.
     before: str | None
-    # Version of the schema afterwards; null as above.
+    # Version of the schema afterwards, or None as above.
     now: str | None
     # Version of openstack-placement's schema that the tables have, or null if they have none.
     adopted: str | None
@@ -174,8 +174,8 @@ def migrate(database: Database, progress: Progress = silent) -> Migration:
             database.write(_upgrade)
             break
         except (Unavailable, DatabaseError, schema.SchemaMismatch) as error:
-            # On engines that commit each schema change by itself, a concurrent process may have
-            # migrated in between; the next attempt finds the work done.
+            # On engines that commit each schema change on its own, a concurrent process may have
+            # migrated in between. The next attempt finds the work done.
             if not attempts_left or _lacks_rights(error):
                 raise
             time.sleep(MIGRATE_PAUSE)
@@ -203,9 +203,9 @@ class Served:
     """The WSGI application, with attributes for the server.
 
     Attributes:
-        max_body_size: bytes; a request with a longer body is refused unread.
-        metrics: the metrics of the service; None if they are disabled.
-        metrics_address: host and port of their separate listener; None if they have none.
+        max_body_size: maximum size of a body in bytes. A longer body is refused without reading it.
+        metrics: the metrics of the service, or None if they are disabled.
+        metrics_address: host and port of their separate listener, or None if they have none.
         database: name and version of the database.
     """
 
@@ -222,7 +222,6 @@ class Served:
         self.database = database
         self.max_body_size = settings.max_body_size
         self.metrics = metrics
-        # Host and port of the separate listener of the metrics, or None if they have none.
         self.metrics_address = None if metrics is None else settings.metrics.address
 
     def __call__(
@@ -265,7 +264,7 @@ def serve(*, patient: bool = True) -> Served:
 def start(
     settings: Settings, *, patient: bool = True, metrics: Metrics | None = None
 ) -> tuple["WSGIApplication", Database]:
-    """Prepare the configured database; return the application on it, and the database.
+    """Prepare the configured database, and return the application on it, and the database.
 
     No connection is open afterwards.
 

@@ -8,7 +8,7 @@ Value = TypeVar("Value")
 
 
 class SizeLimitedDict(dict[Any, Value]):
-    """Keeps values up to a total size; the oldest are dropped first, but never the last one.
+    """Keeps values up to a total size. The oldest values are dropped first, but never the last one.
 
     PERF: a lookup takes no lock, as in any dict.
     """

@@ -13,7 +13,7 @@ USAGE = 2  # exit code for a command line that cannot be understood, as argparse
 HELP = frozenset(("-h", "--help"))
 
 _WIDTH = 80  # columns
-_INDENT = 29  # columns before what an entry means
+_INDENT = 29  # columns before the meaning of an entry
 
 OPTIONS = {
     "-h, --help": "show this help, or the help of the command before it",
@@ -83,7 +83,7 @@ def _words(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def entries(meanings: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of a help text: names, and beside them what they mean."""
+    """Yield the lines of a help text, with names in one column and meanings in another."""
     for name, meaning in meanings.items():
         yield from textwrap.wrap(
             meaning,
@@ -95,7 +95,7 @@ def entries(meanings: Mapping[str, str]) -> Iterator[str]:
 
 
 def is_expected(error: Exception) -> bool:
-    """Return whether one line describes the error completely; other errors are bugs."""
+    """Return whether one line describes the error completely. Other errors are bugs."""
     return isinstance(error, (ConfigurationError, PlacementError)) or _is_of_database(error)
 
 
@@ -111,7 +111,7 @@ def describe(error: Exception) -> str:
 
 
 def fail(error: Exception) -> None:
-    """Print an error to standard error; an invalid file has a line for each of its problems."""
+    """Print an error to standard error, with a line for each problem of an invalid file."""
     for line in f"placement: {describe(error)}".split("\n"):
         print(escaped(line), file=sys.stderr)
 

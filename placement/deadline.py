@@ -17,7 +17,7 @@ from placement.errors import DeadlineExceeded
 
 
 class _Current(threading.local):
-    """The deadline of each thread's request; without a request there is none."""
+    """The deadline of each thread's request, if the thread processes one."""
 
     # Value of `monotonic` at which it is reached.
     ends = math.inf
@@ -40,7 +40,7 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def lift() -> None:
-    """Remove the deadline: the response is complete and only has to be sent."""
+    """Remove the deadline, because the response is complete and only has to be sent."""
     _current.ends = math.inf
 
 

@@ -91,7 +91,7 @@ class PlacementDirect:
         """Prepare the database as a server does, and return the adapter.
 
         Raises:
-            ConfigurationError: the database cannot be used; the text is one line.
+            ConfigurationError: the database cannot be used. The text is one line.
         """
         with ExitStack() as exits:
             settings = self._settings
@@ -137,7 +137,7 @@ def _settings(conf: cfg.ConfigOpts | Settings) -> Settings:
 
 
 class _Caller(FixedEndpointPlugin):
-    """Returns the URL of the service; headers state the identity, which callers may replace."""
+    """Returns the URL of the service, and headers with the identity, which callers may replace."""
 
     def get_headers(self, session: Session) -> dict[str, str]:
         return {}
@@ -153,7 +153,7 @@ class InProcessTransport(HTTPAdapter):
     def send(
         self, request: requests.PreparedRequest, *_options: Any, **_more_options: Any
     ) -> requests.Response:
-        """Return the response of the application; connection options are ignored."""
+        """Return the response of the application, ignoring connection options."""
         started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start_response(

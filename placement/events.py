@@ -46,7 +46,7 @@ _listeners: list[Listener] = []
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Call the listener for each event, on the thread that emits it; return a function to stop."""
+    """Call the listener for each event on the thread that emits it. Returns a function to stop."""
     _listeners.append(listener)
     return lambda: _listeners.remove(listener)
 

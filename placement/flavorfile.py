@@ -18,7 +18,7 @@ def read_requests(path: Path) -> dict[str, JsonRequest]:
     """Return name -> request of a file.
 
     Raises:
-        RequestError: the file cannot be used; the error names the file, and the request.
+        RequestError: the file cannot be used. The error names the file, and the request.
     """
     try:
         content = document.read(path).value

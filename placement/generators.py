@@ -19,7 +19,7 @@ from placement.errors import ConfigurationError
 
 
 def options() -> Sequence[tuple[str, Sequence[cfg.Opt]]]:
-    """Return the options of this service by group; libraries have their own namespaces."""
+    """Return the options of this service by group. Libraries have their own namespaces."""
     return list(config.OPTIONS.items())
 
 

@@ -66,7 +66,7 @@ class HeadroomFile:
         }
 
     def _refresh(self) -> None:
-        """Read the file again if it has changed; an unusable one changes nothing."""
+        """Read the file again if it has changed. An unusable file changes nothing."""
         modified = self._mtime()
         if modified == self._modified:
             return

@@ -42,7 +42,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
-        # The database; None until a check connects to it.
+        # The database, or None until a check connects to it.
         self._database: Database | None = None
 
     def connect(self) -> None:
@@ -121,7 +121,7 @@ def _warn_of(warnings: Iterable[str]) -> Result:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the checks; return the worst result, or another code of the module's docstring."""
+    """Run the checks, and return the worst result, or another code of the module's docstring."""
     arguments = console.configuration_first(sys.argv[1:] if argv is None else argv)
     unknown = console.unknown_command(arguments, COMMANDS)
     if unknown is not None:

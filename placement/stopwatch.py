@@ -1,7 +1,7 @@
 """Measurement of the phases of a request, and the number of its statements.
 
 Each request has a `RequestTimer`, which belongs to its thread. Phases are exclusive: while a nested
-phase runs, the outer one is paused. So the seconds add up to those of the request.
+phase runs, the outer one is paused. So the seconds of all phases add up to the time of the request.
 """
 
 import threading
@@ -36,7 +36,8 @@ class RequestTimer:
     """Times the phases of one request.
 
     Attributes:
-        statements: number sent to the database, except those that only begin or end transactions.
+        statements: number of statements sent to the database, except begins and ends of
+            transactions.
         marks: start times of phases, and end times with None instead of the phase.
     """
 
@@ -46,7 +47,7 @@ class RequestTimer:
         """Start the time.
 
         Args:
-            max_marks: marks that are kept. None means all.
+            max_marks: maximum number of marks, of which the latest are kept, or None for all.
         """
         self.statements = 0
         # PERF: marks are only added up for slow requests.
@@ -84,7 +85,7 @@ class RequestTimer:
 
 
 class _Timers(threading.local):
-    """The timer of each thread's request; without a request, no marks are kept."""
+    """The timer of each thread's request, which keeps no marks without a request."""
 
     def __init__(self) -> None:
         # Timer of the request that the thread processes.
@@ -139,7 +140,7 @@ class TimedStatement(Timed):
         timer.marks.append((self._phase, perf_counter()))
 
 
-# PERF: made once; a request uses a dozen.
+# PERF: created once, because a request uses a dozen of them.
 BEGIN = Timed(Phase.BEGIN)
 NAMES = Timed(Phase.NAMES)
 WINDOWS = Timed(Phase.WINDOWS)

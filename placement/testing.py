@@ -1,4 +1,4 @@
-"""The service for tests of programs that use it: in the process of the test, or as a server.
+"""The service for tests of programs that use it, in the process of the test or as a server.
 
 `falcon_placement_client` has the fixtures. It finds this module by its entry point.
 """
@@ -39,7 +39,7 @@ def direct(conf: cfg.ConfigOpts | None = None, *, private: bool = True) -> Place
     """Return the service in this process, which the context manager starts.
 
     Args:
-        conf: the configuration; None: the default value of every option.
+        conf: the configuration, or None for the default value of every option.
         private: whether a new SQLite database replaces the configured one.
     """
     if conf is None:
@@ -53,10 +53,10 @@ def direct(conf: cfg.ConfigOpts | None = None, *, private: bool = True) -> Place
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """Run a server on a new SQLite database, as operators start it; yields its URL.
+    """Run a server on a new SQLite database, as operators start it, and yield its URL.
 
     Raises:
-        RuntimeError: the server does not start; the text ends with its log.
+        RuntimeError: the server does not start. The text ends with its log.
     """
     with (
         TemporaryDirectory(prefix="placement-") as home,
@@ -89,10 +89,10 @@ def serving() -> Iterator[str]:
 
 
 def load(path: str | Path, adapter: "Adapter") -> dict[str, str]:
-    """Load a cloud file into a service; return the UUIDs of its providers by name.
+    """Load a cloud file into a service, and return the UUIDs of its providers by name.
 
     Raises:
-        UnusableFile: the file is malformed; the text has a line for each problem.
+        UnusableFile: the file is malformed. The text has a line for each problem.
         LoadError: the service refuses an entry of the file.
         RestError: a request fails.
     """
@@ -102,7 +102,7 @@ def load(path: str | Path, adapter: "Adapter") -> dict[str, str]:
 
 
 def _environment(home: str) -> dict[str, str]:
-    """Return the environment of a server: no option of the caller's, one worker, noauth2."""
+    """Return the environment of a server: one worker, noauth2, and no options of the caller."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OS_")}
     return inherited | {
         "WEB_CONCURRENCY": "1",

@@ -1,4 +1,4 @@
-"""Turns: large work of which a process does one piece at a time."""
+"""Turns at large work, which a process gives to one request at a time."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ PATIENCE = 5.0
 
 
 class Turns:
-    """Lets one request at a time do large work; the others of the process wait."""
+    """Lets one request at a time do large work, while the other requests of the process wait."""
 
     def __init__(self) -> None:
         # Held by the request that does large work.

@@ -43,5 +43,5 @@ class IdCondition(NamedTuple):
 
     # What is compared.
     kind: ConditionKind
-    # What it is compared with: ids, or texts as stored in rows.
+    # The values that it is compared with: ids, or texts as stored in rows.
     ids: frozenset[int] | frozenset[str]

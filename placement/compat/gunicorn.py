@@ -9,7 +9,7 @@ from typing import Any
 
 
 def get_application(master: Any) -> Any:
-    """Return the application for new workers; None before it is loaded."""
+    """Return the application for new workers, or None before it is loaded."""
     return master.app.callable
 
 

@@ -69,7 +69,7 @@ def read_file(path: Path) -> dict[str, float]:
 
 
 def add_to_file(path: Path, counts: dict[str, float]) -> None:
-    """Add counts to a file, all or none; create it if it is missing.  Raises OSError."""
+    """Add all counts to a file or none, and create it if it is missing. Raises OSError."""
     file = AllocatedFile(str(path))
     sums: MmapedDict = file
     try:

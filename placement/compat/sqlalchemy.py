@@ -24,11 +24,11 @@ class Expanded(NamedTuple):
 
 
 class DriverResult(NamedTuple):
-    """What a statement returned."""
+    """The result of a statement."""
 
-    # Rows of the driver; empty if the statement returns no rows.
+    # Rows of the driver, or empty if the statement returns no rows.
     rows: Sequence[Sequence[Any]]
-    # Number of rows that a write matched; -1 if the driver does not know it.
+    # Number of rows that a write matched, or -1 if the driver does not report it.
     matched: int
 
 
@@ -61,7 +61,7 @@ def execute_text(conn: Connection, sql: str, values: Any) -> DriverResult:
         result = DriverResult(rows, cursor.rowcount)
         cursor.close()
     except BaseException as error:
-        # Other exceptions concern the values; the connection is not affected.
+        # Other exceptions concern the values, and do not affect the connection.
         if isinstance(error, conn.dialect.loaded_dbapi.Error) or not isinstance(error, Exception):
             conn._handle_dbapi_exception(error, sql, values, cursor, None)
         raise

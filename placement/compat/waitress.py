@@ -1,8 +1,8 @@
 """Extensions of waitress where it has no option.
 
 waitress documents only `serve()` and its options. The classes below extend its private classes as
-the worker requires; policy (limits, deadlines, the end of connections) is in `placement/wsgi`, in
-the hooks that these classes add.
+the worker requires. The policy (limits, deadlines, the end of connections) is in `placement/wsgi`,
+in the hooks that these classes add.
 """
 
 import re
@@ -32,7 +32,7 @@ __all__ = [
     "RequestHeaderFieldsTooLarge", "StrictParser", "Watched", "start_threads",
 ]  # fmt: skip
 
-BUFFER_SIZE = 2**20  # bytes of a response that wait in memory; a longer one waits in a file
+BUFFER_SIZE = 2**20  # bytes of a response that wait in memory; a longer response waits in a file
 _READ, _WRITE = select.EPOLLIN | select.EPOLLPRI, select.EPOLLOUT
 _REQUEST_LINE = re.compile(rb"[!-~]+ [!-~]+ HTTP/1\.[01]")
 _FOLDED = re.compile(rb"\r\n[ \t]")
@@ -205,8 +205,9 @@ class Listener(BaseWSGIServer):  # type: ignore[misc]
 class Watched(dict[int, Any]):
     """The objects of the loop by file descriptor: listeners, connections and the trigger.
 
-    PERF: waitress' loop examines all of them in each iteration; with hundreds of idle connections,
-    this takes longer than a response. Only its client can change the state of an idle connection.
+    PERF: waitress' loop examines all of them in each iteration, which takes longer than a response
+    if there are hundreds of idle connections. Only its client can change the state of an idle
+    connection.
     """
 
     def __init__(self) -> None:

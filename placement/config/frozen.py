@@ -21,9 +21,9 @@ class DatabaseSettings:
     slave_connection: str | None
     # Whether SQLite waits for the disk at each commit.
     sqlite_synchronous: bool
-    # sql_mode of a session; empty keeps the server's.
+    # sql_mode of a session, or empty to keep the server's mode.
     mysql_sql_mode: str
-    # wsrep_sync_wait of a session; null keeps the server's.
+    # wsrep_sync_wait of a session, or None to keep the server's value.
     wsrep_sync_wait: int | None
     # Whether long statements are prepared on MariaDB.
     prepared_statements: bool
@@ -35,7 +35,7 @@ class DatabaseSettings:
     max_overflow: int | None
     # Seconds to wait for a connection of the pool. null means the default of SQLAlchemy.
     pool_timeout: int | None
-    # Retries of the first connection; -1 retries without limit.
+    # Retries of the first connection, or -1 for no limit.
     max_retries: int
     # Seconds between these retries.
     retry_interval: int
@@ -69,7 +69,7 @@ class CandidateSettings:
     max_answer_size: int
     # Resource providers that a process keeps in memory.
     tree_cache_size: int
-    # Traits; a tree whose root has one serves only requests that tolerate it.
+    # Traits. A tree whose root has one of them serves only requests that tolerate it.
     taints: frozenset[str]
 
 
@@ -85,7 +85,7 @@ class MetricsSettings:
     address: tuple[str, int] | None
     # Whether a scrape needs a token.
     token_required: bool
-    # Directory of the files in which processes count. null means a temporary one.
+    # Directory of the files in which processes count, or None for a temporary one.
     directory: str | None
     # Seconds for which the inventories are cached. 0 means that they are not exported.
     inventory_seconds: float
@@ -99,7 +99,7 @@ class MetricsSettings:
 class HoldSettings:
     """The options of `[placement]` that concern holds."""
 
-    # Maximum number of holds of a project; None: no maximum.
+    # Maximum number of holds of a project, or None for no maximum.
     max_per_project: int | None
     # Maximum seconds from the claim of a hold to its end.
     max_age: int

@@ -120,7 +120,7 @@ class LostRace(Conflict):
 
 
 class InventoryExists(Conflict):
-    """A POST of an inventory that the provider already has; clients expect this code."""
+    """A POST of an inventory that the provider already has. Clients expect this code."""
 
     code = CONCURRENT_UPDATE
 
@@ -151,7 +151,7 @@ class InventoryInUse(Conflict):
 
 
 class SingleInventoryInUse(Conflict):
-    """A DELETE of one inventory that has allocations; clients expect another code than above."""
+    """A DELETE of one inventory that has allocations. Clients expect another code than above."""
 
     code = CONCURRENT_UPDATE
 
@@ -238,7 +238,7 @@ class NoCandidatesFound(Conflict):
 
     Args:
         error_path: path of the request in the body.
-        reason: the explanation of the search; empty if the caller may not see it.
+        reason: the explanation of the search, or empty if the caller may not see it.
     """
 
     code = NO_CANDIDATES

@@ -11,7 +11,7 @@ class Invalid(PlacementError):
 
 
 class BadQuery(Invalid):
-    """A query parameter is malformed; the text names the parameter."""
+    """A query parameter is malformed. The text names the parameter."""
 
     def __init__(self, detail: str, code: str = UNDEFINED) -> None:
         super().__init__(detail)
@@ -20,7 +20,7 @@ class BadQuery(Invalid):
 
 
 class BadBody(Invalid):
-    """The body is not JSON or violates the operation's schema; the text names the field."""
+    """The body is not JSON or violates the operation's schema. The text names the field."""
 
 
 class BadPath(Invalid):

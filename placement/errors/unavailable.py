@@ -15,9 +15,9 @@ from placement.errors.base import (
 
 
 class Unavailable(PlacementError):
-    """The service cannot process the request now; the same request may succeed later."""
+    """The service cannot process the request now. The same request may succeed later."""
 
-    # Seconds after which a client may retry. null means that a retry would not help.
+    # Seconds after which a client may retry, or None if a retry would not help.
     retry_after: int | None = 1
 
 
@@ -35,7 +35,7 @@ class DatabaseUnusable(Unavailable):
 
     Args:
         reason: description of the error, for clients.
-        complaint: for operators: what the database reported for which command, and what to do.
+        complaint: for operators, with the failed command, the error of the database, and a remedy.
     """
 
     code = DATABASE_UNUSABLE
@@ -89,7 +89,7 @@ class SearchExhausted(Unavailable):
 
 
 class DeadlineExceeded(Unavailable):
-    """The work for a request exceeded its deadline; nothing was changed."""
+    """The work for a request exceeded its deadline, and nothing was changed."""
 
     code = REQUEST_DEADLINE
 

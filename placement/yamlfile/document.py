@@ -21,7 +21,7 @@ class Document:
 
     # Name of the file.
     source: str
-    # Made of dict, list, str, int, float, bool and None.
+    # The content, made of dict, list, str, int, float, bool and None.
     value: Any
     # The nodes of the file, with the lines of all values.
     _root: yaml.Node = field(repr=False)

@@ -28,7 +28,7 @@ class Problem:
 
 
 class UnusableFile(Exception):
-    """A file is not usable; has all its problems in the order of lines.
+    """A file is not usable. The error has all its problems in the order of lines.
 
     The text has a line for each problem, such as `cloud.yaml:12: providers[3].count: 0 is less than
     the minimum of 1`, for at most MAX_PROBLEMS_SHOWN problems.

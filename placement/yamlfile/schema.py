@@ -17,7 +17,7 @@ def whole(minimum: int, maximum: int = MAX_INTEGER) -> dict[str, Any]:
 
 
 def names(title: str, pattern: str, max_length: int) -> dict[str, Any]:
-    """Return a schema of names; for an invalid name, messages say that it is not `title`."""
+    """Return a schema of names. Messages state that an invalid name is not `title`."""
     return {
         "type": "string",
         "minLength": 1,

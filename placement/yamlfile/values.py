@@ -43,7 +43,8 @@ class ValueReader:
     def value(self, node: yaml.Node, steps: Steps, line: int = 0) -> Any:
         """Return the value of `node`, made of dict, list, str, int, float, bool and None.
 
-        `line` is that of its key, or of the node itself (from 0); an alias has no line of its own.
+        `line` is the line of its key, or of the node itself (from 0). An alias has no line of its
+        own.
         """
         self._values_left -= 1
         if self._values_left < 0:
@@ -93,7 +94,7 @@ class ValueReader:
         return value
 
     def _flatten(self, node: yaml.MappingNode, steps: Steps) -> None:
-        """Reduce a mapping to one pair for each key: its own pairs, then those merged with <<."""
+        """Reduce a mapping to one pair for each key: its own pairs, then pairs merged with <<."""
         own: dict[str, _Pair] = {}
         merged: dict[str, _Pair] = {}
         for key, value in node.value:
