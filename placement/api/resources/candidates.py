@@ -30,9 +30,9 @@ def list_allocation_candidates(call: Call) -> Reply:
     """List the allocation candidates of a request.
 
     Each candidate is an allocation request: with a project and a user added, it is the body that
-    claims the resources. The summaries have the inventories and usages of all providers in the
-    trees that the candidates use. With `explain`, the response also says why hosts cannot serve the
-    request.
+    claims the resources. The summaries contain the inventories and usages of all providers in the
+    trees that the candidates use. With `explain`, the response also contains the reasons why hosts
+    cannot serve the request.
     """
     request = query.parse_candidates(query.pairs(call.query_string), call.version)
     return _candidates(call, request, query.json_of(request) if request.explain else {})
@@ -41,8 +41,8 @@ def list_allocation_candidates(call: Call) -> Reply:
 def find_allocation_candidates(call: Call) -> Reply:
     """List the allocation candidates of a request in the body.
 
-    Use it for requests that do not fit into a URL. It expresses the same as the query; a list among
-    names matches any of them. Nothing is changed.
+    The body can express the same requests as the query, without a limit on the length of a URL. A
+    nested list of names matches any of them. Nothing is changed.
     """
     requests = query.read_alternatives(call.body)
     if "first_available" in call.body:

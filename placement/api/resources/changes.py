@@ -8,12 +8,12 @@ from placement.objects import changes
 def list_changes(call: Call) -> Reply:
     """List the trees of resource providers that have changed since a cursor.
 
-    Without `since` the answer has no changes, and the cursor of now. Each changed tree is listed
-    once, by the UUID of its root; clients then read its present state. `gone` means that no root
-    has this UUID now; a provider of the tree may be in another tree, which is listed, too. While
-    `complete` is false, more changes are waiting. A change may be listed a second after its commit,
-    and more than once. A cursor expires (410) when changes after it are not remembered any more
-    (`[placement] changes_kept`), and when the database has been replaced by an older copy.
+    Without `since`, the response contains no changes and the newest cursor. Each changed tree is
+    listed once, by the UUID of its root, and clients then read its current state. `gone` means that
+    no root has this UUID now. A provider of the tree may be in another tree, which is also listed.
+    If `complete` is false, more changes are available. A change may be listed a second after its
+    commit, and more than once. A cursor expires (410) when later changes are deleted (`[placement]
+    changes_kept`), or when the database is replaced by an older copy.
     """
     parameters = query.parse_changes_query(query.pairs(call.query_string), call.version)
     service = call.service

@@ -15,10 +15,10 @@ from placement.vocabulary import FIRST_GENERATION
 def create_claims(call: Call) -> Reply:
     """Find a candidate for a request and claim it for a new consumer, or take over a hold.
 
-    The request has the form of `POST /allocation_candidates`. The claim chooses at random among the
-    first `limit` candidates, and tries another one if a concurrent writer was faster. With
-    `claims`, several consumers are served in order, either all or none. If no candidate satisfies a
-    request, the error has the explanation, for callers that may request explanations.
+    The request has the form of `POST /allocation_candidates`. The service chooses at random among
+    the first `limit` candidates, and tries another one if a concurrent writer was faster. With
+    `claims`, several consumers are served in order, either all or none. If a request has no
+    candidate, the error contains the explanation, for callers that may request explanations.
 
     With `expires_in` the claim is a hold, which is released at its end. `from_hold` gives the
     allocations of a hold to the new consumer. `spread_group` limits the members of a group on one

@@ -32,7 +32,7 @@ def show_consumer(call: Call) -> Reply:
 def remember_request(call: Call) -> Reply:
     """Remember the request of a consumer, which moves and simulations of it can use.
 
-    It is shown while its amounts, by class, are those that the consumer has allocated.
+    It is shown while its amounts equal the allocated amounts of the consumer, by class.
     """
     query.read_candidates(call.body)
     call.service.database.write(

@@ -9,9 +9,10 @@ from placement.candidates import find_headroom
 def measure_headroom(call: Call) -> Reply:
     """Measure how many more consumers of each request fit.
 
-    All requests are answered from one snapshot, each by itself. `fits` consumers can be placed at
-    the same time, and never more than `at_most`; `exact` says that both are equal. `limited_by`
-    counts hosts by what refuses one more consumer when the host is full. Nothing is changed.
+    All requests are measured in one snapshot, independently of each other. `fits` consumers can be
+    placed at the same time, and never more than `at_most`. If both numbers are equal, `exact` is
+    true. `limited_by` counts hosts by the condition that prevents one more consumer on a full host.
+    Nothing is changed.
     """
     service = call.service
     query = read_headroom(call.body)

@@ -25,12 +25,12 @@ def show_provider_tree(call: Call) -> Reply:
 
 
 def replace_provider_tree(call: Call) -> Reply:
-    """Make a tree of resource providers what the body lists, in one transaction.
+    """Change a tree of resource providers to match the body, in one transaction.
 
-    A part of a provider that the body has replaces that part, one that is absent stays as it is.
-    Of traits and aggregates a client may name those to add and to remove instead. With `prune`,
-    providers of the tree that are not listed are deleted. With `create_names`, custom resource
-    classes and traits that do not exist are created first. What is unchanged is not written.
+    The body replaces the parts of a provider that it contains, and does not change the other parts.
+    Instead of all traits or aggregates, it can contain single ones to add and to remove. With
+    `prune`, providers of the tree that are not listed are deleted. With `create_names`, custom
+    resource classes and traits that do not exist are created first. Only differences are written.
     """
     command = commands.provider_tree(call.path["root"], call.body)
     outcome = call.service.database.write(
