@@ -77,7 +77,7 @@ BESIDES = {
 
 @dataclass
 class Run:
-    """A job in a process of its own."""
+    """A job in a separate process."""
 
     job: Job
     output: IO[bytes]
@@ -99,17 +99,17 @@ class Run:
         return cls(job, output, process)
 
     def text(self) -> bytes:
-        """What it has printed."""
+        """The output of the job."""
         return Path(self.output.name).read_bytes()
 
     def progress(self) -> str:
-        """How far it is."""
+        """The progress of the job."""
         found = _PROGRESS.findall(self.text())
         return f"{self.job.name} {int(found[-1]) if found else 0} %"
 
 
 def jobs(arguments: Sequence[str]) -> Iterator[Job]:
-    """Yield what is to run, in the order of the starts.
+    """Yield the jobs in the order of their starts.
 
     Raises LookupError for a server that is named, but not installed.
     """

@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Settings of all tests."""
 
 import functools
 import logging
@@ -53,6 +53,6 @@ def _log_of_one_test() -> Iterator[None]:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """gabbi takes every test with a colon in its name for one of its own, and fails."""
+    """gabbi considers every test with a colon in its name a gabbit, and fails."""
     if ":" in item.name and "test_pytest" not in item.name:
         item.name = item.name.replace(":", "=")

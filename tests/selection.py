@@ -47,7 +47,7 @@ class Rule:
         return _is_in(path, names) or _has_one(path, names)
 
     def names(self) -> Sequence[str]:
-        """Return the whole names of what is listed."""
+        """Return the complete names of the listed tests."""
         return [*self._paths(self.tests), *self._paths(self.but)]
 
     def _paths(self, names: Sequence[str]) -> Sequence[str]:

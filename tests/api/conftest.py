@@ -11,6 +11,6 @@ from tests.kit.service import Service
 
 @pytest.fixture
 def live_server(tmp_path: Path) -> Iterator[str]:
-    """The base URL of a server on an empty database of its own."""
+    """The base URL of a server on a separate empty database."""
     with Service(tmp_path) as service, listening(service.application) as url:
         yield url

@@ -1,7 +1,7 @@
 """Fixtures of the gabbits by which their requests pass through `PlacementDirect`.
 
-Each is the fixture of the same name in ``gabbi_fixtures``, in front of another service: one that
-sends on what it is asked, and answers what comes back.
+Each is the fixture of the same name in ``gabbi_fixtures``, for a service that forwards requests and
+responses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OF_CONNECTION = {"HTTP_CONNECTION", "HTTP_ACCEPT_ENCODING", "HTTP_TRANSFER_ENCOD
 
 
 def sending_to(client: Adapter) -> WSGIApplication:
-    """An application that answers what the client is answered."""
+    """An application that returns the responses that the client receives."""
 
     def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path, query = quote(environ["PATH_INFO"].encode("latin-1")), environ["QUERY_STRING"]

@@ -53,7 +53,7 @@ OPTIONS: Mapping[str, Options] = {
 
 
 class LocalService:
-    """A port of this machine, answered by whichever application was put there last."""
+    """A port of this machine. The application that was installed last serves it."""
 
     def __init__(self) -> None:
         self.application: WSGIApplication | None = None
@@ -159,7 +159,7 @@ class LiveServer:
         }
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Delete what is found at each path."""
+        """Delete the objects at each path."""
         for path in paths:
             self._delete(path)
 

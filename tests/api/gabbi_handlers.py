@@ -90,7 +90,7 @@ class Candidate:
 
 
 def differences(expected: list[Candidate], answered: list[Candidate]) -> list[str]:
-    """What to change in the answer to make it the expected one; nothing when they agree."""
+    """The differences between the response and the expected one; empty if they agree."""
     extra = Counter(answered)
     # Older versions show no mappings, so candidates that differ only in these are equal.
     twice = (c for c, times in extra.items() if times > 1 and c.mappings is not None)

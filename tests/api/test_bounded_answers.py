@@ -60,7 +60,7 @@ def test_one_candidate_is_returned_for_any_small_size(tmp_path: Path) -> None:
 def test_an_answer_with_splits_ends_at_its_size(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """How many parts they have is known of none before it is made."""
+    """The number of parts of a split is only known after it is made."""
     path = "/allocation_candidates?resources=VGPU:64&can_split=VGPU&limit=1000"
     size = 100_000
     service = client(tmp_path, wide(16, hosts=3, units=8), max_answer_size=size)

@@ -44,7 +44,7 @@ class Service(kit.Service):
         return answer["errors"][0] if status >= 400 else answer
 
     def take(self, host: int, amount: int) -> str:
-        """Claim on this host, for a consumer of its own, which is returned."""
+        """Claim on this host for a new consumer; return the consumer."""
         body = kit.claim({provider_uuid(host): {"VCPU": amount}})
         consumer = str(uuids.uuid4())
         self.expect(204, "PUT", f"/allocations/{consumer}", body)
@@ -129,7 +129,7 @@ def test_what_moves_while_several_views_are_searched_refuses_no_claim(
     """The first search sees each host full, as it would see an allocation that moves along."""
 
     class Database:
-        """The service's, as if each statement of its reads of trees had a view of its own."""
+        """The service's database, as if each statement that reads trees had a separate view."""
 
         tears_views = True
         rolls_back = False

@@ -83,7 +83,7 @@ def consumer(number: int, kind: str = "INSTANCE") -> NewConsumer:
 
 
 def used(client: ReportClient) -> list[int]:
-    """How much is used of each host."""
+    """The usage of each host."""
     return [client.get_usages_for_provider_tree(uuid)[uuid]["VCPU"] for uuid in HOSTS]
 
 

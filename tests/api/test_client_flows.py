@@ -56,7 +56,7 @@ def new_host(client: ReportClient) -> None:
 
 
 def move_inventory(tree: ProviderTree, allocations: Any) -> None:
-    """Move the inventory of the card, and what is used of it, to the host."""
+    """Move the inventory of the card and its allocations to the host."""
     inventory = tree.data("card").inventory
     tree.update_inventory("card", {})
     tree.update_inventory("host", {**tree.data("host").inventory, **inventory})

@@ -1,4 +1,4 @@
-"""A client goes on when the service is rolled back to a release without placement 2.0."""
+"""A client continues after the service is rolled back to a release without placement 2.0."""
 
 from __future__ import annotations
 

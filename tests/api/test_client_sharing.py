@@ -1,4 +1,4 @@
-"""What threads, forked processes and green threads may share of the client."""
+"""Sharing the client between threads, forked processes and green threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What requests answer that take longer than they may."""
+"""Responses to requests that exceed the deadline."""
 
 import logging
 from collections.abc import Iterator

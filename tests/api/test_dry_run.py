@@ -1,4 +1,4 @@
-"""A dry run is answered as the write would be, and changes nothing."""
+"""A dry run has the response of the write, and changes nothing."""
 
 import random
 import uuid as uuids

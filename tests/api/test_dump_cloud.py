@@ -65,7 +65,7 @@ def load(path: Path, url: str) -> str:
 
 
 def state(service: Service) -> dict[str, Any]:
-    """What a server answers about all that it has, generations left out."""
+    """The complete content of a server, without generations."""
     answers: dict[str, Any] = {
         "traits": sorted(service.get("/traits")["traits"]),
         "classes": sorted(
@@ -96,7 +96,7 @@ def state(service: Service) -> dict[str, Any]:
 
 @st.composite
 def any_inventories(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
-    """Inventories, also such as leave no room for what is used."""
+    """Inventories, including inventories whose usage exceeds the capacity."""
     record = st.fixed_dictionaries(
         {"total": st.integers(1, 50)},
         optional={

@@ -29,7 +29,7 @@ ALL_PARTS = f"?include={','.join(part.value for part in Part)}"
 
 
 class Seen(NamedTuple):
-    """An answer: what it shows, and its tag."""
+    """A response: its content and its tag."""
 
     status: int
     body: Any
@@ -62,7 +62,7 @@ class World(Service):
         return {"resource_provider_generation": self.generation(uuid), **members}
 
     def look(self, tags: Mapping[str, str | None] | None = None) -> dict[str, Seen]:
-        """What all reads answer; to a client that has what these tags are of."""
+        """The responses of all reads, for a client that sends these tags."""
         paths = ["", ALL_PARTS, "?limit=2", f"?in_tree={OTHER}", "?resources=DISK_GB:1"]
         for uuid in PROVIDERS:
             paths += [f"/{uuid}", f"/{uuid}{ALL_PARTS}"]

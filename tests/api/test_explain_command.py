@@ -1,4 +1,4 @@
-"""`placement-manage explain`, from its arguments to what it prints."""
+"""`placement-manage explain`, from its arguments to its output."""
 
 import io
 import json

@@ -74,7 +74,7 @@ def test_a_piece_longer_than_a_part_is_a_part_by_itself(
 
 
 def test_an_answer_takes_less_memory_than_its_text_where_trees_are_known(client: Client) -> None:
-    """What trees have in common, and what is kept with them, is not copied."""
+    """Data that trees share, and data that is cached with them, is not copied."""
     length = sum(len(part) for part in send(client, {}))
     tracemalloc.start()
     try:

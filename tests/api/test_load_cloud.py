@@ -55,7 +55,7 @@ State = Mapping[str, tuple[object, ...]]
 
 
 class Watch:
-    """The requests that changed something, and what is called around each with their number."""
+    """The requests that changed data, and a function that is called before and after each."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []

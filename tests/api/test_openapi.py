@@ -1,6 +1,6 @@
 """The document of the API, and a walk of the API by it.
 
-`make test` walks a little. The long walk has so many examples of each operation and version:
+`make test` walks a little. The number of examples of each operation and version in the long walk:
 ``PLACEMENT_WALK=500 pytest tests/api/test_openapi.py``.
 """
 
@@ -140,7 +140,7 @@ def test_a_version_without_request_groups_has_no_such_parameter() -> None:
 
 
 def resolved(document: Any, value: Any) -> Any:
-    """What a reference within the document leads to, or the value itself."""
+    """The target of a reference within the document, or the value itself."""
     if "$ref" not in value:
         return value
     for step in value["$ref"].removeprefix("#/").split("/"):
@@ -149,7 +149,7 @@ def resolved(document: Any, value: Any) -> Any:
 
 
 def json_of(described: Any) -> Any:
-    """What a request's body or an answer holds."""
+    """The content of a request's body or of a response."""
     return described["content"]["application/json"]
 
 

@@ -310,7 +310,7 @@ def trees(draw: st.DrawFn) -> list[Body]:
 
 
 def write_singly(service: Service, listed: list[Body]) -> None:
-    """Make a tree what is listed, with prune, by the requests of 1.39."""
+    """Change a tree to match a list, with prune, by the requests of 1.39."""
     present = {each["uuid"]: each for each in _members(service)}
     wanted = {each["uuid"]: each for each in listed}
     for uuid in present:

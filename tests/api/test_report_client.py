@@ -64,7 +64,7 @@ def consumer(number: int, kind: str = "INSTANCE") -> NewConsumer:
 
 @contextmanager
 def serving(directory: Path) -> Iterator[Recorder]:
-    """A service of an empty database of its own, and what is sent to it."""
+    """A service on a separate empty database, and the requests to it."""
     direct = PlacementDirect(settings(database_url(directory)), latest_microversion=True)
     with direct as adapter:
         yield Recorder(adapter)
@@ -678,7 +678,7 @@ def take(recorder: Adapter, number: int, amounts: dict[str, dict[str, int]]) -> 
 
 
 def split_gpus(tree: ProviderTree, allocations: AllocationRecords | None = None) -> None:
-    """A driver that gives each of two physical GPUs a provider of its own."""
+    """A driver that creates a provider for each of two physical GPUs."""
     if tree.exists("host1") and "VGPU" in tree.data("host1").inventory and allocations is None:
         raise ReshapeNeeded("VGPU moves to the physical GPUs")
     host_with(tree, {"VCPU": {"total": 8}})
@@ -958,7 +958,7 @@ def test_an_agent_killed_at_any_request_is_put_right_by_the_next(
 
 
 def contents(tree: ProviderTree) -> dict[str, tuple[Any, ...]]:
-    """What the providers have, by name: a new one has another UUID each time."""
+    """The data of providers by name, because UUIDs of new providers differ."""
     return {each.name: (dict(each.inventory), each.traits, each.aggregates) for each in tree}
 
 

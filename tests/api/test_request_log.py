@@ -1,4 +1,4 @@
-"""The log of a request: its ids, its caller, and one line when it is answered."""
+"""The log of a request: its ids, its caller, and one line after the response."""
 
 from __future__ import annotations
 

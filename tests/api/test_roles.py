@@ -1,4 +1,4 @@
-"""Which roles may ask for which operation: every operation, asked in every role."""
+"""The permissions of roles: every operation is sent in every role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gabbit cannot send, or what only several requests show."""
+"""Requests that a gabbit cannot send, and effects that only several requests show."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def url(cloud: Cloud) -> Iterator[str]:
 
 
 class Pauses:
-    """What happens at each pause between two polls; a watch ends after the last."""
+    """The actions in each pause between two polls; a watch ends after the last one."""
 
     def __init__(self, *acts: Callable[[], object]) -> None:
         self._acts = iter(acts)

@@ -1,4 +1,4 @@
-"""What no well-behaved client sends, and what only the server's side can show."""
+"""Requests that no correct client sends, and effects that only the server shows."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""What openapi-python-client makes of the API's document, and the service through it."""
+"""The client that openapi-python-client generates, and the service through it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def generate(programs: Path, version: Microversion, directory: Path) -> str:
 
 
 def run(*command: object) -> str:
-    """Run a program to its end; what it prints."""
+    """Run a program to its end; return its output."""
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -38,7 +38,7 @@ class ViolationError(AssertionError):
 
 @dataclass
 class Shared:
-    """What all writers work on.
+    """The data that all writers share.
 
     hosts: roots with constant inventories. movable: providers of all writers. Each writer moves its
     own ones, with their descendants, below a host or below another writer's provider.
@@ -70,7 +70,7 @@ class Own:
 
 
 class Writer:
-    """One client: sends operations and keeps account of what they must have done."""
+    """A client that sends operations and records their expected effects."""
 
     def __init__(self, shared: Shared, seed: int) -> None:
         self._shared = shared
@@ -85,7 +85,7 @@ class Writer:
         return send(self._random.choice(self._shared.ports), method, path, body, version)
 
     def _read(self, path: str) -> Any:
-        """Read, as long as it takes for a service to be back."""
+        """Read repeatedly until the service is available again."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -110,7 +110,7 @@ class Writer:
     ) -> bool:
         """Send a write, and return whether it was done.
 
-        The result is that of the response; without a response, `happened` reads it.
+        The response determines the result; without a response, `happened` reads it.
         """
         method, path, body = request
         try:
@@ -215,7 +215,7 @@ class Writer:
         return happened
 
     def held(self, consumer: str) -> Allocations:
-        """What a consumer has, by the API."""
+        """The allocations of a consumer, read through the API."""
         body = self._read(f"/allocations/{consumer}")
         found = {host: entry["resources"] for host, entry in body["allocations"].items()}
         if found:
@@ -447,7 +447,7 @@ class Writer:
 
 
 class Model:
-    """Writers on a cloud of their own."""
+    """Writers on a separate cloud."""
 
     def __init__(self, ports: Sequence[int], seed: int, writers: int = 8, hosts: int = 6) -> None:
         """Make the cloud over the API."""
@@ -463,7 +463,7 @@ class Model:
 
     @property
     def operations(self) -> int:
-        """How many operations were sent."""
+        """The number of operations that were sent."""
         return sum(self.shared.operations.values())
 
     def run(self, operations: int, meanwhile: Callable[[], None] | None = None) -> None:
@@ -527,7 +527,7 @@ RULES = {
 
 
 def complaints(conn: sa.Connection, hosts: Sequence[str]) -> Iterator[str]:
-    """Say what is wrong with the tables; no claim may have gone beyond the hosts' capacity."""
+    """Report errors in the tables; no claim may have exceeded the capacity of the hosts."""
     for text, query in RULES.items():
         for row in conn.exec_driver_sql(query):
             yield f"{text}: {tuple(row)}"

@@ -27,7 +27,7 @@ in_a_file = pytest.mark.skipif(ENGINE != "sqlite", reason="the database is no fi
 
 
 class Table:
-    """What a fault did, measured while writers write."""
+    """The effects of a fault, measured while writers write."""
 
     def __init__(self, fault: str, model: Model, capsys: pytest.CaptureFixture[str]) -> None:
         self._fault = fault

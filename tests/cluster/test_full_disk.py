@@ -103,6 +103,6 @@ def await_line(process: Process, text: str) -> None:
 
 
 def processor_seconds(processes: list[int]) -> float:
-    """How long processes have had a processor."""
+    """The processor time of processes."""
     texts = [Path(f"/proc/{each}/schedstat").read_text() for each in processes]
     return sum(int(text.split()[0]) for text in texts) / 1e9

@@ -58,7 +58,7 @@ class Demo:
                 time.sleep(0.05)
 
     def said(self) -> str:
-        """What it has said at its end, when no process of it is left."""
+        """Its complete output, after its last process has ended."""
         text = self.process.communicate(timeout=START)[0]
         deadline = time.monotonic() + START
         while self._is_alive():

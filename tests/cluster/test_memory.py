@@ -1,4 +1,4 @@
-"""What a process that serves does with memory."""
+"""The memory of a process that serves requests."""
 
 import ctypes
 import os

@@ -40,7 +40,7 @@ Request = tuple[str, str, object, str]  # method, path, body, version
 
 
 def scrape(port: int) -> kit.Samples:
-    """What the port of the metrics says, without a token."""
+    """The response of the metrics port, without a token."""
     with connected(port) as connection:
         connection.request("GET", "/metrics", headers={"Connection": "close"})
         answer = connection.getresponse()
@@ -50,7 +50,7 @@ def scrape(port: int) -> kit.Samples:
 
 
 def counted(said: kit.Samples) -> float:
-    """How many requests of the load have been counted."""
+    """The number of counted requests of the load."""
     return sum(
         value
         for labels, value in kit.of(said, "placement_requests_total").items()
@@ -59,7 +59,7 @@ def counted(said: kit.Samples) -> float:
 
 
 def send_all(port: int, requests: Sequence[Request]) -> Counter[int]:
-    """Send the requests in any order, several at once; how often which status was answered."""
+    """Send the requests concurrently, in any order; return the number of each status."""
 
     def send_one(request: Request) -> int:
         method, path, body, version = request
@@ -88,7 +88,7 @@ def kill_the_busiest(process: Process, counts: Path) -> None:
 
 
 def _requests_of(counts: Path, worker: int) -> float:
-    """How many requests a worker has counted itself."""
+    """The number of requests that a worker has counted."""
     path = counts / f"counter_{worker}.db"
     if not path.exists():
         return 0
@@ -291,7 +291,7 @@ def test_a_reload_keeps_the_port_and_the_counts(tmp_path: Path) -> None:
 
 
 def await_workers(process: Process, number: int, gone: Set[int] = frozenset()) -> Set[int]:
-    """Wait until so many workers are there, and none that is to be gone; their ids."""
+    """Wait for this number of workers, without the ended ones; return their ids."""
     deadline = time.monotonic() + ANSWER
     while len(workers := set(process.worker_ids())) != number or workers & gone:
         assert time.monotonic() < deadline, (workers, gone)

@@ -109,7 +109,7 @@ def older_release(directory: Path, commit: str) -> Path:
 
 
 def sync(code: Path, url: str) -> str:
-    """Run `placement-manage db sync` of a release; what it says."""
+    """Run `placement-manage db sync` of a release; return its output."""
     source = "import sys; from placement.cli import main; sys.exit(main(['db', 'sync']))"
     done = subprocess.run(
         [sys.executable, "-c", source],
@@ -227,7 +227,7 @@ class Fleet:
         process.stop()
 
     def replace(self, number: int, code: Path) -> None:
-        """Put processes of a release in the place of so many, one after the other."""
+        """Replace this number of processes with processes of a release, one after the other."""
         for _ in range(number):
             self.add(code)
             self._load.go_on()

@@ -290,7 +290,7 @@ class Load:
                 thread.join()
 
     def await_answers(self, number: int = 100) -> None:
-        """Wait until so many more have been answered."""
+        """Wait until this number of further requests have a response."""
         goal = self.counts["200"] + number
         deadline = time.monotonic() + ANSWER
         while self.counts["200"] < goal:

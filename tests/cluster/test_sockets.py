@@ -1,4 +1,4 @@
-"""What arrives over a socket as no client means it: broken bodies, and texts for the log."""
+"""Input that no client sends on purpose: broken bodies, and texts for the log."""
 
 import re
 import socket

@@ -124,7 +124,7 @@ class Tree:
         return sum(sum(texts.values()) - max(texts.values()) for texts in self.contents.values())
 
     def passed_over(self) -> int:
-        """How many writes are not in what the next one was made of, which has its generation."""
+        """The number of writes that the next write, with their generation, was not based on."""
         return sum(
             aggregates[-1] not in self.acknowledged[generation + 1]
             for generation, aggregates in self.acknowledged.items()

@@ -85,7 +85,7 @@ EVERYTHING = "include=inventories,usages,traits,aggregates,allocations"
 
 
 def searches() -> Iterator[Step]:
-    """Yield searches, by what they find and why."""
+    """Yield searches with different results and reasons."""
     for name, query in {
         "the first that fit": f"{FLAVOR}&limit=10",
         "a trait that all have": f"{FLAVOR}&required={COMMON[0]}&limit=10",
@@ -139,7 +139,7 @@ def claims(project: str) -> Iterator[Step]:
 
 
 def one_provider() -> Iterator[Step]:
-    """Yield what is read of one provider, and lists that name it."""
+    """Yield reads of one provider, and lists that filter by it."""
     path = f"{PROVIDERS}/{HOST}"
     for part in ("", "/inventories", "/inventories/VCPU", "/aggregates", "/usages"):
         yield Step(f"GET of a provider{part}", FEW, "GET", f"{path}{part}")

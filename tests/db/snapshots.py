@@ -159,7 +159,7 @@ def _laid_out(text: str) -> str:
 
 
 def outdated() -> Iterator[Path]:
-    """Yield the files that differ from what is made now, are missing, or are of no use."""
+    """Yield the files that differ from the generated ones, are missing, or are unused."""
     files = snapshots()
     for path, content in files.items():
         if not path.exists() or path.read_text(encoding="utf-8") != content:

@@ -1,4 +1,4 @@
-"""A statement that is asked alone: one round trip, no transaction before it or left behind it."""
+"""A single statement: one round trip, and no transaction before or after it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""`placement-manage audit`: what it finds, how much it asks, and what it deletes."""
+"""`placement-manage audit`: its findings, its statements, and its deletions."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ def test_consumers_are_read_in_pages(service: Service, monkeypatch: pytest.Monke
 
 
 def fill(service: Service, count: int) -> None:
-    """Let so many consumers use two trees each."""
+    """Create this number of consumers, which use two trees each."""
     for host in (FIRST, SECOND):
         path = f"/resource_providers/{host}/inventories"
         body = service.get(path)

@@ -1,4 +1,4 @@
-"""What a request reads follows its answer, not the number of hosts."""
+"""The rows that a request reads depend on its result, not on the number of hosts."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def test_diskless_hosts_get_their_disk_from_the_shared_one(diskless: Searcher) -
 def test_sharing_providers_come_with_names_and_many_take_one_statement_more(
     tmp_path: Path, disks: int, expected: int
 ) -> None:
-    """Each host reaches a disk of its own."""
+    """Each host can use a different disk."""
 
     def fill(cloud: CloudBuilder) -> None:
         for number in range(disks):

@@ -1,4 +1,4 @@
-"""What the requests of the bench cost: statements, trees and steps, the same on any machine."""
+"""The statements, trees and steps of the bench's requests, which no machine changes."""
 
 from collections.abc import Iterator
 from pathlib import Path

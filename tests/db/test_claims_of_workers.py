@@ -42,7 +42,7 @@ class Workers:
         self._services[worker].expect(201, "POST", "/claims", body, "2.0")
 
     def statements(self, **request: object) -> float:
-        """How many statements a claim takes when all workers have claimed for a while."""
+        """The statements of a claim after all workers have claimed for some time."""
         for number in range(CLAIMS):
             self.claim(number % WORKERS, **request)
         with counted(self.database) as statements:

@@ -476,7 +476,7 @@ Work = Callable[[sa.Connection], object]
 
 @dataclass(frozen=True)
 class Repair:
-    """What is done to a database from the command line, and the damage that it finds."""
+    """Writes of commands, and the damage that they find."""
 
     writes: set[str]
     work: Work

@@ -1,4 +1,4 @@
-"""The list of providers under many conditions: each holds, and no planner is asked to join them."""
+"""Lists of providers with many conditions: all apply, and no planner has to join them."""
 
 from collections.abc import Iterator
 

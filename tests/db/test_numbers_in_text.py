@@ -1,4 +1,4 @@
-"""What decides on a plan is no parameter: an engine that keeps plans has one for each of it."""
+"""Values that affect the plan are literals, because engines cache a plan for each text."""
 
 import pytest
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""What is prepared on connections of PostgreSQL, and no longer what the server has."""
+"""Prepared statements on PostgreSQL, and statements that the server has lost."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_a_column_that_gets_another_type_costs_one_answer_at_most(service: Servi
 def test_statements_that_the_server_has_forgotten_cost_one_answer_at_most(
     service: Service,
 ) -> None:
-    """As behind a proxy that hands transactions to whichever connection of its own is free."""
+    """Simulates a proxy that distributes transactions among its connections."""
     for engine in (service.database.reader, service.database.writer):
         with engine.connect() as conn:
             # In a block, for psycopg listens.

@@ -1,4 +1,4 @@
-"""What is prepared on connections of MariaDB, and what is done where it cannot be."""
+"""Prepared statements on MariaDB, and the behaviour if none can be prepared."""
 
 import uuid as uuids
 from collections.abc import Iterator
@@ -223,7 +223,7 @@ def test_a_transaction_that_ends_while_a_write_is_prepared_is_run_again(
 
 
 def test_what_the_server_has_forgotten_costs_no_answer(service: Service) -> None:
-    """As behind a proxy that hands each transaction to another connection of its own."""
+    """Simulates a proxy that sends each transaction over another connection."""
     expected = statuses(answers(service))
     for engine in (service.database.reader, service.database.writer):
         with engine.connect() as conn:

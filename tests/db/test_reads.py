@@ -1,4 +1,4 @@
-"""What a request reads follows its answer, not the cloud: rows counted by the database.
+"""The rows that a request reads depend on its result, not on the cloud.
 
 The cloud is large enough for planners to choose as they do at scale, and known to them. A change of
 a statement or index that causes a full scan of a table is detected here, for any plan.
@@ -60,7 +60,7 @@ def new(service: Service, cloud: Cloud) -> None:
 
 
 def adopted(service: Service, cloud: Cloud) -> None:
-    """Make a cloud, take what is ours from the tables, and adopt them."""
+    """Create a cloud, remove this service's columns from the tables, and adopt them."""
     new(service, cloud)
     on_table = " ON inventories" if ENGINE == "mariadb" else ""
     damage(

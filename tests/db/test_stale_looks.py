@@ -1,4 +1,4 @@
-"""What was looked up before a write owned anything may be another thing when it does."""
+"""Rows that a write reads before it holds a lock may change until it does."""
 
 import uuid as uuids
 from collections.abc import Iterator, Mapping, Sequence

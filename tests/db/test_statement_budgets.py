@@ -152,7 +152,7 @@ def test_writes_of_allocations_take_as_many_statements_for_1000_hosts_as_for_10(
 def test_a_claim_of_what_a_search_finds_takes_4_statements_more_than_the_search(
     services: list[CountedService], path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where the tree has not changed since: nothing of it is read again."""
+    """An unchanged tree is not read again."""
     request = BODIES[path]
     for service in services:
         # From here on project, user, type and trees are known.

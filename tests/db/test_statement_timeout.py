@@ -1,4 +1,4 @@
-"""A statement that takes too long is given up by the database, and its request is answered."""
+"""The database cancels a statement that takes too long, and its request has a response."""
 
 import time
 from pathlib import Path

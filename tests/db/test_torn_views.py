@@ -1,4 +1,4 @@
-"""What a view shows that is torn is neither kept, tagged nor decided on, wherever it comes.
+"""The content of a torn view is neither cached, tagged nor used for decisions.
 
 Of two transactions in one tree the second has waited for the first. At one statement of a request,
 whichever it is, the view shows the second alone.
@@ -251,7 +251,7 @@ PAIRS: Mapping[str, tuple[Act, Act]] = {
 def test_a_write_that_succeeds_does_what_it_does_after_both_transactions(
     cloud: Cloud, pair: str, write: str
 ) -> None:
-    """What is refused is refused for what was there at one of the moments."""
+    """A refusal is justified by the state at one of the moments."""
     before, between, after = cloud.record(*PAIRS[pair])
     uuid = HOST if pair == "traits of the root" else NODE
 
@@ -300,7 +300,7 @@ def _generation(state: Rows, uuid: str) -> int:
 
 
 def shown(cloud: Cloud) -> Any:
-    """Return what there is, as the API shows it."""
+    """Return the complete content of the API."""
     listed = cloud.get(
         "/resource_providers?limit=9&include=inventories,usages,traits,aggregates,allocations",
         "2.0",

@@ -1,4 +1,4 @@
-"""No connection goes back to the pool with a transaction that is still open."""
+"""No connection returns to the pool with an open transaction."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Trees in memory: hosts of one model share what they have in common."""
+"""Trees in memory: hosts of one model share equal objects."""
 
 from __future__ import annotations
 

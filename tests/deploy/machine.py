@@ -1,7 +1,7 @@
 """A root file system on top of this machine's: thrown away at the end, read-only when sealed.
 
-It is an overlay in a mount namespace of its own, so nothing outside of it is changed. What runs
-there has no rights, and shares the network with the tests.
+It is an overlay in a separate mount namespace, so nothing outside of it is changed. What runs there
+has no rights, and shares the network with the tests.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Machine:
         return process
 
     def run(self, command: Sequence[str], environment: Environment) -> str:
-        """Run a program to its end, which must be a good one; what it has printed."""
+        """Run a program, which must succeed; return its output."""
         process = self.start(command, environment, subprocess.PIPE)  # type: ignore[arg-type]
         text = process.communicate()[0].decode()
         assert process.returncode == 0, text

@@ -56,7 +56,7 @@ def apache(port: int, *modules: str) -> str:
 
 @dataclass(frozen=True)
 class Proxy:
-    """A program, the file that is tried, what goes around it, and how it is started."""
+    """A program, the tested file, its surroundings, and the command that starts it."""
 
     program: str
     file: str

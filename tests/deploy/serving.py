@@ -1,4 +1,4 @@
-"""What servers of these tests have in common: a configuration, and how they are waited for."""
+"""The configuration of the servers in these tests, and functions that wait for them."""
 
 from __future__ import annotations
 

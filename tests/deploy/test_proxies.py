@@ -48,7 +48,7 @@ class Site:
         headers: dict[str, str] | None = None,
         **options: Any,
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        """Send one request on a connection of its own."""
+        """Send one request on a separate connection."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER)
         connection.request(method, path, body, {**HEADERS, **(headers or {})}, **options)
         answer = connection.getresponse()
@@ -94,7 +94,7 @@ def connections(port: int, *states: str) -> set[str]:
 
 
 def named(name: str, padding: int = 0) -> bytes:
-    """Return the body of a new provider, with so many spaces."""
+    """Return the body of a new provider with this number of spaces."""
     return orjson.dumps({"name": f"{name}-{uuids.uuid4()}"}).replace(b"{", b"{" + b" " * padding)
 
 

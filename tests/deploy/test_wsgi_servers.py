@@ -133,7 +133,7 @@ def test_it_serves_counts_and_stops(served: Served) -> None:
 
 
 def count(served: Served) -> float:
-    """Scrape how many lists of traits were answered."""
+    """Scrape the number of responses with lists of traits."""
     status, content, _location = served.send("GET", "/metrics")
     assert status == 200
     requests = kit.of(kit.samples(content), "placement_requests_total")

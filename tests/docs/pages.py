@@ -1,4 +1,4 @@
-"""What a page refers to, and what can be referred to in it."""
+"""The references of a page, and its targets for references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents name exists: options, metrics, commands, files."""
+"""Options, metrics, commands and files in the documents exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code for Python, of the page and of the README, does what they say."""
+"""The Python code of the page and of the README has the documented results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on the language of requests says what is understood."""
+"""The service accepts the conditions on the page about the request language."""
 
 from __future__ import annotations
 

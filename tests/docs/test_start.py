@@ -1,4 +1,4 @@
-"""The commands of the first page do what it says."""
+"""The commands of the tutorial have the documented results."""
 
 from __future__ import annotations
 

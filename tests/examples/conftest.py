@@ -12,6 +12,6 @@ from tests.kit.recorder import Recorder
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Iterator[Recorder]:
-    """What is sent to a service in this process, on an empty database."""
+    """The requests to a service in this process, on an empty database."""
     with PlacementDirect(settings(database_url(tmp_path))) as adapter:
         yield Recorder(adapter)

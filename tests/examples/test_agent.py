@@ -53,7 +53,7 @@ def tree_of(client: ReportClient, description: dict[str, Any]) -> ProviderTree:
 
 
 def used(client: ReportClient) -> dict[str, int]:
-    """What is used of the GPUs, by the name of the provider."""
+    """The usage of the GPUs, by the name of the provider."""
     tree = tree_of(client, FLAT)
     usages = client.get_usages_for_provider_tree(tree.data("host1").uuid)
     return {tree.data(uuid).name: each["VGPU"] for uuid, each in usages.items() if "VGPU" in each}

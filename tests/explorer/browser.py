@@ -77,7 +77,7 @@ class Watch:
 def watched(
     browser: Browser, url: str, size: str = "wide", *, dark: bool = False
 ) -> Iterator[Watch]:
-    """Give a page in a context of its own, and check it at the end."""
+    """Create a page in a separate context, and check it at the end."""
     width, height = SIZES[size]
     origin = "http://" + urlsplit(url).netloc
     context = browser.new_context(

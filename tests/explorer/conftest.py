@@ -1,4 +1,4 @@
-"""One server and one browser for all tests; a page of its own for each."""
+"""One server and one browser for all tests, and a new page for each test."""
 
 from __future__ import annotations
 

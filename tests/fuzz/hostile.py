@@ -286,7 +286,7 @@ class Hostile:
         return raw
 
     def like(self, schema: Mapping[str, Any], name: str = "") -> Any:
-        """A value of the schema, but for what goes wrong."""
+        """A value of the schema, possibly with an error."""
         if self.goes_wrong():
             return Raw(self.odd_json())
         if "oneOf" in schema:

@@ -16,7 +16,7 @@ LARGEST_BODY = 50_000
 
 
 class Target(Service):
-    """A service on a small cloud of its own."""
+    """A service on a separate small cloud."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(

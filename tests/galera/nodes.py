@@ -83,7 +83,7 @@ class Node(MariaDB):
 
 
 def start_cluster(size: int = NODES) -> list[Node]:
-    """Start so many nodes, one after the other."""
+    """Start this number of nodes, one after the other."""
     ports = [free_port() for _ in range(size)]
     os.environ.setdefault("PATH", "/usr/bin:/bin")
     nodes = []

@@ -43,7 +43,7 @@ def database(nodes: list[Node], request: pytest.FixtureRequest) -> str:
 
 
 def retried(processes: list[Process]) -> int:
-    """How many writes were run again because another node was first."""
+    """The number of writes that were repeated because another node was faster."""
     return sum(len(re.findall("tried again", process.log())) for process in processes)
 
 

@@ -101,7 +101,7 @@ class Follower:
 
 
 class Others:
-    """Writes names, traits, aggregates and whole trees, of its own trees."""
+    """Writes names, traits, aggregates and whole trees, in separate trees."""
 
     def __init__(self, ports: Sequence[int], seed: int) -> None:
         self._ports = ports

@@ -188,7 +188,7 @@ def test_more_used_than_there_is_is_no_fault(
 
 
 def overcharge(database: Database, number: int) -> None:
-    """Make so many consumers without allocations."""
+    """Create this number of consumers without allocations."""
     damage(
         database,
         [ADD_CONSUMER.replace("idle", f"idle-{each:03}") for each in range(number)],

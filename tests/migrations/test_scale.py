@@ -1,4 +1,4 @@
-"""How long a large deployment waits for `db sync` and `db check`; prints seconds.
+"""The duration of `db sync` and `db check` for a large deployment, in seconds.
 
 Runs when ``PLACEMENT_SCALE`` names a number of hosts. Each gets an inventory of three classes and
 20 allocations. ::

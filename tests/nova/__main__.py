@@ -63,7 +63,7 @@ def over_http() -> Iterator[Adapter]:
 
 
 def run(service: Callable[[], AbstractContextManager[Adapter]]) -> bool:
-    """Run nova's tests, each on a service of its own; whether all passed."""
+    """Run each of nova's tests on a separate service; return whether all passed."""
     from nova.tests.functional import fixtures as nova_fixtures
 
     set_up = nova_fixtures.PlacementFixture.setUp

@@ -1,4 +1,4 @@
-"""What two answers to one request have in common, and where they differ."""
+"""The comparison of two responses to one request."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ Aspects = Mapping[str, Any]
 
 
 def aspects(request: Request, answer: Answer) -> Aspects:
-    """What is compared of an answer, in a form that equal answers have in common."""
+    """The compared parts of a response, in a normal form."""
     headers, error = answer.headers, answer.error
     location = headers.get("location", "")
     found: dict[str, Any] = {

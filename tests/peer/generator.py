@@ -33,7 +33,7 @@ GROUP_KEYS = ("resources", "required", "member_of", "in_tree")
 
 @dataclass(frozen=True)
 class Request:
-    """One request; `body` is what is sent, None for no body."""
+    """One request; `body` is None for a request without a body."""
 
     method: str
     path: str

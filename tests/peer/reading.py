@@ -40,7 +40,7 @@ Answers = Mapping[Request, Answer]
 
 
 def everything(server: Server) -> dict[Request, Answer]:
-    """Ask a server all that can be asked about what it holds."""
+    """Read the complete content of a server."""
     answers: dict[Request, Answer] = {}
 
     def ask(path: str, minor: int = LATEST, query: str = "") -> Any:

@@ -1,7 +1,7 @@
 """A database of openstack-placement 16.0.0 is taken over, given back and taken over again.
 
-On the engine that ``PLACEMENT_ENGINE`` names. Both servers are asked everything about each state
-that both have seen.
+On the engine that ``PLACEMENT_ENGINE`` names. Both servers return the complete content of each
+state.
 """
 
 from __future__ import annotations

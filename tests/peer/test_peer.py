@@ -42,7 +42,7 @@ class Comparison:
         self.failures: list[str] = []
 
     def ask(self, path: str) -> Any:
-        """What our server has, for the generator."""
+        """The content of this server, for the generator."""
         answer = send(self.servers[0], Request("GET", path, LATEST))
         return answer.body if answer.status == 200 else {}
 

@@ -1,4 +1,4 @@
-"""How many more of a request fit, by brute force, from definitions alone.
+"""The headroom of a request, computed by brute force from definitions alone.
 
 Without `can_split`, the candidates of the empty state are combined: each is taken any number of
 times, as long as no provider exceeds its capacity. With `can_split`, consumers are placed one after
@@ -24,7 +24,7 @@ class TooManyStatesError(Exception):
 
 
 def amounts_of(candidate: Candidate) -> Amounts:
-    """What a candidate takes of each provider and class."""
+    """The amounts of a candidate by provider and class."""
     return {(uuid, name): units for uuid, items in candidate.allocations for name, units in items}
 
 

@@ -67,7 +67,7 @@ def host_of(world: oracle.World, candidate: oracle.Candidate) -> str | None:
 
 
 def kind(world: oracle.World, candidate: oracle.Candidate) -> tuple[bool, bool]:
-    """What is before all else: no split, then a provider that does not share."""
+    """The first criteria of the order: no split, then a provider that does not share."""
     return candidate.split, host_of(world, candidate) is None
 
 

@@ -32,7 +32,7 @@ def judge(document: Mapping[str, Any]) -> tuple[int, int, list[str]]:
 
 
 def audit(program: str) -> Mapping[str, Any] | str:
-    """Run pip-audit; return what it found, or why it found out nothing."""
+    """Run pip-audit; return its findings, or the reason for its failure."""
     command = [
         program, "--requirement", str(locked.DEVELOPMENT), "--requirement", str(locked.MYSQLCLIENT),
         "--no-deps", "--disable-pip", "--format", "json", "--progress-spinner", "off",

@@ -1,6 +1,6 @@
 """The licences of all that the service needs, as `locked/licences.txt` lists them.
 
-`make lock` has it written, from what is installed.
+`make lock` writes it for the installed distributions.
 """
 
 from importlib import metadata

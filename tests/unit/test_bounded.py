@@ -1,4 +1,4 @@
-"""What is kept within a bound on what it weighs together."""
+"""Dictionaries with a limit on the total size of their values."""
 
 from placement.bounded import SizeLimitedDict
 

@@ -1,4 +1,4 @@
-"""Configuration: files, environment, and one line for what is wrong."""
+"""Configuration: files, environment, and errors in one line."""
 
 import logging
 import sys

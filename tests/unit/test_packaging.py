@@ -66,7 +66,7 @@ def run_isolated(code: str, cwd: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def source(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What an sdist holds."""
+    """The content of an sdist."""
     directory = tmp_path_factory.mktemp("sdist")
     (directory / "file").mkdir()
     sdist = build("sdist", checkout, directory / "file")

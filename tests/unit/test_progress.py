@@ -1,4 +1,4 @@
-"""How far a piece of work is: what is shown, and where."""
+"""The display of progress."""
 
 import io
 

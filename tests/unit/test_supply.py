@@ -1,4 +1,4 @@
-"""What the service is made of is pinned, hashed, licensed, and known to be so."""
+"""Dependencies are pinned and hashed, and their licences are listed."""
 
 from __future__ import annotations
 

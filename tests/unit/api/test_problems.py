@@ -32,7 +32,7 @@ class Raising:
 
 
 class Stamp:
-    """What the stages before leave on a request."""
+    """The attributes that earlier stages set on a request."""
 
     version: Microversion | None = LATEST
 

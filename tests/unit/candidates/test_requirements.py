@@ -1,4 +1,4 @@
-"""What a slot asks of one provider, and the condition at which the last provider falls out."""
+"""The requirements of a slot, and the condition that rejects its last provider."""
 
 import pytest
 from hypothesis import given

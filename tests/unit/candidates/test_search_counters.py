@@ -1,4 +1,4 @@
-"""How much work a search does: steps follow the answer, not the number of combinations."""
+"""The work of a search depends on its result, not on the number of combinations."""
 
 import itertools
 import random

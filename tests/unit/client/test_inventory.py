@@ -1,4 +1,4 @@
-"""What an inventory is, shared by the service and its clients."""
+"""Inventories, as the service and its clients define them."""
 
 import subprocess
 import sys

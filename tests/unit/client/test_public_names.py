@@ -1,4 +1,4 @@
-"""What `from falcon_placement_client import *` gives."""
+"""The names of `from falcon_placement_client import *`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ReportClient.at`: connections of its own."""
+"""`ReportClient.at`: separate connections."""
 
 from __future__ import annotations
 

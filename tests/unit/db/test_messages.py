@@ -1,4 +1,4 @@
-"""What messages say of a database."""
+"""Messages about a database."""
 
 import re
 

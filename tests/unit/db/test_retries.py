@@ -1,4 +1,4 @@
-"""What a write may try again, how often, and what it fails with in the end."""
+"""Retries of a write: their reasons, their number, and the final error."""
 
 import logging
 import time

@@ -42,7 +42,7 @@ def conn() -> Iterator[sa.Connection]:
 
 @pytest.fixture
 def compiled(conn: sa.Connection) -> list[Any]:
-    """What SQLAlchemy executes itself."""
+    """Statements that SQLAlchemy executes itself."""
     seen: list[Any] = []
 
     def note(_conn: Any, statement: Any, *_rest: Any) -> None:

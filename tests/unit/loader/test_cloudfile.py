@@ -1,4 +1,4 @@
-"""Cloud files: what they say, and what is wrong with them and where."""
+"""Cloud files: their content, and their errors with positions."""
 
 from collections.abc import Callable
 from pathlib import Path

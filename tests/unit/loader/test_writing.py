@@ -1,4 +1,4 @@
-"""Clouds as files: what is written says what was meant, and reads well."""
+"""Clouds as files: the text is correct and readable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What processes have counted is kept when they are gone, in files that do not grow in number."""
+"""The counts of ended processes are kept, in a constant number of files."""
 
 from __future__ import annotations
 

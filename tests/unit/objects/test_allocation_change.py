@@ -1,4 +1,4 @@
-"""Claims against a state: what they change, and when they are refused."""
+"""Claims on a state: their changes and refusals."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What there is while inventories change, and which of them cannot be deleted."""
+"""Inventories during a change, and inventories that cannot be deleted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is kept of trees and providers is found again at the same revision, and only there."""
+"""Cached trees and providers are only found at the same revision."""
 
 import threading
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Reshape files: what they say, and what is wrong with them and where."""
+"""Reshape files: their content, and their errors with positions."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -85,7 +85,7 @@ def is_open(sock: socket.socket) -> bool:
 
 @contextmanager
 def serving(application: Any = None, *, max_body: int = 1000, **options: Any) -> Iterator[Site]:
-    """Serve until the block ends; without an application, say 200 and note what was asked."""
+    """Serve until the block ends; without an application, respond with 200 and record requests."""
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as bound:
         patch.setattr(worker_module, "TICK", 0.05)
         patch.setattr(os, "_exit", lambda code: None)

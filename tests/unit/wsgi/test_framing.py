@@ -1,4 +1,4 @@
-"""Requests whose end can be read in two ways: each is answered at most once."""
+"""Requests with an ambiguous end: each has at most one response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the processes that answer requests do with memory."""
+"""The memory of the processes that serve requests."""
 
 import gc
 import weakref

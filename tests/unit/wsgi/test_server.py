@@ -1,4 +1,4 @@
-"""What the worker adds to waitress: bounds, deadlines, and connections that end without a loss."""
+"""The worker's limits and deadlines, and the orderly end of connections."""
 
 from __future__ import annotations
 

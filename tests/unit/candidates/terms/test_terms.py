@@ -1,4 +1,4 @@
-"""What each term says: of names, of a provider, and of what the database is asked."""
+"""The names, checks and database conditions of each term."""
 
 import pytest
 
