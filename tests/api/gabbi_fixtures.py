@@ -61,6 +61,13 @@ class LocalService:
         self.url = f"http://127.0.0.1:{server.server_port}"
         threading.Thread(target=server.serve_forever, daemon=True, name="gabbits").start()
 
+    def answer_here(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        """Answer a request of the client of gabbi, which does not encode a path as WSGI has it."""
+        environ["PATH_INFO"] = environ["PATH_INFO"].encode().decode("latin-1")
+        return self._answer(environ, start_response)
+
     def _answer(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if self.application is None:
             raise RuntimeError("this gabbit names no fixture, so there is no service to ask")
@@ -85,6 +92,11 @@ class _SilentHandler(WSGIRequestHandler):
 @functools.cache
 def local_service() -> LocalService:
     return LocalService()
+
+
+def local_application() -> WSGIApplication:
+    """Return what answers the requests of gabbits without a connection."""
+    return local_service().answer_here
 
 
 def service_url() -> str:
