@@ -14,6 +14,7 @@ once. Arguments go to pytest; folders and files among them run instead of the pa
 
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -24,18 +25,20 @@ from pathlib import Path
 from typing import IO
 
 from tests.kit.engines import SERVERS, installed
+from tests.selection import has_tests_of_servers
 
 ENGINES = ("sqlite", *SERVERS)
-# Part -> its folders. The first waits most of the time; the others compute, the longest first.
+# Part -> its folders. The first two often wait; the others compute, the longest first.
 PARTS: Mapping[str, Sequence[str]] = {
-    "processes": ("tests/cluster", "tests/deploy", "tests/explorer"),
+    "processes": ("tests/cluster",),
+    "deployment": ("tests/deploy", "tests/explorer"),
     "api": ("tests/api",),
     "rest": (),
     "properties": ("tests/properties",),
 }
 NAMED = [folder for folders in PARTS.values() for folder in folders]
 REST = ("tests", *(f"--ignore={folder}" for folder in NAMED))
-JOBS = int(os.environ.get("PLACEMENT_JOBS", 2 * (os.cpu_count() or 1) + 1))
+JOBS = int(os.environ.get("PLACEMENT_JOBS", 3 * (os.cpu_count() or 1) + 1))
 SHOW = 20.0  # seconds between two looks at how far the runs are
 # Each developer waits for `make test`, often.
 FEW_EXAMPLES = {"PLACEMENT_EXAMPLES": os.environ.get("PLACEMENT_EXAMPLES", "0.25")}
@@ -82,6 +85,8 @@ class Run:
     job: Job
     output: IO[bytes]
     process: subprocess.Popen[bytes]
+    # Processor time of the ended job and of the servers that it started, in seconds.
+    processor_seconds: float = 0.0
 
     @classmethod
     def start(cls, job: Job, arguments: Sequence[str]) -> "Run":
@@ -98,6 +103,13 @@ class Run:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
         return cls(job, output, process)
 
+    def has_ended(self) -> bool:
+        """Return whether the job has ended, and record its processor time."""
+        before = _processor_seconds()
+        ended = self.process.poll() is not None
+        self.processor_seconds += _processor_seconds() - before
+        return ended
+
     def text(self) -> bytes:
         """The output of the job."""
         return Path(self.output.name).read_bytes()
@@ -106,6 +118,12 @@ class Run:
         """The progress of the job."""
         found = _PROGRESS.findall(self.text())
         return f"{self.job.name} {int(found[-1]) if found else 0} %"
+
+
+def _processor_seconds() -> float:
+    """Return the processor time of all processes that this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def jobs(arguments: Sequence[str]) -> Iterator[Job]:
@@ -129,7 +147,8 @@ def jobs(arguments: Sequence[str]) -> Iterator[Job]:
             if engine == "sqlite":
                 yield Job(name, engine, tests, {} if named else FEW_EXAMPLES)
             elif named:
-                yield Job(name, engine, ["--selection=whole", *tests])
+                if not tests or any(map(has_tests_of_servers, tests)):
+                    yield Job(name, engine, ["--selection=whole", *tests])
             elif part in {"api", ""}:
                 yield Job(f"{engine} sample", engine, ["--selection=sample"], FEW_EXAMPLES)
         for name, each in besides.items():
@@ -152,7 +171,7 @@ def main(arguments: Sequence[str]) -> int:
             going.append(Run.start(waiting.pop(0), arguments))
             runs.append(going[-1])
         time.sleep(0.2)
-        for run in [each for each in going if each.process.poll() is not None]:
+        for run in [each for each in going if each.has_ended()]:
             going.remove(run)
             print(f"\n===== {run.job.name} =====", flush=True)
             sys.stdout.buffer.write(run.text())
@@ -163,7 +182,8 @@ def main(arguments: Sequence[str]) -> int:
     print()
     for run in runs:
         (last,) = run.text().strip().splitlines()[-1:] or [b"nothing was run"]
-        print(f"{run.job.name}: {last.decode().strip('= ')}")
+        used = f"{run.processor_seconds:.0f} s of a processor"
+        print(f"{run.job.name}: {last.decode().strip('= ')}, {used}")
     for engine in ENGINES:
         if engine not in {run.job.engine for run in runs}:
             reason = "not installed" if not installed(engine) else "not in PLACEMENT_ENGINES"

@@ -326,6 +326,11 @@ def is_selected(selection: str, name: str) -> bool:
     return rules is None or any(rule.has(name) for rule in rules)
 
 
+def has_tests_of_servers(path: str) -> bool:
+    """Return whether servers run tests of a folder or file."""
+    return not any(rule.has_all(path) for rule in ON_SQLITE_ALONE)
+
+
 def name_of(node: str) -> str:
     """Convert pytest's name of a test to the name in the rules."""
     return _GABBIT.sub(r"\1\2[", node)
@@ -342,7 +347,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if selection is None or not collection_path.is_relative_to(ROOT / "tests"):
         return None
     path = collection_path.relative_to(ROOT).as_posix()
-    if any(rule.has_all(path) for rule in ON_SQLITE_ALONE):
+    if not has_tests_of_servers(path):
         return True
     rules = SELECTIONS[selection]
     return True if rules is not None and not any(rule.has_some(path) for rule in rules) else None

@@ -45,6 +45,14 @@ def url(tmp_path: Path) -> str:
     return database_url(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """One server for the tests that neither stop it nor change its limits."""
+    directory = tmp_path_factory.mktemp("serving")
+    with serving(directory, [database_url(directory)]) as (process,):
+        yield process
+
+
 def connect(port: int, sent: bytes = b"", receive_buffer: int | None = None) -> socket.socket:
     sock = socket.socket()
     if receive_buffer is not None:
@@ -83,34 +91,32 @@ BEGUN = {
 }
 
 
-def test_clients_that_stop_sending_do_not_delay_others(tmp_path: Path, url: str) -> None:
-    with serving(tmp_path, [url]) as (process,):
-        waiting = [connect(process.port, sent) for sent in BEGUN.values() for _ in range(MANY)]
-        for _ in range(3):
-            expect(send(process.port, "GET", "/resource_providers"), 200)
-        assert all(map(is_open, waiting))
-        for sock in waiting:
-            assert answer(sock) == b""  # they are dropped in the end
-            sock.close()
+def test_clients_that_stop_sending_do_not_delay_others(shared: Process) -> None:
+    waiting = [connect(shared.port, sent) for sent in BEGUN.values() for _ in range(MANY)]
+    for _ in range(3):
+        expect(send(shared.port, "GET", "/resource_providers"), 200)
+    assert all(map(is_open, waiting))
+    for sock in waiting:
+        assert answer(sock) == b""  # they are dropped in the end
+        sock.close()
 
 
-def test_clients_that_do_not_read_do_not_delay_others(tmp_path: Path, url: str) -> None:
-    with serving(tmp_path, [url]) as (process,):
-        root = new_host(process.port)
-        for _ in range(DEVICES):
-            new_host(process.port, root, VGPU=9)
-        path = "/allocation_candidates?group_policy=none"
-        path += "".join(f"&resources{number}=VGPU:1" for number in range(3))
-        request = f"GET {path} HTTP/1.1\r\nHost: x\r\n{HEAD}\r\n".encode()
-        # As few as are more than the threads: all are to be computed within the time that a client
-        # may take nothing, also on a machine that is busy.
-        waiting = [connect(process.port, request, 2048) for _ in range(MANY // 2)]
-        for _ in range(3):
-            expect(send(process.port, "GET", "/resource_providers"), 200)
-        for sock in waiting:
-            # What they did not take at once was kept for them.
-            assert answer(sock).count(b'"mappings"') == DEVICES**3
-            sock.close()
+def test_clients_that_do_not_read_do_not_delay_others(shared: Process) -> None:
+    root = new_host(shared.port)
+    for _ in range(DEVICES):
+        new_host(shared.port, root, VGPU=9)
+    path = "/allocation_candidates?group_policy=none"
+    path += "".join(f"&resources{number}=VGPU:1" for number in range(3))
+    request = f"GET {path} HTTP/1.1\r\nHost: x\r\n{HEAD}\r\n".encode()
+    # As few as are more than the threads: all are to be computed within the time that a client
+    # may take nothing, also on a machine that is busy.
+    waiting = [connect(shared.port, request, 2048) for _ in range(MANY // 2)]
+    for _ in range(3):
+        expect(send(shared.port, "GET", "/resource_providers"), 200)
+    for sock in waiting:
+        # What they did not take at once was kept for them.
+        assert answer(sock).count(b'"mappings"') == DEVICES**3
+        sock.close()
 
 
 def test_idle_clients_give_way_where_no_more_files_can_be_open(tmp_path: Path, url: str) -> None:
@@ -128,32 +134,30 @@ def test_idle_clients_give_way_where_no_more_files_can_be_open(tmp_path: Path, u
             sock.close()
 
 
-def test_requests_that_come_in_pieces_are_answered(tmp_path: Path, url: str) -> None:
-    with serving(tmp_path, [url]) as (process,):
-        whole = [
-            f"POST /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}".encode()
-            + b'Content-Length: 17\r\n\r\n{"name": "whole"}',
-            f"POST /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}".encode()
-            + b"Transfer-Encoding: chunked\r\n\r\n"
-            + b'4;a=b\r\n{"na\r\nE\r\nme": "chunks"}\r\n0\r\n\r\n',
-        ]
-        for text in whole:
-            sock = connect(process.port)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            for start in range(0, len(text), 7):
-                sock.sendall(text[start : start + 7])
-            assert answer(sock).startswith(b"HTTP/1.1 200")
-            sock.close()
-
-
-def test_a_client_that_expects_100_continue_gets_it(tmp_path: Path, url: str) -> None:
-    with serving(tmp_path, [url]) as (process,):
-        head = f"POST /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}Content-Length: {len(BODY)}"
-        sock = connect(process.port, f"{head}\r\nExpect: 100-continue\r\n\r\n".encode())
-        assert sock.recv(100).startswith(b"HTTP/1.1 100 ")
-        sock.sendall(BODY)
-        assert answer(sock).startswith(b"HTTP/1.1 200 OK")
+def test_requests_that_come_in_pieces_are_answered(shared: Process) -> None:
+    whole = [
+        f"POST /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}".encode()
+        + b'Content-Length: 17\r\n\r\n{"name": "whole"}',
+        f"POST /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}".encode()
+        + b"Transfer-Encoding: chunked\r\n\r\n"
+        + b'4;a=b\r\n{"na\r\nE\r\nme": "chunks"}\r\n0\r\n\r\n',
+    ]
+    for text in whole:
+        sock = connect(shared.port)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for start in range(0, len(text), 7):
+            sock.sendall(text[start : start + 7])
+        assert answer(sock).startswith(b"HTTP/1.1 200")
         sock.close()
+
+
+def test_a_client_that_expects_100_continue_gets_it(shared: Process) -> None:
+    head = f"POST /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}Content-Length: {len(BODY)}"
+    sock = connect(shared.port, f"{head}\r\nExpect: 100-continue\r\n\r\n".encode())
+    assert sock.recv(100).startswith(b"HTTP/1.1 100 ")
+    sock.sendall(BODY)
+    assert answer(sock).startswith(b"HTTP/1.1 200 OK")
+    sock.close()
 
 
 @pytest.mark.parametrize(
@@ -183,42 +187,40 @@ def test_a_client_that_expects_100_continue_gets_it(tmp_path: Path, url: str) ->
     ],
 )
 def test_what_cannot_be_a_request_is_refused_while_it_comes(
-    tmp_path: Path, url: str, request_: bytes, status: bytes
+    shared: Process, request_: bytes, status: bytes
 ) -> None:
-    with serving(tmp_path, [url]) as (process,), connect(process.port, request_) as sock:
+    with connect(shared.port, request_) as sock:
         assert answer(sock)[:12] == b"HTTP/1.1 " + status
 
 
-def test_no_header_tells_where_the_service_is_mounted(tmp_path: Path, url: str) -> None:
-    with serving(tmp_path, [url]) as (process,):
-        for mount in ("/elsewhere", "/traits"):
-            request = f"GET /traits HTTP/1.1\r\nSCRIPT_NAME: {mount}\r\nPATH_INFO: /\r\n{HEAD}\r\n"
-            with connect(process.port, request.encode()) as sock:
-                assert answer(sock)[:12] == b"HTTP/1.1 200"
+def test_no_header_tells_where_the_service_is_mounted(shared: Process) -> None:
+    for mount in ("/elsewhere", "/traits"):
+        request = f"GET /traits HTTP/1.1\r\nSCRIPT_NAME: {mount}\r\nPATH_INFO: /\r\n{HEAD}\r\n"
+        with connect(shared.port, request.encode()) as sock:
+            assert answer(sock)[:12] == b"HTTP/1.1 200"
 
 
-def test_a_request_without_a_token_is_refused_from_its_head(tmp_path: Path, url: str) -> None:
-    with serving(tmp_path, [url]) as (process,):
-        head = "POST /resource_providers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        whole = connect(process.port, f"{head}Connection: close\r\n\r\n".encode())
-        usual = answer(whole)
-        for more in (
-            "Content-Length: 1000000",
-            "Transfer-Encoding: chunked",
-            "Content-Length: 1000000\r\nExpect: 100-continue",
-        ):
-            sock = connect(process.port, f"{head}{more}\r\n\r\n".encode())
-            found = answer(sock)
-            # Nothing but the request's own id and its time differ.
-            assert found.startswith(b"HTTP/1.1 401 Unauthorized\r\n")
-            assert names(found) == names(usual)
-            (error,) = orjson.loads(found.partition(b"\r\n\r\n")[2])["errors"]
-            assert error["detail"] == "Authentication required: send a token in X-Auth-Token"
-            sock.sendall(b"x" * 100_000)  # it may still be sending, and is not reset
-            sock.close()
-        whole.close()
-        lines = [line for line in process.log().splitlines() if "status: 401" in line]
-        assert len(lines) == 4
+def test_a_request_without_a_token_is_refused_from_its_head(shared: Process) -> None:
+    head = "POST /resource_providers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    whole = connect(shared.port, f"{head}Connection: close\r\n\r\n".encode())
+    usual = answer(whole)
+    for more in (
+        "Content-Length: 1000000",
+        "Transfer-Encoding: chunked",
+        "Content-Length: 1000000\r\nExpect: 100-continue",
+    ):
+        sock = connect(shared.port, f"{head}{more}\r\n\r\n".encode())
+        found = answer(sock)
+        # Nothing but the request's own id and its time differ.
+        assert found.startswith(b"HTTP/1.1 401 Unauthorized\r\n")
+        assert names(found) == names(usual)
+        (error,) = orjson.loads(found.partition(b"\r\n\r\n")[2])["errors"]
+        assert error["detail"] == "Authentication required: send a token in X-Auth-Token"
+        sock.sendall(b"x" * 100_000)  # it may still be sending, and is not reset
+        sock.close()
+    whole.close()
+    lines = [line for line in shared.log().splitlines() if "status: 401" in line]
+    assert len(lines) == 4
 
 
 def names(found: bytes) -> list[bytes]:

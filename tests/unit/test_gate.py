@@ -100,6 +100,11 @@ def test_a_server_that_is_named_runs_everything_and_one_that_is_found_a_sample(
     assert selections("mariadb") == {"--selection=whole"}
     assert selections("postgresql") == set()
     assert examples() == {"all"}
+    # pytest fails where a part has no tests.
+    names = {job.name for job in jobs([])}
+    assert "sqlite deployment" in names
+    assert "mariadb processes" in names
+    assert "mariadb deployment" not in names
 
 
 def test_a_server_that_is_named_and_missing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
