@@ -105,8 +105,10 @@ def main() -> None:
         others = [] if options.beside is None else ["before"]
         others += [] if options.alone else ["peer"]
         results = report.Results(options.engine, options.output, others)
-        for cloud, of_cloud in groupby(scenarios, key=lambda each: each.cloud.name):
-            run(list(of_cloud), databases, Path(scratch) / cloud, options, results)
+        for (cloud, _workers), equal in groupby(
+            scenarios, key=lambda each: (each.cloud.name, each.workers)
+        ):
+            run(list(equal), databases, Path(scratch) / cloud, options, results)
     results.finish()
 
 
@@ -117,8 +119,8 @@ def run(
     options: argparse.Namespace,
     results: report.Results,
 ) -> None:
-    """Measure the scenarios of one cloud."""
-    cloud = scenarios[0].cloud
+    """Measure the scenarios of one cloud and number of workers."""
+    cloud, workers = scenarios[0].cloud, scenarios[0].workers
     # The servers to measure, each with its own database, and the checkout that each one serves.
     sides: dict[str, Path | None] = {"ours": REPOSITORY}
     if options.beside is not None:
@@ -134,6 +136,7 @@ def run(
                     home / name,
                     databases.server,
                     checkout=checkout,
+                    workers=workers,
                 )
             )
             for name, checkout in sides.items()

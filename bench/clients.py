@@ -7,9 +7,12 @@ import json
 import random
 import threading
 import uuid as uuids
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
+from falcon_placement_client import drains
+from falcon_placement_client.command_client import RestClient
 from tests.kit.cloud import Cloud, provider_uuid
 from tests.kit.processes import HEADERS, Answer, exchange, send
 
@@ -32,6 +35,7 @@ class Client:
 
     IN_A_ROW = 20
     WARM_UP = 1  # turns that do not count
+    LEAST = 3  # rounds, however long they take
 
     def __init__(self, port: int, cloud: Cloud, what: str, number: int) -> None:
         self._port = port
@@ -113,6 +117,28 @@ class Simulate(Find):
     """Simulates changes of hosts."""
 
     PATH = "/simulations"
+
+
+class DrainSomeHost(Client):
+    """Simulates the drain of some host."""
+
+    def turn(self) -> None:
+        body = {"changes": [{"drain": [self._some_host()]}]}
+        assert self._send("POST", "/simulations", body, NEW).body["complete"]
+
+
+class DrainCheck(Client):
+    """Simulates the drain of each host alone, as `placement-manage drain-check --all` does."""
+
+    IN_A_ROW = 1
+    WARM_UP = 0
+    LEAST = 1
+
+    def turn(self) -> None:
+        with closing(RestClient(f"http://127.0.0.1:{self._port}", "admin")) as api:
+            rows = list(drains.drain_check(api, drains.find_all_hosts(api)))
+        assert len(rows) == self._cloud.hosts
+        assert all(row.evacuable for row in rows)
 
 
 class Headroom(Find):
@@ -323,6 +349,7 @@ KINDS: dict[str, type[Client]] = {
     "poll": Poll, "scrape": Scrape, "pages": Pages,
     "get": Get, "get at 2.0": GetAtTwo, "get changed": GetChanged, "find": Find,
     "simulate": Simulate, "explain": Explain, "headroom": Headroom,
+    "drain-check": DrainCheck, "drain some host": DrainSomeHost,
     "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
     "contend": Contend, "provision": Provision, "reshape": Reshape,
 }  # fmt: skip
@@ -351,5 +378,31 @@ def all_at_once(turns: list[Turn]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    if failures:
+        raise failures[0]
+
+
+@contextmanager
+def working(clients: Sequence[Client]) -> Iterator[None]:
+    """Let clients take turns in threads during the block; raise the first error."""
+    ended = threading.Event()
+    failures: list[BaseException] = []
+
+    def work(client: Client) -> None:
+        try:
+            while not ended.is_set():
+                client.turn()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(client,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
     if failures:
         raise failures[0]

@@ -7,12 +7,11 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
-from bench.clients import Client, FaultError, Turn, all_at_once, crowd
+from bench.clients import Client, FaultError, Turn, all_at_once, crowd, working
 from bench.scenario import Scenario
 from bench.servers import Server, Spent
 from tests.kit.processes import NoAnswerError
 
-LEAST = 3  # turns of each server, however long they take
 MOST = 300
 IN_A_ROW_SECONDS = 0.5
 AT_ONCE_SECONDS = 4.0  # of a crowd's burst
@@ -30,6 +29,8 @@ class Figures:
     median: float
     # 95th percentile of the duration, in milliseconds.
     p95: float
+    # Longest duration, in milliseconds.
+    longest: float
     # CPU time of the server, in milliseconds.
     cpu: float
     # CPU time of the database, in milliseconds.
@@ -53,25 +54,29 @@ class Meter:
         self._clients = crowd(
             scenario.does, server.port, scenario.cloud, scenario.what, scenario.at_once
         )
+        self._beside: list[Client] = []
+        if scenario.beside:
+            self._beside = crowd(scenario.beside, server.port, scenario.cloud, "", 1)
         self._times: list[float] = []
         self._spent = Spent(0, 0, 0, 0)
         self.seconds = 0.0
 
     def warm_up(self) -> None:
         """Do a turn on every worker that does not count."""
-        client = self._clients[0]
-        for _ in range(client.WARM_UP):
-            client.prepare()
-            client.turn()
-            client.clean()
+        for client in (self._clients[0], *self._beside):
+            for _ in range(client.WARM_UP):
+                client.prepare()
+                client.turn()
+                client.clean()
 
     def take_turns(self) -> None:
         """Do some turns, or a burst of a crowd's."""
         began = time.monotonic()
-        if self._scenario.at_once > 1:
-            self._burst()
-        else:
-            self._row(self._clients[0])
+        with working(self._beside):
+            if self._scenario.at_once > 1:
+                self._burst()
+            else:
+                self._row(self._clients[0])
         self.seconds += time.monotonic() - began
 
     def _row(self, client: Client) -> None:
@@ -117,8 +122,13 @@ class Meter:
 
     @property
     def enough(self) -> bool:
-        """Return whether further turns are unnecessary."""
-        return len(self._times) >= MOST
+        """Return whether further turns are unnecessary; rare long waits take all the time."""
+        return len(self._times) >= MOST and not self._beside
+
+    @property
+    def least(self) -> int:
+        """Minimum number of rounds."""
+        return 1 if self._scenario.at_once > 1 else self._clients[0].LEAST
 
     def figures(self) -> Figures:
         """Sum up."""
@@ -130,6 +140,7 @@ class Meter:
             turns=turns,
             median=1000 * statistics.median(ordered),
             p95=1000 * ordered[min(turns - 1, int(turns * 0.95))],
+            longest=1000 * ordered[-1],
             cpu=1000 * (spent.server + spent.database) / turns,
             cpu_database=1000 * spent.database / turns,
             statements=spent.statements / turns,
@@ -140,7 +151,7 @@ class Meter:
 
 
 def measure(scenario: Scenario, servers: list[Server], seconds: float) -> dict[str, Figures]:
-    """Measure on every server in turns; each gets `seconds`, and LEAST turns if one is longer.
+    """Measure on every server in turns; each gets `seconds`, and at least some rounds.
 
     Other servers than ours are omitted if they do not respond in time, or with a 5xx status.
     """
@@ -156,11 +167,10 @@ def measure(scenario: Scenario, servers: list[Server], seconds: float) -> dict[s
             if not _comes_off(meter.take_turns, name, scenario):
                 del waiting[name], meters[name]
         rounds += 1
-        least = 1 if scenario.at_once > 1 else LEAST
         waiting = {
             name: meter
             for name, meter in waiting.items()
-            if not meter.enough and (meter.seconds < seconds or rounds < least)
+            if not meter.enough and (meter.seconds < seconds or rounds < meter.least)
         }
     return {name: meter.figures() for name, meter in meters.items()}
 

@@ -48,7 +48,7 @@ class Results:
 
 def columns(others: Sequence[str]) -> list[str]:
     """Return the column titles of the table."""
-    titles = ["ours ms", "p95", "CPU ms", "statements"]
+    titles = ["ours ms", "p95", "longest", "CPU ms", "statements"]
     for other in others:
         titles += [f"{other} {each}" for each in ("ms", "CPU ms", "statements")]
         titles += [f"times faster than {other}", f"times less CPU than {other}"]
@@ -58,7 +58,8 @@ def columns(others: Sequence[str]) -> list[str]:
 def cells(row: Row, others: Sequence[str]) -> list[Cell]:
     """Return the row of the table."""
     ours = row["ours"]
-    figures: list[Cell] = [figure(ours["median"]), figure(ours["p95"]), *_cost(ours)]
+    figures: list[Cell] = [figure(ours[each]) for each in ("median", "p95", "longest")]
+    figures += _cost(ours)
     for other in others:
         beside = row.get(other)
         if beside is None:

@@ -23,3 +23,7 @@ class Scenario:
     at_once: int = 1
     # Whether the peer is measured. It does not complete some requests in reasonable time.
     peer: bool = True
+    # Kind of a client that works during all turns and is not measured; empty for none.
+    beside: str = ""
+    # Number of workers of the server.
+    workers: int = 2

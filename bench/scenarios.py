@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from urllib.parse import quote
 
 from bench.aims import AIMS
-from bench.bodies import DRAIN, ONE_STEP, SORTED
+from bench.bodies import DRAIN, ONE_STEP, SORTED, UNSORTED
 from bench.clouds import OF_DISK, cards, flat, light, nested, sharing, to_drain, unequal, wide
 from bench.headroom_rows import headroom_rows
 from bench.scenario import Scenario
@@ -248,6 +248,31 @@ def _growth(hosts: int) -> list[Scenario]:
     ]
 
 
+def _plans(hosts: int) -> list[Scenario]:
+    """Return searches that sort hosts, next to all candidates, and drains."""
+    cloud, title = to_drain(hosts), f"flat {hosts:,} hosts"
+    rows = [
+        Scenario(f"{title}, {name}", cloud, does, json.dumps(body), peer=False)
+        for name, does, body in (
+            ("sorted, limit 10", "find", SORTED),
+            ("all candidates", "find", UNSORTED),
+            ("drain of a host of 40 consumers", "simulate", DRAIN),
+        )
+    ]
+    if hosts <= 1000:
+        full = flat(hosts, 20)
+        title = f"{title} x 20 consumers"
+        one = f"/resource_providers/{provider_uuid(77)}"
+        rows += [
+            Scenario(f"{title}, drain-check --all", full, "drain-check", peer=False),
+            # The only worker serves both.
+            Scenario(f"{title}, one provider, 1 worker", full, "get", one, peer=False, workers=1),
+            Scenario(f"{title}, one provider beside drains, 1 worker", full, "get", one,
+                     peer=False, beside="drain some host", workers=1),
+        ]  # fmt: skip
+    return rows
+
+
 def _aims() -> list[Scenario]:
     """Return what has an aim, in the order of the aims."""
     sizes = (1000, 10_000)
@@ -268,13 +293,7 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     ],
     "writes": lambda sizes: [each for size in sizes for each in _flat_writes(size)],
     "nested": lambda sizes: [each for size in sizes if size <= 10_000 for each in _nested(size)],
-    "plans": lambda sizes: [
-        Scenario(
-            f"to drain {size:,} hosts, {does}", to_drain(size), does, json.dumps(body), peer=False
-        )
-        for size in sizes
-        for does, body in (("find", SORTED), ("simulate", DRAIN))
-    ],
+    "plans": lambda sizes: [each for size in sizes for each in _plans(size)],
     "headroom": lambda sizes: [
         Scenario(name, cloud, "headroom", body, peer=False)
         for size in sizes
