@@ -105,12 +105,7 @@ def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequ
     gone_ids = {row.provider_id for row in gone}
     # A root may disappear between the two statements.
     changed = [row for row in changed if row.id not in gone_ids]
-    uuids = {row.uuid for row in changed}
-    # An engine may reuse the id of a deleted root.
-    renamed = {row.known for row in changed if row.known not in {None, row.uuid}}
-    missing = ({row.uuid for row in gone} | renamed) - uuids
-    # A root with the same UUID and another id is numbered under the other id.
-    deleted = sorted(missing - {row.uuid for row in statements.roots(missing).rows(conn)})
+    deleted = _deleted_roots(conn, changed, gone)
     statements.delete_known(
         gone_ids | {row.id for row in changed if row.known is not None}
     ).execute(conn)
@@ -124,6 +119,15 @@ def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequ
     ]
     statements.insert(rows).execute(conn)
     return len(rows)
+
+
+def _deleted_roots(conn: Connection, changed: Sequence[Any], gone: Sequence[Any]) -> list[str]:
+    """Return the sorted UUIDs that no root has any more."""
+    # An engine may reuse the id of a deleted root.
+    renamed = {row.known for row in changed if row.known not in {None, row.uuid}}
+    missing = {row.uuid for row in gone}.union(renamed) - {row.uuid for row in changed}
+    # A root with the same UUID and another id is numbered under the other id.
+    return sorted(missing - {row.uuid for row in statements.roots(missing).rows(conn)})
 
 
 def _delete_tombstones(conn: Connection, rows: Sequence[Any]) -> None:

@@ -170,33 +170,14 @@ def _add(
     conn: Connection, claims: Mapping[str, Claim], counts: Counter[tuple[object, ...]]
 ) -> dict[str, int]:
     records = {uuid: claim.record for uuid, claim in claims.items() if claim.record is not None}
-    spread = [each for each in records.values() if each.spread and each.host]
-    query = statements.before_creation(
-        records,
-        {each.host for each in spread if each.host},
-        {each.spread.name for each in spread if each.spread},
-        with_holds=any(each.hold and each.hold.max_per_project for each in records.values()),
-    )
-    consumers: dict[str, tuple[int, Any, int, int]] = {}
-    number_of_members: dict[tuple[object, ...], int] = {}
-    number_of_holds: dict[object, int] = {}
-    for tag, *values in query.rows(conn):
-        if tag == "consumer":
-            uuid, row_id, created_at, project_id, clock = values
-            consumers[uuid] = row_id, created_at, project_id, int(clock) // 1000
-        elif tag == "members":
-            *key, number = values
-            number_of_members[tuple(key)] = number
-        else:
-            project_id, number = values
-            number_of_holds[project_id] = number
+    existing = _read_existing(conn, records)
     rows: list[dict[str, object]] = []
     ends: dict[str, int] = {}
     # Each claim is checked together with the claims before it.
     for uuid, record in records.items():
-        row_id, created_at, project_id, now = consumers[uuid]
-        _judge_spread(record, project_id, number_of_members, counts)
-        _judge_holds(claims[uuid], project_id, number_of_holds, counts)
+        row_id, created_at, project_id, now = existing.consumers[uuid]
+        _judge_spread(record, project_id, existing.number_of_members, counts)
+        _judge_holds(claims[uuid], project_id, existing.number_of_holds, counts)
         row = _row(record, now)
         if record.hold is not None:
             ends[uuid] = now + record.hold.expires_in
@@ -204,6 +185,40 @@ def _add(
         rows.append({**identity, "consumer_created_at": parse_time(created_at), **row})
     statements.create(rows).execute(conn)
     return ends
+
+
+class _Existing(NamedTuple):
+    """What the database has before records are created."""
+
+    # Consumer uuid -> row id, time of creation, project id, present time in seconds since 1970.
+    consumers: dict[str, tuple[int, Any, int, int]]
+    # Provider uuid, project id and spread group -> number of members that use the tree.
+    number_of_members: dict[tuple[object, ...], int]
+    # Project id -> number of holds.
+    number_of_holds: dict[object, int]
+
+
+def _read_existing(conn: Connection, records: Mapping[str, NewRecord]) -> _Existing:
+    """Read the rows of new consumers, and what their spread groups and projects have."""
+    spread = [each for each in records.values() if each.spread and each.host]
+    query = statements.before_creation(
+        records,
+        {each.host for each in spread if each.host},
+        {each.spread.name for each in spread if each.spread},
+        with_holds=any(each.hold and each.hold.max_per_project for each in records.values()),
+    )
+    existing = _Existing({}, {}, {})
+    for tag, *values in query.rows(conn):
+        if tag == "consumer":
+            uuid, row_id, created_at, project_id, clock = values
+            existing.consumers[uuid] = row_id, created_at, project_id, int(clock) // 1000
+        elif tag == "members":
+            *key, number = values
+            existing.number_of_members[tuple(key)] = number
+        else:
+            project_id, number = values
+            existing.number_of_holds[project_id] = number
+    return existing
 
 
 def _judge_spread(

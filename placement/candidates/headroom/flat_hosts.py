@@ -39,8 +39,6 @@ Units = tuple[tuple[int, int, int] | None, ...]
 class FlatGroup:
     """Hosts that differ in their free units only."""
 
-    # One of the hosts.
-    example: Tree
     # Units, traits and aggregates that the hosts have in common.
     key: Hashable
     # Units by class, in the order of `FlatHosts.classes`.
@@ -51,6 +49,11 @@ class FlatGroup:
     rows: list[tuple[int, ...]] = field(default_factory=list)
     # One column of free units for each class, or None before the first use.
     columns: Sequence[Sequence[int]] | None = None
+
+    @property
+    def example(self) -> Tree:
+        """One of the hosts."""
+        return self.trees[0]
 
     @property
     def aggregates(self) -> frozenset[str]:
@@ -91,7 +94,7 @@ class FlatHosts:
             key = (tuple(units), traits, aggregates if with_aggregates else None)
             group = self._groups.get(key)
             if group is None:
-                group = self._groups[key] = FlatGroup(tree, key, key[0])
+                group = self._groups[key] = FlatGroup(key, key[0])
             group.trees.append(tree)
             group.rows.append(tuple(free))
 
@@ -133,47 +136,50 @@ class FlatCounter:
         Raises:
             BudgetSpentError: the bound on work was reached, and no host was added.
         """
-        named: list[Tree] = []
-        rows: Sequence[tuple[int, ...]] = group.rows
-        example = group.example
-        if self._named:
-            named = [tree for tree in group.trees if tree.uuid in self._named]
-        if named:
-            others = [
-                (tree, row)
-                for tree, row in zip(group.trees, rows, strict=True)
-                if tree.uuid not in self._named
-            ]
-            if not others:
-                return named
-            example, rows = others[0][0], [row for _tree, row in others]
+        named, group = self._without_named(group)
+        rows = group.rows
+        if not rows:
+            return named
         self._spend(len(rows) * COST_PER_CLASS * len(self._amounts))
-        rejections = self._rejections.get(group.key)
-        if rejections is None:
-            plenty = _with_plenty(example, hosts.classes, group.units)
-            rejections = self._limits.rejections(plenty)
-            if not named and len(self._rejections) < MAX_GROUPS:
-                self._rejections[group.key] = rejections
+        rejections = self._find_rejections(hosts.classes, group)
         code = rejections[0].code if rejections else None
         if code is not None and ORDER[code] < ORDER[Refusal.CAPACITY]:
             self._totals.add(0, 0, limit_of(rejections), group.aggregates, len(rows))
             return named
-        times = self._times(hosts.classes, group, rows)
+        times = self._times(hosts.classes, group)
         if code is None:
             self._add_served(times, group.aggregates)
         else:
             self._add_refused(times, limit_of(rejections), group.aggregates)
         return named
 
-    def _times(
-        self, classes: Sequence[str], group: FlatGroup, rows: Sequence[tuple[int, ...]]
-    ) -> list[Sequence[int]]:
+    def _without_named(self, group: FlatGroup) -> tuple[list[Tree], FlatGroup]:
+        """Return the hosts that the request names, and the group without them."""
+        named = [tree for tree in group.trees if tree.uuid in self._named] if self._named else []
+        if not named:
+            return named, group
+        others = FlatGroup(group.key, group.units)
+        for tree, row in zip(group.trees, group.rows, strict=True):
+            if tree.uuid not in self._named:
+                others.trees.append(tree)
+                others.rows.append(row)
+        return named, others
+
+    def _find_rejections(self, classes: Sequence[str], group: FlatGroup) -> Sequence[Rejection]:
+        """Return why hosts of a group are rejected if they have plenty of everything."""
+        rejections = self._rejections.get(group.key)
+        if rejections is None:
+            plenty = _with_plenty(group.example, classes, group.units)
+            rejections = self._limits.rejections(plenty)
+            if len(self._rejections) < MAX_GROUPS:
+                self._rejections[group.key] = rejections
+        return rejections
+
+    def _times(self, classes: Sequence[str], group: FlatGroup) -> list[Sequence[int]]:
         """Return for each amount how often each host has it."""
-        columns = group.columns if rows is group.rows else None
-        if columns is None:
-            columns = list(zip(*rows, strict=True))
-            if rows is group.rows:
-                group.columns = columns
+        if group.columns is None:
+            group.columns = list(zip(*group.rows, strict=True))
+        columns = group.columns
         return [
             [free // units for free in columns[classes.index(name)]]
             for name, units, _suffix in self._amounts

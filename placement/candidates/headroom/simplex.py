@@ -47,32 +47,60 @@ def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Fr
     rows = len(room)
     # Rows are scaled by their room to have all numbers in one order of magnitude.
     scaled = [[(row, units / room[row]) for row, units in pattern] for pattern in patterns]
-    inverse = [[1.0 if row == column else 0.0 for column in range(rows)] for row in range(rows)]
-    values = [1.0] * rows
-    basis = [-1 - row for row in range(rows)]  # pattern, or -1 - row for a slack variable
     cost = (sum(map(len, patterns)) + rows * rows) // ENTRIES_PER_UNIT
-    prices = [0.0] * rows
+    basis = _Basis(rows)
+    prices = basis.prices()
     for _iteration in range(20 + 10 * rows):
         spend(cost)
-        prices = [0.0] * rows
-        for entry, row_of_inverse in zip(basis, inverse, strict=True):
-            if entry >= 0:
-                prices = [a + b for a, b in zip(prices, row_of_inverse, strict=True)]
+        prices = basis.prices()
         entering = _entering(scaled, prices)
         if entering is None:
             break
         column = [(-1 - entering, 1.0)] if entering < 0 else scaled[entering]
-        direction = [sum(line[row] * units for row, units in column) for line in inverse]
-        leaving = _leaving(values, direction)
-        if leaving is None:
+        if not basis.enter(entering, column):
             break  # only after rounding errors, because each pattern takes units of some row
-        _pivot(inverse, values, direction, leaving)
-        basis[leaving] = entering
-    times = [0.0] * len(patterns)
-    for entry, value in zip(basis, values, strict=True):
-        if entry >= 0:
-            times[entry] = max(0.0, value)
-    return FractionalPacking(times, _upper(patterns, room, prices))
+    return FractionalPacking(basis.times(len(patterns)), _upper(patterns, room, prices))
+
+
+class _Basis:
+    """The variables that may be above 0, one for each row."""
+
+    def __init__(self, rows: int) -> None:
+        """Begin with the slack variables."""
+        # Pattern of each row, or -1 - row for a slack variable.
+        self._variables = [-1 - row for row in range(rows)]
+        # Value of each variable.
+        self._values = [1.0] * rows
+        # The inverse of the matrix of their columns, row by row.
+        self._inverse = [
+            [1.0 if row == column else 0.0 for column in range(rows)] for row in range(rows)
+        ]
+
+    def prices(self) -> list[float]:
+        """Return the price of each row."""
+        prices = [0.0] * len(self._values)
+        for variable, line in zip(self._variables, self._inverse, strict=True):
+            if variable >= 0:
+                prices = [a + b for a, b in zip(prices, line, strict=True)]
+        return prices
+
+    def times(self, patterns: int) -> list[float]:
+        """Return the number of times of each pattern."""
+        times = [0.0] * patterns
+        for variable, value in zip(self._variables, self._values, strict=True):
+            if variable >= 0:
+                times[variable] = max(0.0, value)
+        return times
+
+    def enter(self, variable: int, column: Sequence[tuple[int, float]]) -> bool:
+        """Replace the variable that first becomes 0; return whether there is one."""
+        direction = [sum(line[row] * units for row, units in column) for line in self._inverse]
+        leaving = _leaving(self._values, direction)
+        if leaving is None:
+            return False
+        _pivot(self._inverse, self._values, direction, leaving)
+        self._variables[leaving] = variable
+        return True
 
 
 def _entering(scaled: Sequence[Sequence[tuple[int, float]]], prices: Sequence[float]) -> int | None:

@@ -210,7 +210,13 @@ class HostSearch:
         for slot in plan.slots:
             if not any(_has_room(each, dict(slot.resources)) for each in self._sharing):
                 return None
-        sets: dict[frozenset[tuple[int, int]], Pool] = {}
+        found = [LeastCandidate(plan, pool, self._budget).find() for pool in self._reached_pools()]
+        candidates = [candidate for candidate in found if candidate is not None]
+        return min(candidates, key=candidate_key, default=None)
+
+    def _reached_pools(self) -> Collection[Pool]:
+        """Return each set of sharing providers that an anchor reaches, as a pool without anchor."""
+        pools: dict[frozenset[tuple[int, int]], Pool] = {}
         of_root = TermChecks(
             term
             for group in self._request.groups
@@ -220,15 +226,13 @@ class HostSearch:
         )
         for tree in self._hosts if self._sharing else ():
             self._budget.spend(COST_PER_STEP)
-            if not self._may_anchor(tree) or plan.root_refusal(tree) is not None:
+            if not self._may_anchor(tree) or self._plan.root_refusal(tree) is not None:
                 continue
             pool = self._pools.pool(tree)
             if pool.sharing and not of_root.root_mask(tree.root):
                 self._budget.spend(len(pool.sharing))
-                sets.setdefault(pool.reached, sharing_pool(pool.sharing))
-        found = [LeastCandidate(plan, pool, self._budget).find() for pool in sets.values()]
-        candidates = [candidate for candidate in found if candidate is not None]
-        return min(candidates, key=candidate_key, default=None)
+                pools.setdefault(pool.reached, sharing_pool(pool.sharing))
+        return pools.values()
 
     def _split(self) -> Candidate | None:
         """Return the first candidate with a split."""

@@ -182,20 +182,31 @@ class LeastCandidate:
                 only = [[each for each in slot if each in chosen] for slot in options]
                 if next(self._solve(only, chosen, one_of), None) is not None:
                     return chosen
+            # The next provider of the best assignment, unless another one has an earlier one.
             after = rank(chosen[-1]) if chosen else -1
             following = used[len(chosen)]
             for provider in in_order:
-                if not after < rank(provider) < rank(following):
-                    continue
-                allowed = [
-                    [each for each in slot if each in chosen or rank(each) >= rank(provider)]
-                    for slot in options
-                ]
-                found = next(self._solve(allowed, [*chosen, provider], one_of), None)
-                if found is not None:
-                    best, following = found, provider
-                    break
+                if after < rank(provider) < rank(following):
+                    found = self._continue(options, chosen, provider, one_of)
+                    if found is not None:
+                        best, following = found, provider
+                        break
             chosen.append(following)
+
+    def _continue(
+        self,
+        options: Sequence[Sequence[int]],
+        chosen: Sequence[int],
+        provider: int,
+        one_of: Collection[int] | None,
+    ) -> Assignment | None:
+        """Return an assignment of the chosen providers, this provider and later ones, or None."""
+        rank = self._rank.__getitem__
+        allowed = [
+            [each for each in slot if each in chosen or rank(each) >= rank(provider)]
+            for slot in options
+        ]
+        return next(self._solve(allowed, [*chosen, provider], one_of), None)
 
     def _solve(
         self,

@@ -1,7 +1,8 @@
 """The claim records of consumers, with their spread groups, requests and holds."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -86,7 +87,7 @@ def read_spread_groups(
     consumers: Sequence[MovableConsumer],
     records: Mapping[str, ClaimRecord],
     trees: Iterable[Tree],
-    expired: Collection[str],
+    expired: Set[str],
 ) -> SpreadGroups:
     """Read the spread groups of consumers, and the hosts of all of their members.
 
@@ -97,30 +98,36 @@ def read_spread_groups(
         trees: all trees.
         expired: UUIDs of expired holds, which are not counted as members.
     """
+    groups = _groups_of(consumers, records)
+    if not groups:
+        return SpreadGroups({}, {})
+    keys = {group for group, _number in groups.values()}
+    members = {
+        key: uuids.keys() - expired
+        for key, uuids in claim_records.members(conn).items()
+        if key in keys
+    }
+    held = holdings.get_for_consumers(conn, set().union(*members.values()))
+    counted = {tree.uuid for tree in trees if SHARING_TRAIT not in tree.root.traits}
+    roots = {each.uuid: {*each.root_of.values()} & counted for each in held}
+    hosts = {
+        key: Counter(chain.from_iterable(roots.get(uuid, ()) for uuid in uuids))
+        for key, uuids in members.items()
+    }
+    return SpreadGroups(groups, hosts)
+
+
+def _groups_of(
+    consumers: Iterable[MovableConsumer], records: Mapping[str, ClaimRecord]
+) -> dict[str, tuple[GroupKey, int]]:
+    """Return consumer UUID -> its group, and the number of its own claim."""
     groups: dict[str, tuple[GroupKey, int]] = {}
     for consumer in consumers:
         record = records.get(consumer.uuid)
         if record is not None and record.spread_group is not None and consumer.row.project:
             name, max_per_host = record.spread_group
             groups[consumer.uuid] = GroupKey(consumer.row.project, name), max_per_host
-    if not groups:
-        return SpreadGroups({}, {})
-    keys = {group for group, _number in groups.values()}
-    members = {key: uuids for key, uuids in claim_records.members(conn).items() if key in keys}
-    held = {
-        each.uuid: each
-        for each in holdings.get_for_consumers(
-            conn, {uuid for uuids in members.values() for uuid in uuids}
-        )
-    }
-    counted = {tree.uuid for tree in trees if SHARING_TRAIT not in tree.root.traits}
-    hosts: dict[GroupKey, Counter[str]] = {}
-    for key, uuids in members.items():
-        counts = hosts[key] = Counter()
-        for uuid in uuids:
-            if uuid in held and uuid not in expired:
-                counts.update({*held[uuid].root_of.values()} & counted)
-    return SpreadGroups(groups, hosts)
+    return groups
 
 
 def group_of_claim(spread: SpreadGroup) -> GroupKey:

@@ -3,15 +3,18 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from placement import deadline
 from placement.candidates.budget import Budget
 from placement.candidates.headroom import HeadroomRequest, resolve_headroom
+from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.simulation.changes import (
     MAX_CONSUMERS,
+    Change,
     ClaimOnCopies,
     Drain,
     SimulationRequest,
@@ -36,7 +39,6 @@ from placement.config import CandidateSettings
 from placement.errors import BadBody, Invalid
 from placement.objects import claim_records, holdings
 from placement.objects.claim_records import ClaimRecord
-from placement.objects.holdings import HoldingConsumer
 
 # Seconds that a simulation may take.
 MAX_SECONDS = 30.0
@@ -81,23 +83,10 @@ def simulate(
         claims = _resolve_claims(conn, request, settings.taints)
         trees = read_cloud(conn, cache, tuning)
         changes = check_roots(request.changes, trees)
-        drained = {root for change in changes if isinstance(change, Drain) for root in change.roots}
-        consumers = holdings.get_in_trees(
-            conn, [tree.id for tree in trees if tree.uuid in drained], MAX_CONSUMERS
-        )
-        if consumers is None:
-            raise BadBody(f"changes: drains may move {MAX_CONSUMERS:,} consumers together")
         questions: Sequence[HeadroomRequest] = ()
         if request.headroom is not None:
             questions, _resolved = resolve_headroom(conn, request.headroom, settings.taints)
-        # Expired holds on other hosts have no effect either.
-        known = {each.uuid for each in consumers}
-        ended = claim_records.find_expired(conn, MAX_EXPIRED) - known
-        if ended:
-            others = holdings.get_for_consumers(conn, ended)
-            consumers += [each for each in others if each.uuid not in known]
-        records = claim_records.get_for_consumers(conn, [each.uuid for each in consumers])
-        moving, expired = _without_expired(consumers, records)
+        moving, expired, records = _read_consumers(conn, trees, changes)
         remembered = remembered_requests(moving, records, request.read_request)
         requests = _resolve_requests(conn, {**remembered, **request.requests}, settings.taints)
         groups = read_spread_groups(conn, moving, records, trees, {each.uuid for each in expired})
@@ -143,14 +132,40 @@ def _resolve_requests(
     return resolved
 
 
-def _without_expired(
-    consumers: Sequence[HoldingConsumer], records: Mapping[str, ClaimRecord]
-) -> tuple[list[MovableConsumer], list[MovableConsumer]]:
-    """Return the consumers without expired holds, and the expired holds."""
-    moving: list[MovableConsumer] = []
-    expired: list[MovableConsumer] = []
+class _Consumers(NamedTuple):
+    """The consumers that concern a simulation."""
+
+    # The consumers of hosts that a change drains, without expired holds.
+    moving: list[MovableConsumer]
+    # The expired holds of all hosts.
+    expired: list[MovableConsumer]
+    # Consumer UUID -> its record, of both.
+    records: Mapping[str, ClaimRecord]
+
+
+def _read_consumers(
+    conn: Connection, trees: Sequence[Tree], changes: Sequence[Change]
+) -> _Consumers:
+    """Read the consumers that may move, and the expired holds.
+
+    Raises:
+        BadBody: too many consumers may move.
+    """
+    drained = {root for change in changes if isinstance(change, Drain) for root in change.roots}
+    roots = [tree.id for tree in trees if tree.uuid in drained]
+    consumers = holdings.get_in_trees(conn, roots, MAX_CONSUMERS)
+    if consumers is None:
+        raise BadBody(f"changes: drains may move {MAX_CONSUMERS:,} consumers together")
+    # Expired holds on other hosts have no effect either.
+    known = {each.uuid for each in consumers}
+    ended = claim_records.find_expired(conn, MAX_EXPIRED) - known
+    if ended:
+        others = holdings.get_for_consumers(conn, ended)
+        consumers += [each for each in others if each.uuid not in known]
+    records = claim_records.get_for_consumers(conn, [each.uuid for each in consumers])
+    found = _Consumers([], [], records)
     for each in consumers:
         record = records.get(each.uuid)
         has_ended = record is not None and record.is_expired
-        (expired if has_ended else moving).append(MovableConsumer(each))
-    return moving, expired
+        (found.expired if has_ended else found.moving).append(MovableConsumer(each))
+    return found
