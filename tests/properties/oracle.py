@@ -134,6 +134,8 @@ class Query:
     tolerate: frozenset[str] = frozenset()
     taints: frozenset[str] = frozenset()
     """Those of the service, which are no part of what is sent."""
+    full_hosts: frozenset[str] = frozenset()
+    """The roots that a spread group has filled, which is no part of what is sent either."""
 
     @property
     def untolerated(self) -> frozenset[str]:
@@ -271,6 +273,8 @@ def _choices(world: World, query: Query) -> Iterator[tuple[str, Choice]]:
         matches = [list(_matches(world, group, anchor, pool)) for group in query.groups]
         for combination in product(*matches):
             choice = dict(zip((group.suffix for group in query.groups), combination, strict=True))
+            if anchor.uuid in query.full_hosts and _takes_from(world, anchor, choice):
+                continue
             if _acceptable(world, query, choice):
                 yield anchor.uuid, choice
 
@@ -460,6 +464,11 @@ def _is_in_tree(world: World, provider: Provider, group: Group) -> bool:
 def _is_in_subtree(world: World, provider: Provider, group: Group) -> bool:
     """Whether the provider is in the subtree of `subtree`, which may be unknown."""
     return group.subtree is None or group.subtree in lineage(world, provider.uuid)
+
+
+def _takes_from(world: World, anchor: Provider, choice: Choice) -> bool:
+    """Whether a choice takes anything from the tree of its anchor."""
+    return any(root(world, uuid) == anchor.uuid for uuid, _name in _totals(choice))
 
 
 def _acceptable(world: World, query: Query, choice: Choice) -> bool:

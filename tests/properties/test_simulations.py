@@ -1,8 +1,11 @@
 """Simulations against brute force: the order of moves, and the new place of each consumer."""
 
+import json
 import random
+import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from tests.properties import oracle
 from tests.properties.headroom import most_together
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.oracle import SHARING, root
-from tests.properties.strategies import CLASSES, TRAITS, seeded_query
+from tests.properties.strategies import CLASSES, TRAITS, seeded_query, seeded_world
 from tests.properties.test_candidates import any_tuning
 from tests.properties.test_order import Key, any_key, host_of, ranks
 from tests.properties.test_taints import TAINTS, tainted_world
@@ -26,6 +29,43 @@ LIMIT = 5  # of headroom
 Body = dict[str, Any]
 # Provider -> class -> units.
 Held = Mapping[str, Mapping[str, int]]
+# Project and name of a spread group; claims on copies have no project.
+GroupKey = tuple[str | None, str]
+DAY = 86_400  # seconds
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A consumer and what its claim has recorded."""
+
+    held: Held
+    # The spread group, and the number of its own claim.
+    spread: tuple[GroupKey, int] | None = None
+    # The request that is remembered, whatever its amounts.
+    remembered: oracle.Query | None = None
+    # Seconds until the end of the hold.
+    expires_in: int | None = None
+
+    @property
+    def expired(self) -> bool:
+        """Whether the consumer is a hold that has ended."""
+        return self.expires_in is not None and self.expires_in <= 0
+
+    @property
+    def request(self) -> oracle.Query | None:
+        """The remembered request, if its amounts are those that the consumer holds."""
+        if self.remembered is None:
+            return None
+        asked = [group.resources for group in self.remembered.groups]
+        return self.remembered if sums(asked) == sums(self.held.values()) else None
+
+
+def sums(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """Class -> units of all parts."""
+    totals: Counter[str] = Counter()
+    for amounts in parts:
+        totals.update(amounts)
+    return totals
 
 
 def unused(world: oracle.World) -> oracle.World:
@@ -63,13 +103,18 @@ class Expected:
     def __init__(
         self,
         world: oracle.World,
-        consumers: Mapping[str, Held],
+        consumers: Mapping[str, Placed],
         requests: Mapping[str, oracle.Query],
         order: Sequence[Key],
     ) -> None:
+        self.arguments = world, consumers, requests, order
         self.world = world
-        self.held = dict(consumers)
-        self.requests = requests
+        self.consumers = {uuid: each for uuid, each in consumers.items() if not each.expired}
+        self.held = {uuid: each.held for uuid, each in self.consumers.items()}
+        remembered = {uuid: each.request for uuid, each in self.consumers.items()}
+        self.requests = {uuid: query for uuid, query in remembered.items() if query}
+        self.sources = dict.fromkeys(self.requests, "remembered") | dict.fromkeys(requests, "given")
+        self.requests.update(requests)
         self.order = order
         self.drained: set[str] = set()
         self.added = 0
@@ -81,6 +126,8 @@ class Expected:
         self.moved: list[str] = []
         self.unplaceable: set[str] = set()
         self.claims: list[Held | None] = []
+        # What claims on copies hold, and their groups.
+        self.members: list[tuple[GroupKey, Held]] = []
 
     def roots(self, held: Iterable[str]) -> list[str]:
         return sorted({root(self.world, uuid) for uuid in held})
@@ -93,10 +140,7 @@ class Expected:
             return {uuid: held[uuid] for uuid in held if root(self.world, uuid) in roots}
 
         def size(consumer: str) -> Fraction:
-            totals: dict[str, int] = {}
-            for amounts in of_these(consumer).values():
-                for name, amount in amounts.items():
-                    totals[name] = totals.get(name, 0) + amount
+            totals = sums(of_these(consumer).values())
             return max(Fraction(totals[name], self.capacities[name]) for name in totals)
 
         moving = [consumer for consumer in self.held if of_these(consumer)]
@@ -114,8 +158,10 @@ class Expected:
 
     def place(self, consumer: str) -> Held | None:
         held = self.held[consumer]
+        full = self.full_hosts(self.consumers[consumer].spread, without=consumer)
         if consumer in self.requests:
-            return self.first(using(self.world, held, -1), self.requests[consumer])
+            asked = replace(self.requests[consumer], full_hosts=full)
+            return self.first(using(self.world, held, -1), asked)
         by_root: dict[str, list[str]] = {}
         for uuid in held:
             by_root.setdefault(root(self.world, uuid), []).append(uuid)
@@ -129,7 +175,7 @@ class Expected:
             oracle.Group("" if len(parts) == 1 else f"_{uuid}", amounts)
             for uuid, amounts in parts.items()
         ]
-        query = oracle.Query(tuple(groups), taints=TAINTS)
+        query = oracle.Query(tuple(groups), taints=TAINTS, full_hosts=full)
         found = self.first(self.world, query, rest)
         if found is None:
             return None
@@ -139,6 +185,24 @@ class Expected:
                 total = together.setdefault(uuid, {})
                 total[name] = total.get(name, 0) + amount
         return together
+
+    def full_hosts(
+        self, spread: tuple[GroupKey, int] | None, without: str | None = None
+    ) -> frozenset[str]:
+        """The hosts that have as many members of a group as one host may have."""
+        if spread is None:
+            return frozenset()
+        group, max_per_host = spread
+        others = [held for key, held in self.members if key == group]
+        for uuid, each in self.consumers.items():
+            if uuid != without and each.spread is not None and each.spread[0] == group:
+                others.append(self.held[uuid])
+        counts = Counter(host for held in others for host in {*self.roots(held)})
+        return frozenset(
+            host
+            for host, number in counts.items()
+            if number >= max_per_host and SHARING not in self.world[host].traits
+        )
 
     def first(
         self, world: oracle.World, query: oracle.Query, rest: Iterable[str] = ()
@@ -179,6 +243,10 @@ class Expected:
         gone = {uuid for uuid in self.world if root(self.world, uuid) in roots}
         for consumer, held in self.held.items():
             self.held[consumer] = {uuid: held[uuid] for uuid in held if uuid not in gone}
+        self.members = [
+            (group, {uuid: held[uuid] for uuid in held if uuid not in gone})
+            for group, held in self.members
+        ]
         self.world = {uuid: each for uuid, each in self.world.items() if uuid not in gone}
         self.drained -= set(roots)
 
@@ -196,11 +264,20 @@ class Expected:
             }
             self.world = {**self.world, **unused(copies)}
 
-    def claim(self, query: oracle.Query) -> None:
-        found = self.first(self.world, query)
+    def claim(self, query: oracle.Query, spread: tuple[GroupKey, int] | None) -> None:
+        found = self.first(self.world, replace(query, full_hosts=self.full_hosts(spread)))
         self.claims.append(found)
         if found is not None:
             self.world = using(self.world, found)
+            if spread is not None:
+                self.members.append((spread[0], found))
+
+    def differs_without_groups(self, changes: Sequence[Any]) -> bool:
+        """Whether consumers and claims would have other places if there were no spread groups."""
+        free = Expected(*self.arguments)
+        free.full_hosts = lambda *_, **__: frozenset()  # type: ignore[method-assign]
+        free.apply(changes)
+        return (free.held, free.claims) != (self.held, self.claims)
 
     def apply(self, changes: Sequence[Any]) -> None:
         for kind, *arguments in changes:
@@ -215,18 +292,34 @@ def any_query(rng: random.Random, world: oracle.World) -> oracle.Query:
     return replace(query, tolerate=tolerated, taints=TAINTS)
 
 
+def small_query(rng: random.Random) -> oracle.Query:
+    """A request that many hosts serve."""
+    groups = (oracle.Group("", {rng.choice(CLASSES): 1}),)
+    return oracle.Query(groups, tolerate=TAINTS & {*TRAITS}, taints=TAINTS)
+
+
+def any_spread(rng: random.Random, project: str | None) -> tuple[GroupKey, int] | None:
+    """A spread group, of few names so that it has several members, or none."""
+    if rng.random() < 0.4:
+        return None
+    return (project, rng.choice(("web", "web", "db"))), rng.choice((1, 1, 2))
+
+
 def any_changes(
-    rng: random.Random, world: oracle.World, consumers: Mapping[str, Held]
+    rng: random.Random, world: oracle.World, consumers: Mapping[str, Placed]
 ) -> list[Any]:
     """Changes as names of methods of `Expected`, with their arguments."""
-    used = {root(world, uuid) for held in consumers.values() for uuid in held}
+    used = {root(world, uuid) for each in consumers.values() for uuid in each.held}
     roots = sorted(uuid for uuid, provider in world.items() if provider.parent is None)
     added = 0
     changes: list[Any] = []
     for _ in range(rng.choice((1, 2, 2, 3, 4))):
         kind = rng.choice(("drain", "drain", "drain", "remove", "add", "claim"))
         if kind == "claim":
-            changes.append((kind, any_query(rng, world)))
+            query, spread = any_query(rng, world), any_spread(rng, None)
+            if rng.random() < 0.4:
+                query = small_query(rng)
+            changes += [(kind, query, spread)] * rng.choice((1, 2, 3))
         elif roots and kind == "add":
             count = rng.choice((1, 2))
             changes.append((kind, rng.choice(roots), count))
@@ -244,8 +337,11 @@ def any_changes(
 
 def json_of(change: Any) -> Body:
     match change:
-        case "claim", query:
+        case "claim", query, None:
             return {"claim": {"request": query.to_body()}}
+        case "claim", query, ((_project, name), most):
+            spread = {"name": name, "max_per_host": most}
+            return {"claim": {"request": query.to_body(), "spread_group": spread}}
         case "add", like, count:
             return {"add": {"like": like, "count": count}}
         case kind, roots:
@@ -265,27 +361,62 @@ def with_twins(world: oracle.World) -> oracle.World:
     return {**world, **twins}
 
 
-def populated(service: WorldService, rng: random.Random, world: oracle.World) -> dict[str, Held]:
-    """Claim candidates for a few consumers; return what each of them holds."""
+def populated(service: WorldService, rng: random.Random, world: oracle.World) -> dict[str, Placed]:
+    """Claim candidates for a few consumers; return what each of them has."""
     service.load(world)
-    consumers: dict[str, Held] = {}
+    consumers: dict[str, Placed] = {}
     for _ in range(rng.choice((1, 2, 3, 5))):
         used = world
-        for held in consumers.values():
-            used = using(used, held)
+        for each in consumers.values():
+            used = using(used, each.held)
         query = seeded_query(rng, used)
-        if rng.random() < 0.4:  # what has often room elsewhere
-            query = oracle.Query((oracle.Group("", {rng.choice(CLASSES): 1}),))
+        if rng.random() < 0.4:
+            query = small_query(rng)
         body = {**query.to_body(), "tolerate": sorted(TAINTS & {*TRAITS})}
         answer = service.expect(200, "POST", "/allocation_candidates", body, "2.0").json
         if answer["allocation_requests"]:
             candidate = rng.choice(answer["allocation_requests"])
             held = {uuid: each["resources"] for uuid, each in candidate["allocations"].items()}
-            consumers[service.claim(candidate)] = held
+            project = rng.choice(("p", "p", "q"))
+            consumers[service.claim(candidate, project)] = any_placed(
+                rng, used, held, query, project
+            )
+    for consumer, placed in consumers.items():  # at last, because searches may release holds
+        record(service, consumer, placed)
     return consumers
 
 
-def check(answer: Body, expected: Expected, requests: Iterable[str]) -> None:
+def any_placed(
+    rng: random.Random, world: oracle.World, held: Held, query: oracle.Query, project: str
+) -> Placed:
+    """A consumer with anything that a claim may record."""
+    remembered = None
+    if rng.random() < 0.4:
+        tolerated = frozenset(rng.sample(TRAITS, rng.choice((0, 1))))
+        remembered = replace(query, tolerate=tolerated, taints=TAINTS)
+        if rng.random() < 0.2:  # later writes have changed what the consumer holds
+            remembered = any_query(rng, world)
+    ends = rng.choice((None, None, DAY, -DAY)) if rng.random() < 0.4 else None
+    return Placed(held, any_spread(rng, project), remembered, ends)
+
+
+def record(service: WorldService, consumer: str, placed: Placed) -> None:
+    """Write what the claim of a consumer has recorded."""
+    columns: dict[str, object] = {}
+    if placed.spread is not None:
+        (_project, name), most = placed.spread
+        columns |= {"spread_group": name, "max_per_host": most}
+    if placed.expires_in is not None:
+        now = int(time.time())
+        columns |= {"hold_generation": 1, "held_since": now - 2 * DAY, "mappings": "{}"}
+        columns["expires_at"] = now + placed.expires_in
+    if placed.remembered is not None:
+        columns["request"] = json.dumps(placed.remembered.to_body())
+    if columns:
+        service.record(consumer, **columns)
+
+
+def check(answer: Body, expected: Expected) -> None:
     assert [each["consumer"] for each in answer["moves"]] == [
         consumer for consumer in expected.moved if expected.held[consumer]
     ]
@@ -296,7 +427,7 @@ def check(answer: Body, expected: Expected, requests: Iterable[str]) -> None:
         assert {uuid: each["resources"] for uuid, each in allocations.items()} == held
         assert move["from"] == expected.origins[consumer]
         assert move["to"] == expected.roots(held)
-        assert move["request"] == ("given" if consumer in requests else "derived")
+        assert move["request"] == expected.sources.get(consumer, "derived")
     assert {each["consumer"] for each in answer["unplaceable"]} == expected.unplaceable
     claimed = [
         {uuid: each["resources"] for uuid, each in claim["allocations"].items()}
@@ -316,14 +447,16 @@ def test_a_simulation_does_what_its_rules_say(
     service = WorldService(tmp_path, placement={"taints": sorted(TAINTS)})
     rng = seeded("simulations")
     examples = moves = stuck = claims = applied = 0
+    kinds: Counter[str] = Counter()
     while examples < EXAMPLES:
-        world = with_twins(unused(tainted_world(rng)))
+        world = with_twins(unused(rng.choice((tainted_world, seeded_world))(rng)))
         consumers = populated(service, rng, world)
         if rng.random() < 0.5:
             service.renew(rng)
         service.restart(any_tuning(rng))
-        for held in consumers.values():
-            world = using(world, held)
+        for placed in consumers.values():
+            world = world if placed.expired else using(world, placed.held)
+            kinds["expired holds"] += placed.expired
         for _ in range(4):
             order = [any_key(rng) for _ in range(rng.choice((0, 0, 1, 2)))]
             changes = any_changes(rng, world, consumers)
@@ -337,12 +470,19 @@ def test_a_simulation_does_what_its_rules_say(
                 "requests": {each: query.to_body() for each, query in requests.items()},
                 "order": order,
             }
-            asked = oracle.Query((oracle.Group("", {rng.choice(CLASSES): 1}),), taints=TAINTS)
+            asked = small_query(rng)
             headroom = {"requests": {"one": asked.to_body()}, "limit": LIMIT}
             answer = service.expect(
                 200, "POST", "/simulations", {**body, "headroom": headroom}, "2.0"
             ).json
-            check(answer, expected, requests)
+            check(answer, expected)
+            kinds["changed by spread groups"] += expected.differs_without_groups(changes)
+            kinds.update(each["request"] for each in answer["moves"])
+            kinds.update(
+                each["code"]
+                for each in (*answer["unplaceable"], *answer["claims"])
+                if "code" in each
+            )
             room = answer["headroom"]["one"]
             most = most_together(expected.open_world(expected.world), asked, LIMIT)
             assert room["fits"] <= most <= room["at_most"]
@@ -357,8 +497,11 @@ def test_a_simulation_does_what_its_rules_say(
     with capsys.disabled():
         print(
             f"\nsimulations: {examples} examples, {moves} moves, {stuck} unplaceable, "
-            f"{claims} claims, {applied} written"
+            f"{claims} claims, {applied} written, {dict(kinds)}"
         )
     assert moves > examples / 50
     assert stuck > examples / 10
     assert applied > examples / 100
+    # Servers try few examples.
+    for kind in ("remembered", "expired holds", "changed by spread groups"):
+        assert kinds[kind] >= examples // 200

@@ -17,6 +17,7 @@ from tests.properties.oracle import Inventory, World
 from tests.properties.strategies import CLASSES, TRAITS
 
 EMPTIED = (
+    t.claim_records,
     t.allocations,
     t.consumers,
     t.inventories,
@@ -35,10 +36,10 @@ class WorldService(Service):
         """Send a GET with these query parameters, in this order."""
         return self.send("GET", path, version=version, query_string=urlencode(params))
 
-    def claim(self, candidate: Mapping[str, Any]) -> str:
+    def claim(self, candidate: Mapping[str, Any], project: str = "p") -> str:
         """Claim a candidate for a new consumer; returns the consumer's uuid."""
         consumer = str(uuids.uuid4())
-        owner = {"project_id": "p", "user_id": "u", "consumer_type": "INSTANCE"}
+        owner = {"project_id": project, "user_id": "u", "consumer_type": "INSTANCE"}
         body = {**candidate, **owner, "consumer_generation": None}
         self.expect(204, "PUT", f"/allocations/{consumer}", body)
         return consumer
@@ -46,6 +47,20 @@ class WorldService(Service):
     def unclaim(self, consumer: str) -> None:
         """Delete a consumer's allocations."""
         self.expect(204, "DELETE", f"/allocations/{consumer}")
+
+    def record(self, consumer: str, **columns: object) -> None:
+        """Record a spread group, a hold or a request of a consumer, as a claim does."""
+        each = t.consumers.c
+        with self.database.writer.begin() as conn:
+            row = conn.execute(
+                sa.select(
+                    each.id.label("consumer_id"),
+                    each.uuid.label("consumer_uuid"),
+                    each.created_at.label("consumer_created_at"),
+                    each.project_id,
+                ).where(each.uuid == consumer)
+            ).one()
+            conn.execute(sa.insert(t.claim_records).values(**row._mapping, **columns))
 
     def renew(self, rng: random.Random) -> None:
         """Give every tree a revision; trees without one are not cached."""
