@@ -54,6 +54,12 @@ def settle(page: Page) -> None:
     expect(page.locator(".state progress:visible")).to_have_count(0)
 
 
+def faults(page: Page) -> list[tuple[str, list[str]]]:
+    """Return the rules of axe that a page breaks, with the elements that break them."""
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in violations]
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", ["wide", "narrow"])
 @pytest.mark.parametrize("name", NAMES)
@@ -63,8 +69,58 @@ def test_a_view_has_no_fault_that_axe_knows(
     watch = open_watch(size, dark=dark)
     page = watch.open(places(demo)[name])
     settle(page)
-    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in violations] == []
+    assert faults(page) == []
+
+
+def open_departure(watch: Watch, demo: Demo) -> Page:
+    """Return the page of a host whose departure has been simulated, by the keyboard alone.
+
+    One consumer moves, one cannot move and one is undecided, so that every part is shown.
+    """
+    host, other = demo.provider("compute-a01"), demo.provider("compute-a02")
+    moving, stuck, undecided = demo.consumers[:3]
+    plan = {
+        "fits": None, "claims": [], "complete": False, "undecided": [undecided],
+        "moves": [{"consumer": moving, "from": [host], "to": [other], "request": "derived"}],
+        "unplaceable": [{
+            "consumer": stuck, "code": "capacity", "text": "No room.", "request": "remembered",
+        }],
+    }  # fmt: skip
+    watch.page.route("**/simulations", lambda route: route.fulfill(json=plan))
+    page = watch.open(f"#tree/{host}")
+    settle(page)
+    page.get_by_role("button", name="What if this host goes?").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".departure h2")).to_have_text("1 consumer undecided")
+    settle(page)
+    return page
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", ["wide", "narrow"])
+def test_a_departure_has_no_fault_that_axe_knows(
+    open_watch: Open, demo: Demo, size: str, dark: bool
+) -> None:
+    page = open_departure(open_watch(size, dark=dark), demo)
+    assert faults(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_keyboard_alone_leads_through_a_departure(watch: Watch, demo: Demo) -> None:
+    """Focus stays on the button; Tab leads to both tables, which scroll, and to their links."""
+    page = open_departure(watch, demo)
+    expect(page.get_by_role("button", name="What if this host goes?")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("group", name="Cannot move")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name=demo.consumers[1])).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("group", name="Would move")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.locator(".departure").get_by_role("link", name="compute-a02")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="compute-a02", level=1)).to_be_visible()
 
 
 @pytest.mark.parametrize("name", NAMES)
