@@ -55,12 +55,15 @@ def check() -> None:
         raise DeadlineExceeded(_current.seconds)
 
 
-@contextmanager
-def waiting() -> Iterator[None]:
-    """Enter a block whose time does not count, and during which no check fails."""
-    ends, started = _current.ends, monotonic()
-    _current.ends = math.inf
-    try:
-        yield
-    finally:
-        _current.ends = ends + monotonic() - started
+class waiting:  # noqa: N801
+    """Enters a block whose time does not count, and during which no check fails."""
+
+    # PERF: a request uses up to a dozen; a generator takes twice as long.
+    __slots__ = ("_ends", "_started")
+
+    def __enter__(self) -> None:
+        self._ends, self._started = _current.ends, monotonic()
+        _current.ends = math.inf
+
+    def __exit__(self, _kind: object, _error: object, _at: object) -> None:
+        _current.ends = self._ends + monotonic() - self._started
