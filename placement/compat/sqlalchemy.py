@@ -30,6 +30,8 @@ class DriverResult(NamedTuple):
     rows: Sequence[Sequence[Any]]
     # Number of rows that a write matched, or -1 if the driver does not report it.
     matched: int
+    # Id of a row that was inserted, or None if the driver returns it as a row, or does not know it.
+    row_id: int | None
 
 
 def connect(engine: sa.Engine, *, begins: bool) -> Connection:
@@ -51,14 +53,18 @@ def execute_text(conn: Connection, sql: str, values: Any) -> DriverResult:
     """
     if conn._has_events or conn._echo or _has_listeners(conn.engine):
         observed = conn.exec_driver_sql(sql, values)
-        return DriverResult(observed.all() if observed.returns_rows else (), observed.rowcount)
+        # Before the rows are read: the last one closes the cursor, and psycopg forgets the number.
+        matched = observed.rowcount
+        rows = observed.all() if observed.returns_rows else ()
+        row_id = getattr(observed.context.cursor, "lastrowid", None)
+        return DriverResult(rows, matched, row_id)
     if conn._transaction is None:
         conn._autobegin()
     cursor = conn.connection.cursor()
     try:
         cursor.execute(sql, values)
         rows = () if cursor.description is None else cursor.fetchall()
-        result = DriverResult(rows, cursor.rowcount)
+        result = DriverResult(rows, cursor.rowcount, getattr(cursor, "lastrowid", None))
         cursor.close()
     except BaseException as error:
         # Other exceptions concern the values, and do not affect the connection.

@@ -124,14 +124,13 @@ class Write:
 
     def insert(self, conn: Connection) -> int:
         """Execute an INSERT of one row as `execute` does, and return the id of the row."""
+        assert isinstance(self.sql, sa.Insert)
         deadline.check()
         with stopwatch.STATEMENT, deadline.waiting():
-            result = conn.execute(self.sql, self.params, execution_options=texts.COUNTED)
-        self._check(conn, result.rowcount)
-        key = result.inserted_primary_key
-        assert key is not None
-        (row_id,) = key
-        return int(row_id)
+            matched, row_id = texts.insert(conn, self.sql, self.params)
+        self._check(conn, matched)
+        assert row_id is not None
+        return row_id
 
     def _check(self, conn: Connection, matched: int) -> None:
         if not self._accepts(matched):

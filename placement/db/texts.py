@@ -4,7 +4,7 @@ SQLAlchemy looks each statement up in its compiled cache and processes the param
 to 50 µs, half the time in which a database finds a row. So an engine caches the text of each
 statement that is used in several calls, as a module constant or an entry of a cache. SQLAlchemy
 executes statements that are built for a single call, and statements that need its features, such as
-the conversion of result values, the names of values in a row, and the id of an inserted row.
+the conversion of result values, and the names of values in a row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -133,6 +133,18 @@ def write(conn: Connection, sql: Sql, params: Params) -> int:
     return _execute(conn, text, params, execute_text).matched
 
 
+def insert(conn: Connection, sql: sa.Insert, params: Params) -> tuple[int, int | None]:
+    """Insert a row whose id the database generates; return the number of rows, and the id."""
+    text = _find(conn, sql, params)
+    if text is None:
+        result = conn.execute(sql, params, execution_options=COUNTED)
+        (row_id,) = result.inserted_primary_key or (None,)
+        return result.rowcount, row_id
+    rows, matched, row_id = _execute(conn, text, params, execute_text)
+    # PostgreSQL returns the id as a row.
+    return matched, rows[0][0] if rows else row_id
+
+
 def _find(conn: Connection, sql: Sql, params: Params) -> StatementText | None:
     texts: Texts | None = conn.get_execution_options().get(OPTION)
     return None if texts is None else texts.find(conn.dialect, sql, params)
@@ -147,8 +159,6 @@ def _execute(conn: Connection, text: StatementText, params: Params, send: Send[R
 
 def _lists(sql: Sql, params: Params) -> tuple[str, ...] | None:
     """Return the parameters that are lists, or None for a statement that needs SQLAlchemy."""
-    if isinstance(sql, sa.Insert):
-        return None
     if isinstance(sql, sa.Select | sa.CompoundSelect):
         for column in sql.selected_columns:
             if not isinstance(column.type, UNCONVERTED_TYPES):

@@ -121,9 +121,9 @@ def exists(conn: Connection, kind: str, name: str) -> bool:
         NameNotDistinct: it does not exist and cannot be created, because the collation does not
             distinguish it from an existing name.
     """
-    for row in statements.ids({kind: [name]}).rows(conn):
-        if row.text != name:
-            raise NameNotDistinct(kind, name, row.text)
+    for _kind, _id, stored_name, _number in statements.ids({kind: [name]}).rows(conn):
+        if stored_name != name:
+            raise NameNotDistinct(kind, name, stored_name)
         return True
     return False
 

@@ -1,18 +1,21 @@
 """Inventories in the form of their rows."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import InventoryRecord, Stock
+from falcon_placement_client.inventory import FIELDS, InventoryRecord, Stock
 from placement.db.dialects import dialect_of
 from placement.db.statements import inventories as statements
 
 InventoryKey = tuple[int, int]  # (provider id, resource class id)
+
+_values_of: Callable[[InventoryRecord], tuple[int | float, ...]] = attrgetter(*FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,17 @@ class Inventory:
 
 def columns(record: InventoryRecord) -> dict[str, int | float]:
     """Return the columns of a record's row, with the derived capacity."""
-    return {**asdict(record), "capacity": record.capacity}
+    # PERF: `asdict` copies each value, and takes ten times as long.
+    values = dict(zip(FIELDS, _values_of(record), strict=True))
+    values["capacity"] = record.capacity
+    return values
 
 
 def as_stored(conn: Connection, record: InventoryRecord) -> InventoryRecord:
     """Return the record with the ratio as the database will return it."""
     ratio = dialect_of(conn).as_stored(record.allocation_ratio)
+    if ratio == record.allocation_ratio:
+        return record
     return replace_fields(record, allocation_ratio=ratio)
 
 

@@ -241,9 +241,9 @@ def _write(
     root = state.members.get(command.root_uuid)
     if root is None:
         listed = next(each for each in command.providers if each.uuid == command.root_uuid)
-        root_id = providers.create_root(conn, listed.uuid, listed.name).id
-        # The root exists now, and is the last provider without parts.
-        bumped = {root_id: 0} if listed.has_parts else {}
+        generation = int(listed.has_parts)
+        root_id = providers.create_root(conn, listed.uuid, listed.name, generation).id
+        bumped = {}
     else:
         root_id = root.id
         locking.lock_unchanged(conn, {root.id: root.revision}, ())

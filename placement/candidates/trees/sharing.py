@@ -75,8 +75,9 @@ class Spellings:
     def _read(self) -> Mapping[str, frozenset[int]]:
         ids = {name: aggregate for aggregate, name in self._names.items()}
         spellings = identifiers.spellings(*self._names.values())
-        for row in name_statements.ids({"aggregate": spellings}).rows(self._conn):
-            ids[row.text] = row.id
+        query = name_statements.ids({"aggregate": spellings})
+        for _kind, row_id, spelling, _number in query.rows(self._conn):
+            ids[spelling] = row_id
         return identifiers.ids_by_key(ids)
 
 

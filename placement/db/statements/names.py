@@ -69,7 +69,8 @@ def _ids_and_trees(
         params |= further_params
     if providers:
         params["providers"] = providers
-    return Query(_with_trees(kinds, bool(providers), further), params)
+    # PERF: `list` leaves the rows as they are, but names of their values would take longer.
+    return Query(_with_trees(kinds, bool(providers), further), params, list)
 
 
 _TREE = sa.select(
@@ -157,10 +158,15 @@ def _is_used(kind: str) -> ColumnElement[bool]:
 
 def lock_shared(kind: str, row_ids: Collection[int]) -> Queries:
     """Select (id, name) of the existing entries, and lock them against changes."""
-    name = t.NAMES[kind]
-    row_id = name.table.c.id
-    rows = sa.select(row_id, name.label("name")).where(bulk.in_list(row_id))
-    return bulk.select_by(rows.with_for_update(read=True), row_ids, locks=True)
+    return bulk.select_by(_LOCK_SHARED[kind], row_ids, locks=True)
+
+
+_LOCK_SHARED = {
+    kind: sa.select(name.table.c.id, name.label("name"))
+    .where(bulk.in_list(name.table.c.id))
+    .with_for_update(read=True)
+    for kind, name in t.NAMES.items()
+}
 
 
 def lock_exclusive(kind: str, name: str) -> Query:

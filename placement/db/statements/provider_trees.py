@@ -155,18 +155,21 @@ def _add(column: sa.Column[int], links: Links) -> Writes:
 
 
 def _remove(column: sa.Column[int], links: Links) -> Writes:
-    link = column.table
-    pair = sa.tuple_(link.c.resource_provider_id, column)
-    # The first condition lets the engine use an index, which it does not use for a list of pairs.
-    delete = sa.delete(link).where(
-        bulk.in_list(link.c.resource_provider_id),
-        pair.in_(sa.bindparam("links", expanding=True)),
-    )
     return Writes(
         Write(
-            delete,
+            _remove_links(column),
             {"ids": sorted({provider_id for provider_id, _row_id in chunk}), "links": chunk},
             matches=len(chunk),
         )
         for chunk in chunks(sorted(links))
+    )
+
+
+def _remove_links(column: sa.Column[int]) -> sa.Delete:
+    link = column.table
+    pair = sa.tuple_(link.c.resource_provider_id, column)
+    # The first condition lets the engine use an index, which it does not use for a list of pairs.
+    return sa.delete(link).where(
+        bulk.in_list(link.c.resource_provider_id),
+        pair.in_(sa.bindparam("links", expanding=True)),
     )

@@ -124,13 +124,18 @@ _CREATE = sa.insert(_provider)
 
 
 def create(
-    uuid: str, name: str, parent_id: int | None, root_id: int | None, revision: int
+    uuid: str,
+    name: str,
+    parent_id: int | None,
+    root_id: int | None,
+    revision: int,
+    generation: int = 0,
 ) -> Write:
     """Insert a provider. The root id of a new root is set afterwards by `set_root`."""
     params = {
         "uuid": uuid,
         "name": name,
-        "generation": 0,
+        "generation": generation,
         "parent_provider_id": parent_id,
         "root_provider_id": root_id,
         "revision": revision,
