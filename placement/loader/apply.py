@@ -1,4 +1,4 @@
-"""Loading of a cloud file, which brings the server to the described state.
+"""Loading of a cloud file, which gives the server the described state.
 
 Loading reads first and writes only the differences. An interrupted run is completed by the next
 one, and a run without differences sends no write.
@@ -56,7 +56,7 @@ def _described(noun: str, outcomes: Mapping[LoadOutcome, int]) -> str:
 def apply(
     cloud: Cloud, client: RestClient, progress: Progress, *, make_room: bool = True
 ) -> Summary:
-    """Bring the providers and consumers of the file, and no others, to their described state.
+    """Give the providers and consumers of the file, and no others, their described state.
 
     A failure does not revert earlier writes.
 

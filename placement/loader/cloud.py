@@ -47,7 +47,7 @@ class CloudConsumer:
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """The content of a file, in which parents precede their children."""
+    """The content of a file, with parents before their children."""
 
     # Name of the file, or URL of the server.
     source: str

@@ -1,6 +1,6 @@
 """The cloud file: trees of resource providers described in YAML.
 
-A file is one mapping, of which only ``providers`` is required::
+A file is one mapping. Only the key ``providers`` is required::
 
     aggregates:                       # name -> UUID
       rack-a: 5ac00000-0000-4000-8000-00000000000a
@@ -22,7 +22,7 @@ A provider has these keys; only ``name`` is required:
     Text of 1 to 200 characters, unique in the file. Braces are reserved for counters; a literal
     brace is written twice, as in ``{{``.
 ``uuid``
-    By default derived from the name, so that loading a file again finds the same providers:
+    By default derived from the name, to find the same providers when the file is loaded again:
     ``uuid5(NAMESPACE_URL, "urn:placement:provider:" + name)``.
 ``count``, ``index``
     The entry, with all entries below it, represents ``count`` providers, numbered from 1.

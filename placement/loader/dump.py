@@ -86,7 +86,7 @@ def _provider(summary: Json, parts: Json) -> CloudProvider:
         parent_uuid=summary["parent_provider_uuid"],
         inventories=inventories,
         traits=frozenset(parts["traits"]),
-        # Servers return the spelling in which an aggregate was first sent.
+        # Servers return an aggregate in the spelling of the first request that sent it.
         aggregates=frozenset(str(uuid.UUID(text)) for text in parts["aggregates"]),
         line=0,
     )

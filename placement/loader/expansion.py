@@ -30,7 +30,7 @@ class Expansion:
         self.consumers: list[CloudConsumer] = []
         # Uuid -> name.
         self.aggregate_names: dict[str, str] = {}
-        # Faults of names, in the order in which they were found.
+        # Faults of names found so far.
         self.problems: list[Problem] = []
         self._document = document
         # Name of an aggregate -> its UUID.

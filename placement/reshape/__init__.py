@@ -18,12 +18,13 @@ changes. The steps of a file are applied to each tree, one after the other::
     all.
 ``move``, ``to``, ``split``
     Move the inventories of these classes, and the allocations from them, to children of the
-    provider. ``child`` is the name, in which ``{name}`` is the name of the provider; ``count``
-    makes several children of an entry, numbered by ``{n}``. Missing children are created.
-    ``traits`` are added to them. They share total and reserved equally; ``inventories`` may state
-    other values for a class: ``total`` (or the bare number), ``reserved``, ``min_unit``,
-    ``max_unit``, ``step_size``, ``allocation_ratio``. The allocations of a consumer move to one
-    child; with ``split: true`` they may be divided if they do not fit into one.
+    provider. ``child`` is the name of the child, where ``{name}`` stands for the name of the
+    provider. ``count`` makes several children of an entry, numbered by ``{n}``. Missing children
+    are created. ``traits`` are added to them. They share total and reserved equally;
+    ``inventories`` may state other values for a class: ``total`` (or the bare number),
+    ``reserved``, ``min_unit``, ``max_unit``, ``step_size``, ``allocation_ratio``. The allocations
+    of a consumer move to one child; with ``split: true`` they may be divided if they do not fit
+    into one.
 ``rename``
     Class -> its new name, in inventories and in allocations.
 ``give``

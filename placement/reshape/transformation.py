@@ -15,9 +15,9 @@ class ProviderSelector:
     name: str | None = None
     # Whether they are roots.
     root: bool | None = None
-    # Traits, all of which the providers have.
+    # Traits that each provider must have.
     traits: frozenset[str] = frozenset()
-    # Traits, none of which the providers have.
+    # Traits that no provider may have.
     without_traits: frozenset[str] = frozenset()
     # Uuids.
     aggregates: frozenset[str] = frozenset()
@@ -38,7 +38,7 @@ class ProviderSelector:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A child to which inventory moves."""
+    """A child that receives inventories."""
 
     # Name of the child, with `{name}` for the name of the provider.
     name: str
@@ -101,5 +101,5 @@ class Transformation:
 
     # Name of the file.
     source: str
-    # The steps, each of which applies to the result of the previous one.
+    # The steps. Each step applies to the result of the previous one.
     steps: Sequence[Step]
