@@ -4,12 +4,10 @@ import math
 import os
 import sqlite3
 import uuid as uuids
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import pytest
@@ -23,56 +21,10 @@ from placement.objects.hold_expiry import HoldExpiry
 from tests.kit import service as kit
 from tests.kit.builders import settings
 from tests.kit.engines import ENGINE
+from tests.kit.holds import ALL, ONE, VERSION, Service, claim_of, race_for_group, race_for_hold
 from tests.kit.statements import counted
 
 RACES = int(os.environ.get("PLACEMENT_RACES", "3"))
-VERSION = "2.0"
-ONE = {"groups": {"": {"resources": {"VCPU": 1}}}}
-ALL = {"groups": {"": {"resources": {"VCPU": 4}}}}
-
-
-class Service(kit.Service):
-    """A service whose clients hold, confirm and release."""
-
-    def host(self, total: int = 4) -> str:
-        uuid = str(uuids.uuid4())
-        self.expect(200, "POST", "/resource_providers", {"name": uuid, "uuid": uuid})
-        body = kit.inventories(0, VCPU=total)
-        self.expect(200, "PUT", f"/resource_providers/{uuid}/inventories", body)
-        return uuid
-
-    def claim(self, request: object = ALL, **members: object) -> Any:
-        """The answer to a claim of a new consumer."""
-        return self.send("POST", "/claims", {**claim_of(request), **members}, VERSION)
-
-    def hold(self, request: object = ALL, **members: object) -> str:
-        """A new hold."""
-        body = {**claim_of(request), "expires_in": 600, **members}
-        self.expect(201, "POST", "/claims", body, VERSION)
-        return str(body["consumer_uuid"])
-
-    def end(self, consumer: str, *, record: str = "consumer_uuid") -> None:
-        """Let the time of a hold pass."""
-        with self.database.writer.begin() as conn:
-            statement = f"UPDATE claim_records SET expires_at = 1 WHERE {record} = :uuid"
-            assert conn.execute(sa.text(statement), {"uuid": consumer}).rowcount == 1
-
-    def exists(self, consumer: str) -> bool:
-        return self.send("GET", f"/consumers/{consumer}", None, VERSION).status_code == 200
-
-    def used(self) -> int:
-        with self.database.read() as conn:
-            return int(conn.execute(sa.text("SELECT SUM(used) FROM inventories")).scalar_one())
-
-
-def claim_of(request: object) -> dict[str, object]:
-    return {
-        "request": request,
-        "consumer_uuid": str(uuids.uuid4()),
-        "project_id": "p",
-        "user_id": "u",
-        "consumer_type": "INSTANCE",
-    }
 
 
 @pytest.fixture
@@ -330,52 +282,11 @@ def test_members_on_a_tree_whose_root_shares_are_not_counted(service: Service) -
 # -- races ---------------------------------------------------------------------------------------
 
 
-def race(*acts: Callable[[], Any]) -> list[Any]:
-    """Run all of them at the same time; their results."""
-    barrier = Barrier(len(acts))
-
-    def act(each: Callable[[], Any]) -> Any:
-        barrier.wait()
-        return each()
-
-    with ThreadPoolExecutor(len(acts)) as pool:
-        return list(pool.map(act, acts))
-
-
-@pytest.mark.parametrize("_round", range(RACES))
-def test_of_racing_decisions_about_a_hold_one_takes_effect(service: Service, _round: int) -> None:
-    service.host()
-    held, new = service.hold(remember=True), claim_of(None)
-    service.end(held)
-    del new["request"]
-    path = f"/holds/{held}"
-    statuses = race(
-        lambda: service.send("POST", "/claims", {**new, "from_hold": held}, VERSION).status_code,
-        lambda: service.send("PUT", path, {"expires_in": 900}, VERSION).status_code,
-        lambda: service.send("DELETE", path, None, VERSION).status_code,
-        lambda: holds.release_expired(service.database),
-    )
-    taken, extended, deleted, released = statuses
-    assert taken in {201, 409}
-    assert extended in {200, 404}
-    assert deleted in {204, 404}
-    # An extension is followed by nothing, or by one of the others: exactly one end of the hold.
-    ends = [taken == 201, deleted == 204, released == 1]
-    assert ends.count(True) == 1 or (extended == 200 and not any(ends))
-    assert not (extended == 200 and released), "an extended hold has not ended"
-    assert service.exists(str(new["consumer_uuid"])) == (taken == 201)
-    assert service.exists(held) == (not any(ends))
-    assert service.used() == (4 if taken == 201 or not any(ends) else 0)
-
-
-@pytest.mark.parametrize("_round", range(RACES))
-def test_no_host_gets_more_members_of_a_group_than_allowed(service: Service, _round: int) -> None:
-    hosts = [service.host(99) for _ in range(3)]
-    group = {"name": "web", "max_per_host": 2}
-    answers = race(*[lambda: service.claim(ONE, spread_group=group)] * 12)
-    assert Counter(each.status_code for each in answers) == {201: 6, 409: 6}
-    placed = Counter(uuid for each in answers for uuid in each.json.get("allocations", ()))
-    assert placed == dict.fromkeys(hosts, 2)
+@pytest.mark.parametrize("race", [race_for_hold, race_for_group])
+def test_of_racing_requests_as_many_succeed_as_may(
+    service: Service, race: Callable[[Sequence[Service], int], None]
+) -> None:
+    race([service], RACES)
 
 
 def test_a_request_remembered_during_a_conversion_is_not_lost(

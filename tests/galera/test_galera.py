@@ -6,7 +6,8 @@
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,10 +20,12 @@ from tests.cluster.test_race import CLIENTS, PATIENT, ROOM, Racers, claim
 from tests.galera.nodes import JOIN, Node, start_cluster
 from tests.kit.builders import prepare
 from tests.kit.followers import following
+from tests.kit.holds import Service, race_for_group, race_for_hold
 from tests.kit.processes import Answer, Process, new_host, send, serving
 from tests.kit.proxy import Proxy
 
 OPERATIONS = max(1000, int(os.environ["PLACEMENT_GALERA"]))
+RACES = OPERATIONS // 100
 WAITING = {"OS_PLACEMENT_DATABASE__MYSQL_WSREP_SYNC_WAIT": "1"}
 
 
@@ -91,6 +94,23 @@ def test_exactly_what_fits_is_admitted_on_three_nodes(
             f"\ngalera, {CLIENTS} clients on 3 nodes: {rounds} rounds, {rounds * ROOM} claims "
             f"admitted of {rounds * ROOM} that fit, {again} writes run again"
         )
+
+
+@pytest.mark.parametrize("race", [race_for_hold, race_for_group])
+def test_of_racing_requests_on_three_nodes_as_many_succeed_as_may(
+    nodes: list[Node], tmp_path: Path, database: str, race: Callable[[Sequence[Service], int], None]
+) -> None:
+    options = {"mysql_wsrep_sync_wait": 1, "write_timeout": 60}
+    with ExitStack() as stack:
+        services = [
+            stack.enter_context(
+                Service(tmp_path, url=node.url(database), placement_database=options)
+            )
+            for node in nodes
+        ]
+        race(services, RACES)
+        services[1].check_used()
+    same_everywhere(nodes, database)
 
 
 def test_nothing_is_lost_when_a_node_is_killed_and_comes_back(

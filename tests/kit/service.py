@@ -12,8 +12,9 @@ from placement import app
 from placement.api.history import LATEST
 from placement.candidates import DEFAULT_TUNING, SearchTuning
 from placement.db import tables as t
+from placement.db.engine import Database
 from placement.objects import derived
-from tests.kit.builders import make_database
+from tests.kit.builders import database_url, settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,10 +87,17 @@ class Service(Client):
         self,
         directory: Path,
         tuning: SearchTuning = DEFAULT_TUNING,
+        *,
+        url: str = "",
         **overrides: Mapping[str, object],
     ) -> None:
-        """On SQLite the file is in the directory. overrides: group -> option -> value."""
-        self.settings, self.database = make_database(directory, **overrides)
+        """On SQLite the file is in the directory.
+
+        `url` is a database that is ready for use, instead of a new one. overrides: group -> option
+        -> value.
+        """
+        self.settings = settings(url or database_url(directory), **overrides)
+        self.database = Database(self.settings.database)
         super().__init__(app.create_app(self.settings, self.database, tuning))
 
     def __enter__(self) -> Self:
