@@ -6,6 +6,7 @@ import http.client
 import json
 import random
 import threading
+import time
 import uuid as uuids
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -194,6 +195,37 @@ class Poll(Client):
         return answer.status, answer.getheader("ETag", "")
 
 
+class Follow(Client):
+    """Polls for changes, of which there are none."""
+
+    WARM_UP = 2
+    CHANGED = 0  # hosts
+    _path = ""
+
+    def turn(self) -> None:
+        if not self._path:  # no preparation precedes the turns of a crowd
+            cursor = self._send("GET", "/changes", version=NEW).body["cursor"]
+            self._path = f"/changes?since={cursor}"
+        answer = self._send("GET", self._path, version=NEW)
+        assert len(answer.body["changes"]) == self.CHANGED, answer
+
+
+class FollowChanged(Follow):
+    """Polls for changes of 1,000 hosts, which this request numbers."""
+
+    IN_A_ROW = 1
+    CHANGED = 1000
+    DUE = 1.1  # seconds until the next request numbers again
+
+    def prepare(self) -> None:
+        time.sleep(self.DUE)
+        cursor = self._send("GET", "/changes", version=NEW).body["cursor"]
+        self._path = f"/changes?since={cursor}"
+        hosts = map(provider_uuid, range(1, self.CHANGED + 1))
+        assert self._claim({host: {"resources": {"VCPU": 1}} for host in hosts})
+        time.sleep(self.DUE)
+
+
 class Scrape(Client):
     """Reads the parts of every provider, each by a request of its own."""
 
@@ -246,12 +278,12 @@ class Schedule(Client):
 
 
 class Claim(Client):
-    """Has the service ask and claim."""
+    """Has the service ask and claim, by a body without the consumer."""
 
     def turn(self) -> None:
         consumer = str(uuids.uuid4())
         body = {
-            "request": json.loads(self._what), "consumer_uuid": consumer, "project_id": "project",
+            **json.loads(self._what), "consumer_uuid": consumer, "project_id": "project",
             "user_id": "user", "consumer_type": "INSTANCE",
         }  # fmt: skip
         answer = self._send("POST", "/claims", body, "2.0")
@@ -346,7 +378,8 @@ class Reshape(Client):
 
 
 KINDS: dict[str, type[Client]] = {
-    "poll": Poll, "scrape": Scrape, "pages": Pages,
+    "poll": Poll, "follow": Follow, "follow changed": FollowChanged,
+    "scrape": Scrape, "pages": Pages,
     "get": Get, "get at 2.0": GetAtTwo, "get changed": GetChanged, "find": Find,
     "simulate": Simulate, "explain": Explain, "headroom": Headroom,
     "drain-check": DrainCheck, "drain some host": DrainSomeHost,

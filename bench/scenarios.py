@@ -28,6 +28,11 @@ NESTED = (
 )
 
 
+CLAIM = json.dumps({"request": ONE_STEP})
+# A claim that stores a record.
+HOLD = {"request": ONE_STEP, "expires_in": 600}
+RECORDED = {**HOLD, "remember": True, "spread_group": {"name": "web", "max_per_host": 10**6}}
+
 # Explained requests without candidates: one is too large, one requires a trait of no host.
 WHY = "explain=summary"
 NOBODY = f"{NONE}&{WHY}"
@@ -100,7 +105,7 @@ def _flat_writes(hosts: int) -> list[Scenario]:
         Scenario(f"{title}, DELETE allocations", cloud, "delete", peer=peer),
         Scenario(f"{title}, scheduler loop, 8 clients", cloud, "schedule", limited(FLAT, 10),
                  at_once=8, peer=peer),
-        Scenario(f"{title}, POST /claims, 8 clients", cloud, "claim", json.dumps(ONE_STEP),
+        Scenario(f"{title}, POST /claims, 8 clients", cloud, "claim", CLAIM,
                  at_once=8, peer=False),
         Scenario(f"{title}, claims on one host, 8 clients", cloud, "contend", at_once=8,
                  peer=peer),
@@ -223,6 +228,24 @@ def _language() -> list[Scenario]:
     return found
 
 
+def _recorded(hosts: int) -> list[Scenario]:
+    """Claims that store a record, after the plain one, and followers, after a read."""
+    cloud, title = flat(hosts), f"flat {hosts:,} hosts"
+    rows = [
+        ("claim", "claim", CLAIM, 1),
+        ("claim of a hold", "claim", json.dumps(HOLD), 1),
+        ("claim of a hold with group and request", "claim", json.dumps(RECORDED), 1),
+        ("one provider", "get", f"/resource_providers/{provider_uuid(77)}", 1),
+        ("changes, none", "follow", "", 1),
+        ("changes, none, 20 followers", "follow", "", 20),
+        ("changes, 1,000 numbered", "follow changed", "", 1),
+    ]
+    return [
+        Scenario(f"{title}, {name}", cloud, does, what, at_once=at_once, peer=False)
+        for name, does, what, at_once in rows
+    ]
+
+
 def _growth(hosts: int) -> list[Scenario]:
     """Return what is to take as long on a million hosts as on a thousand."""
     cloud, title = light(hosts), f"light {hosts:,} hosts x 2 consumers"
@@ -234,7 +257,7 @@ def _growth(hosts: int) -> list[Scenario]:
         ("none match", "get", FLAT.replace("VCPU:2", "VCPU:2000")),
         ("PUT allocations", "put", ""),
         ("DELETE allocations", "delete", ""),
-        ("POST /claims", "claim", json.dumps(ONE_STEP)),
+        ("POST /claims", "claim", CLAIM),
         ("first page of providers", "get at 2.0", page),
         ("last page of providers", "get at 2.0", f"{page}&marker={provider_uuid(hosts - 1000)}"),
         ("first page with parts", "get at 2.0", f"{page}&include={PARTS}"),
@@ -299,6 +322,7 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
         for size in sizes
         for name, cloud, body in headroom_rows(size)
     ],
+    "records": lambda sizes: [each for size in sizes for each in _recorded(size)],
     "explain": lambda sizes: [each for size in sizes for each in _explained(size)],
     "lists": lambda sizes: [each for size in sizes for each in _lists(size)],
     "growth": lambda sizes: [each for size in sizes for each in _growth(size)],

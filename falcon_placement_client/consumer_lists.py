@@ -11,7 +11,7 @@ from falcon_placement_client.allocation_records import check_consumer
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.errors import RestError
 from falcon_placement_client.names import ProviderNames, find_provider
-from falcon_placement_client.rest import RestApi
+from falcon_placement_client.rest import RestApi, Version
 
 PAGE = 1000  # consumers of one request
 
@@ -56,7 +56,8 @@ def list_consumers(
     if "in_tree" in filters:
         filters["in_tree"] = find_provider(api, filters["in_tree"])["uuid"]
     name_of = ProviderNames(api)
-    return [_row(each, name_of) for each in _pages(api, filters, limit)]
+    filters["include"] = "allocations"
+    return [_row(each, name_of) for each in consumer_pages(api, filters, limit)]
 
 
 def show_consumer(api: RestApi, consumer: str) -> ConsumerRow:
@@ -78,19 +79,33 @@ def show_consumer(api: RestApi, consumer: str) -> ConsumerRow:
     return _row(answer, ProviderNames(api))
 
 
-def _pages(
-    api: RestApi, filters: Mapping[str, str], limit: int | None
+def consumer_pages(
+    api: RestApi,
+    parameters: Mapping[str, str],
+    limit: int | None = None,
+    version: Version | None = None,
+    page: int = PAGE,
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield consumers as the service lists them."""
+    """Yield consumers as the service lists them.
+
+    Args:
+        api: a service with placement 2.0.
+        parameters: of `GET /consumers`.
+        limit: most consumers to yield; None: all.
+        version: version of the requests; None: that in use.
+        page: most consumers of one request.
+
+    Raises:
+        RefusedError: the service refuses a parameter.
+    """
     left, marker = limit, ""
     while left is None or left > 0:
-        parameters = {
-            **filters,
-            "include": "allocations",
-            "limit": str(PAGE if left is None else min(PAGE, left)),
+        query = {
+            **parameters,
+            "limit": str(page if left is None else min(page, left)),
             **({"marker": marker} if marker else {}),
         }
-        answer = api.get(f"/consumers?{urlencode(parameters)}")
+        answer = api.get(f"/consumers?{urlencode(query)}", version)
         consumers = answer["consumers"]
         yield from consumers
         if not answer.get("consumers_links"):

@@ -264,6 +264,8 @@ ROUTES: tuple[Route, ...] = (
          part_rules=CONSUMER_PART_RULES),
     Route("PUT", "/consumers/{consumer}/request", consumers.remember_request, "2.0",
           "placement:consumers:remember", NO_CONTENT, consumer_bodies.REMEMBER),
+    Route("PUT", "/consumers/{consumer}/spread_group", consumers.join_spread_group, "2.0",
+          "placement:consumers:join", NO_CONTENT, consumer_bodies.JOIN),
     Route("PUT", HOLD_PATH, holds.update_hold, "2.0", "placement:holds:update", Response(HOLD),
           consumer_bodies.HOLD),
     _delete(HOLD_PATH, holds.delete_hold, "2.0", "placement:holds:delete"),

@@ -14,10 +14,11 @@ from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.rest import retry
 from placement.loader import overcommit
 from placement.loader.cloud import Cloud, CloudProvider
-from placement.loader.consumers import is_on_server, reconcile_consumer
+from placement.loader.consumers import RECORDS, has_record, is_on_server, reconcile_consumer
 from placement.loader.new_trees import NewTrees
 from placement.loader.outcomes import LoadError, LoadOutcome
 from placement.loader.parts import PROVIDER_PARTS, ProviderPart
+from placement.loader.reading import lists_version
 from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX
 
@@ -78,6 +79,7 @@ def apply(
     uuids = {provider["uuid"] for provider in on_server}
     # Validate as much as possible before the first write.
     _refuse_clashes(cloud, on_server)
+    _refuse_records(cloud, client)
     new_classes = _missing("resource class", cloud.resource_classes(), class_names)
     new_traits = _missing("trait", cloud.traits(), traits)
     _make_names(client, "/resource_classes", new_classes)
@@ -141,6 +143,16 @@ def _refuse_clashes(cloud: Cloud, on_server: Iterable[Mapping[str, Any]]) -> Non
         clash = _clash(provider, by_uuid.get(provider.uuid), by_name.get(provider.name))
         if clash is not None:
             raise LoadError(f"{cloud.place(provider)}: {clash}")
+
+
+def _refuse_records(cloud: Cloud, client: RestClient) -> None:
+    """Raise LoadError if the server cannot store spread groups and requests of the file."""
+    recorded = [consumer for consumer in cloud.consumers if has_record(consumer)]
+    if recorded and not lists_version(client, RECORDS):
+        raise LoadError(
+            f"{cloud.place_of_consumer(recorded[0])}: the server stores no spread groups and "
+            f"requests: it needs placement {RECORDS[0]}.{RECORDS[1]}"
+        )
 
 
 def _clash(

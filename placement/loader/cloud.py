@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from falcon_placement_client.inventory import InventoryRecord
 from placement.yamlfile.problems import on_one_line
@@ -27,6 +28,14 @@ class CloudProvider:
     line: int
 
 
+class SpreadGroup(NamedTuple):
+    """The spread group of a consumer."""
+
+    name: str
+    # Maximum number of members on the host of the consumer.
+    max_per_host: int
+
+
 @dataclass(frozen=True, slots=True)
 class CloudConsumer:
     """A consumer with its allocations."""
@@ -43,6 +52,10 @@ class CloudConsumer:
     allocations: Mapping[str, Mapping[str, int]]
     # Line of its entry, from 1, or 0 if it was read from a server.
     line: int
+    # None for a consumer in no group.
+    spread_group: SpreadGroup | None = None
+    # The remembered request as JSON; None if there is none.
+    request: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,8 @@ class Cloud:
     custom_traits: Mapping[str, int] = field(default_factory=dict)
     # Uuid -> name of the aggregates that the file refers to by name.
     aggregate_names: Mapping[str, str] = field(default_factory=dict)
+    # Number of holds of the server, which are not among the consumers.
+    omitted_holds: int = 0
 
     def resource_classes(self) -> dict[str, str]:
         """Return resource class -> first location in the file."""

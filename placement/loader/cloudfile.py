@@ -45,7 +45,7 @@ A provider has these keys; only ``name`` is required:
     The name of an earlier provider in the file, for a child that is an entry of the top list
     because the tree is too deep for ``children``.
 
-A consumer has these keys; only ``type`` can be left out:
+A consumer has these keys; ``type``, ``spread_group`` and ``request`` can be left out:
 
 ``uuid``
     The consumer, such as a server.
@@ -58,6 +58,15 @@ A consumer has these keys; only ``type`` can be left out:
     Name of a provider -> resource class -> amount. They replace the allocations on the server. They
     may exceed the inventories, for example if these have been reduced: while the file is loaded,
     the provider temporarily has just enough room.
+``spread_group``
+    ``{name: web, max_per_host: 1}``: the spread group of the consumer. The members on its host are
+    not counted when the file is loaded. Without it, an existing consumer keeps its group.
+``request``
+    The remembered request, in the form of ``POST /allocation_candidates``. Its amounts must be
+    those of the allocations. Without it, an existing consumer keeps its request.
+
+Spread groups and requests need placement 2.0. A file has no holds: a dump omits them, because they
+would end soon, and a loaded consumer is permanent.
 
 Missing classes and traits that begin with ``CUSTOM_`` are created; all others must exist on the
 server. Omitted keys mean empty: if a provider has no ``traits``, loading the file removes

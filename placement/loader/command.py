@@ -131,7 +131,10 @@ def dump_cloud(
             sys.stdout.writelines(f"{line}\n" for line in lines(cloud))
         else:
             _write(Path(path), cloud)
-        print(f"{len(cloud.providers)} providers, {len(cloud.consumers)} consumers", file=out)
+        counts = f"{len(cloud.providers)} providers, {len(cloud.consumers)} consumers"
+        if cloud.omitted_holds:
+            counts += f"; {cloud.omitted_holds} holds omitted"
+        print(counts, file=out)
 
     return _run(dump, "nothing was written", out)
 

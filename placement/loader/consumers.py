@@ -6,19 +6,26 @@ from typing import Any
 from falcon_placement_client.answers import CONFLICT, RefusedError
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.rest import Version
-from placement.loader.cloud import CloudConsumer
+from placement.loader.cloud import CloudConsumer, SpreadGroup
 from placement.loader.outcomes import LoadOutcome
 
+RECORDS: Version = (2, 0)  # the version that has spread groups and remembered requests
 # The last version that can write a consumer without a type.
 UNTYPED: Version = (1, 37)
 
 
 def reconcile_consumer(client: RestClient, consumer: CloudConsumer) -> LoadOutcome:
-    """Write the allocations of a consumer if they differ.
+    """Write the parts of a consumer that differ.
 
     Raises:
-        RefusedError: the server refuses them, for example after a concurrent write.
+        RefusedError: the server refuses one, for example after a concurrent write.
     """
+    outcome = _reconcile_allocations(client, consumer)
+    has_written = _write_record(client, consumer, is_new=outcome is LoadOutcome.CREATED)
+    return LoadOutcome.CHANGED if outcome is LoadOutcome.UNCHANGED and has_written else outcome
+
+
+def _reconcile_allocations(client: RestClient, consumer: CloudConsumer) -> LoadOutcome:
     path = f"/allocations/{consumer.uuid}"
     on_server = client.get(path)
     if _same(on_server, consumer):
@@ -30,6 +37,38 @@ def reconcile_consumer(client: RestClient, consumer: CloudConsumer) -> LoadOutco
         if refusal.code != CONFLICT or not _same(client.get(path), consumer):
             raise
     return LoadOutcome.CHANGED if on_server["allocations"] else LoadOutcome.CREATED
+
+
+def has_record(consumer: CloudConsumer) -> bool:
+    """Return whether the file states a spread group or a request for the consumer."""
+    return consumer.spread_group is not None or consumer.request is not None
+
+
+def _write_record(client: RestClient, consumer: CloudConsumer, *, is_new: bool) -> bool:
+    """Write the spread group and the request if they are stated and differ.
+
+    Returns:
+        Whether any was written.
+    """
+    if not has_record(consumer):
+        return False
+    path = f"/consumers/{consumer.uuid}"
+    # In a dry run, a new consumer does not exist.
+    on_server = {} if is_new else client.get(f"{path}?include=request", RECORDS)
+    has_written = False
+    if consumer.spread_group not in (None, spread_group(on_server)):
+        client.put(f"{path}/spread_group", consumer.spread_group._asdict(), RECORDS)
+        has_written = True
+    if consumer.request not in (None, on_server.get("request")):
+        client.put(f"{path}/request", consumer.request, RECORDS)
+        has_written = True
+    return has_written
+
+
+def spread_group(consumer: Mapping[str, Any]) -> SpreadGroup | None:
+    """Return the spread group of a consumer of a file or of a response."""
+    group = consumer.get("spread_group")
+    return None if group is None else SpreadGroup(group["name"], int(group["max_per_host"]))
 
 
 def is_on_server(client: RestClient, consumer: CloudConsumer) -> bool:

@@ -66,6 +66,11 @@ class DryRunClient(RestClient):
                 stated = {key: current[key] for key in body.keys() & current.keys()}
                 changes = _changes(self._consumer(stated), self._consumer(body))
                 self._tell(f"consumer {uuid}: {'; '.join(changes)}")
+            case ["consumers", uuid, "spread_group"] if body is not None:
+                name, most = body["name"], body["max_per_host"]
+                self._tell(f"consumer {uuid}: spread group {name}, at most {most} on a host")
+            case ["consumers", uuid, "request"]:
+                self._tell(f"consumer {uuid}: request")
             case _:
                 raise AssertionError(f"nothing is known of PUT {path}")
         return {"resource_provider_generation": 0}

@@ -1,7 +1,7 @@
 """Reading of a server's cloud over REST.
 
 REST has no snapshots, so the parts of providers, and consumers, are read at different times.
-Objects that are created or deleted concurrently are omitted.
+Objects that are created or deleted concurrently are omitted, and so are holds.
 """
 
 import uuid
@@ -12,6 +12,7 @@ from typing import Any
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.inventory import FIELDS, InventoryRecord
 from placement.loader.cloud import Cloud, CloudConsumer, CloudProvider
+from placement.loader.consumers import spread_group
 from placement.loader.reading import reader
 from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX, UNKNOWN_CONSUMER_TYPE
@@ -43,6 +44,8 @@ def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True
             providers[summary["uuid"]] = _provider(summary, parts)
     roots = [provider.uuid for provider in providers.values() if provider.parent_uuid is None]
     consumers = server.consumers([*providers], roots) if with_consumers else {}
+    # A hold would end soon, but a consumer of a file is permanent.
+    holds = {uuid for uuid, answer in consumers.items() if "expires_at" in answer}
     return Cloud(
         client.url,
         tuple(providers.values()),
@@ -50,10 +53,11 @@ def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True
             _consumer(consumer_uuid, answer)
             for consumer_uuid, answer in sorted(consumers.items())
             # Omit consumers with allocations of providers that were created concurrently.
-            if answer["allocations"].keys() <= providers.keys()
+            if consumer_uuid not in holds and answer["allocations"].keys() <= providers.keys()
         ),
         _custom(resource_class["name"] for resource_class in resource_classes),
         _custom(traits),
+        omitted_holds=len(holds),
     )
 
 
@@ -104,4 +108,6 @@ def _consumer(consumer_uuid: str, answer: Json) -> CloudConsumer:
             for provider, allocation in answer["allocations"].items()
         },
         line=0,
+        spread_group=spread_group(answer),
+        request=answer.get("request"),
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from falcon_placement_client.inventory import InventoryRecord
 from placement.loader.cloud import CloudConsumer, CloudProvider
+from placement.loader.consumers import spread_group
 from placement.loader.naming import (
     aggregate_uuid,
     counter_faults,
@@ -115,6 +116,8 @@ class Expansion:
                 consumer_type=entry.get("type"),
                 allocations=allocations,
                 line=self._document.line(steps),
+                spread_group=spread_group(entry),
+                request=entry.get("request"),
             )
         )
 

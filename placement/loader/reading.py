@@ -7,12 +7,13 @@ from typing import Any, Protocol, TypeVar
 
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.consumer_lists import consumer_pages
 from falcon_placement_client.rest import Version
 from placement.progress import Progress
 
-# The version that lists the parts of many providers, and all consumers of a tree.
+# The version that lists the parts of many providers, and the consumers of a tree.
 LISTING: Version = (2, 0)
-PAGE = 500  # providers
+PAGE = 500  # providers, or consumers of a tree
 CONCURRENCY = 4  # concurrent requests, few enough to leave the server time for others
 
 _PARTS = ("inventories", "traits", "aggregates")
@@ -29,15 +30,20 @@ class CloudReader(Protocol):
         """Return uuid -> parts of the providers that still exist."""
 
     def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
-        """Return uuid -> allocations of consumers of the providers in the trees of `roots`."""
+        """Return uuid -> consumer of the providers in the trees of `roots`, with allocations."""
 
 
 def reader(client: RestClient, progress: Progress) -> CloudReader:
     """Return the best reader for the server. `progress` shows the progress."""
-    versions = client.items("/", "versions")
-    if any(version["id"] == f"v{LISTING[0]}.{LISTING[1]}" for version in versions):
+    if lists_version(client, LISTING):
         return _Listing(client, progress)
     return _Single(client, progress)
+
+
+def lists_version(client: RestClient, version: Version) -> bool:
+    """Return whether the server supports a version of 2."""
+    versions = client.items("/", "versions")
+    return any(each["id"] == f"v{version[0]}.{version[1]}" for each in versions)
 
 
 class _Listing:
@@ -54,15 +60,14 @@ class _Listing:
             return {provider["uuid"]: provider for provider in providers}
 
     def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
-        """Return the consumers, with one request for each tree."""
+        """Return the consumers, with one request for each tree and page."""
 
-        def of_tree(root: str) -> Json:
-            return _get(self._client, f"/allocations?in_tree={root}", LISTING) or {}
+        def of_tree(root: str) -> list[Json]:
+            parameters = {"in_tree": root, "include": "allocations,request"}
+            return list(consumer_pages(self._client, parameters, version=LISTING, page=PAGE))
 
-        consumers: dict[str, Json] = {}
-        for answer in _read(of_tree, roots, "trees", self._progress):
-            consumers.update(answer.get("allocations", {}))
-        return consumers
+        trees = _read(of_tree, roots, "trees", self._progress)
+        return {consumer["uuid"]: consumer for consumers in trees for consumer in consumers}
 
 
 class _Single:

@@ -1,7 +1,8 @@
 """Rules of a cloud file that a JSON schema cannot express."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,26 @@ def rule_problems(document: Document) -> Iterator[Problem]:
     uuids = [consumer["uuid"].lower() for consumer in document.value.get("consumers", [])]
     for i in _repeated(uuids):
         yield document.problem(("consumers", i, "uuid"), "is also the UUID of an earlier consumer")
+    for i, consumer in enumerate(document.value.get("consumers", [])):
+        if "request" in consumer and not _describes(consumer["request"], consumer["allocations"]):
+            text = "its amounts are not the sums of the allocations"
+            yield document.problem(("consumers", i, "request"), text)
+
+
+def _describes(request: Any, allocations: Any) -> bool:
+    """Return whether the amounts of a request are those of a consumer: others are not shown."""
+    groups = request["groups"].values()
+    requested = _sums(group.get("resources", {}) for group in groups)
+    return requested == _sums(allocations.values())
+
+
+def _sums(parts: Iterable[Mapping[str, float]]) -> Counter[str]:
+    """Return class -> sum of the amounts of all parts."""
+    sums: Counter[str] = Counter()
+    for amounts in parts:
+        for name, amount in amounts.items():
+            sums[name] += int(amount)
+    return sums
 
 
 def _aggregate_problems(document: Document) -> Iterator[Problem]:

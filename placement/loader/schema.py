@@ -103,6 +103,36 @@ SCHEMA: dict[str, Any] = {
                         "additionalProperties": whole(1),
                     },
                 },
+                "spread_group": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["name", "max_per_host"],
+                    "properties": {
+                        "name": names(
+                            "a group name (letters, digits, _ . : -)", r"^[A-Za-z0-9_.:-]+\Z", 64
+                        ),
+                        "max_per_host": whole(1),
+                    },
+                },
+                # The server checks the rest of it.
+                "request": {
+                    "type": "object",
+                    "required": ["groups"],
+                    "properties": {
+                        "groups": {
+                            "type": "object",
+                            "additionalProperties": {
+                                "type": "object",
+                                "properties": {
+                                    "resources": {
+                                        "type": "object",
+                                        "additionalProperties": whole(1),
+                                    },
+                                },
+                            },
+                        },
+                    },
+                },
             },
         },
     },

@@ -1,5 +1,6 @@
 """Writing of a cloud as a cloud file."""
 
+import json
 import re
 import sys
 from collections import defaultdict, deque
@@ -113,6 +114,12 @@ def _consumer(consumer: CloudConsumer, names_by_uuid: Mapping[str, str]) -> Iter
         )
         mark = f"? {key}\n    :" if len(key) > _MAX_KEY_LENGTH else f"{key}:"
         yield f"    {mark} {{{', '.join(pairs)}}}"
+    if consumer.spread_group is not None:
+        name, max_per_host = consumer.spread_group
+        yield f"  spread_group: {{name: {_scalar(name)}, max_per_host: {max_per_host}}}"
+    if consumer.request is not None:
+        # JSON on one line is YAML.
+        yield f"  request: {json.dumps(consumer.request, sort_keys=True)}"
 
 
 @lru_cache(maxsize=10_000)

@@ -274,22 +274,45 @@ def remember(conn: Connection, uuid: str, request: Request) -> None:
     Raises:
         AllocationsNotFound: the consumer has no allocations.
     """
+    text = request_text(request)
+    consumer, record = _lock(conn, uuid)
+    if record is not None:
+        statements.remember(record.id, text).execute(conn)
+    else:
+        _create(conn, consumer, NewRecord(request=text))
+
+
+def join_group(conn: Connection, uuid: str, group: SpreadGroup) -> None:
+    """Make a consumer a member of a spread group, also on a host that has too many members.
+
+    Raises:
+        AllocationsNotFound: the consumer has no allocations.
+    """
+    consumer, record = _lock(conn, uuid)
+    if record is not None:
+        statements.join_group(record.id, consumer.project_id, *group).execute(conn)
+    else:
+        _create(conn, consumer, NewRecord(group))
+
+
+def _lock(conn: Connection, uuid: str) -> tuple[Any, ClaimRecord | None]:
+    """Lock a consumer; return its row and its record.  Raises AllocationsNotFound."""
     forms = identifiers.stored_forms(uuid)
     rows = {row.uuid: row for row in statements.lock_consumers(forms).rows(conn)}
     consumer = identifiers.match([uuid], rows).get(uuid)
     if consumer is None:
         raise AllocationsNotFound(uuid)
-    text = request_text(request)
-    record = get_for_consumers(conn, [consumer.uuid]).get(consumer.uuid)
-    if record is not None:
-        statements.remember(record.id, text).execute(conn)
-        return
+    return consumer, get_for_consumers(conn, [consumer.uuid]).get(consumer.uuid)
+
+
+def _create(conn: Connection, consumer: Any, record: NewRecord) -> None:
+    """Create the record of a consumer that has none and is no hold."""
     row = {
         "consumer_id": consumer.id,
         "consumer_uuid": consumer.uuid,
         "project_id": consumer.project_id,
         "consumer_created_at": consumer.created_at,
-        **_row(NewRecord(request=text), now=0),
+        **_row(record, now=0),
     }
     statements.create([row]).execute(conn)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,7 +85,9 @@ def state(service: Service) -> dict[str, Any]:
         )
         for consumer in allocations:
             answer = service.get(f"/allocations/{consumer}")
+            recorded = service.get(f"/consumers/{consumer}?include=request", "2.0")
             answers[consumer] = (
+                [recorded.get(key) for key in ("spread_group", "request")],
                 {each: on["resources"] for each, on in answer["allocations"].items()},
                 [answer[key] for key in ("project_id", "user_id", "consumer_type")],
             )
@@ -143,7 +146,18 @@ def build(data: st.DataObject, service: Service) -> None:
             version = "1.37" if kind is None else "1.39"
             consumer = str(uuid.UUID(int=number + 1))
             service.expect(204, "PUT", f"/allocations/{consumer}", body, version)
+            if data.draw(st.booleans(), "recorded"):
+                record(service, consumer, amounts)
         put(service, each, "inventories", inventories)
+
+
+def record(service: Service, consumer: str, amounts: dict[str, int]) -> None:
+    """Put a consumer in a spread group, and remember a request for it."""
+    path = f"/consumers/{consumer}"
+    group = {"name": "web", "max_per_host": 1}
+    service.expect(204, "PUT", f"{path}/spread_group", group, "2.0")
+    request = {"groups": {"": {"resources": amounts, "required": ["CUSTOM_BIG"]}}}
+    service.expect(204, "PUT", f"{path}/request", request, "2.0")
 
 
 def without_lists(patch: pytest.MonkeyPatch) -> None:
@@ -170,7 +184,9 @@ def test_any_cloud_that_is_dumped_can_be_loaded(
             patch.setattr("placement.loader.reading.PAGE", 2)
             text = dump(url, directory / "cloud.yaml")
             without_lists(patch)
-            assert dump(url, directory / "cloud.yaml") == text
+            old = dump(url, directory / "old.yaml")
+            recorded = re.compile(r"^  (spread_group|request): .*\n", re.MULTILINE)
+            assert old == recorded.sub("", text), "1.x has everything but these"
         before = one.dump()
         load(directory / "cloud.yaml", there)
         assert state(other) == state(one)
@@ -323,6 +339,59 @@ def test_consumers_can_be_left_out(server: Server, tmp_path: Path) -> None:
     assert "consumers:" not in dump(url, tmp_path / "some.yaml", with_consumers=False)
 
 
+def test_a_hold_is_omitted(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service, url = server
+    use(service)
+    body = {
+        "request": {"groups": {"": {"resources": {"VCPU": 1}}}},
+        "consumer_uuid": str(uuid.UUID(int=9)),
+        "project_id": "p",
+        "user_id": "u",
+        "consumer_type": "INSTANCE",
+        "expires_in": 600,
+    }
+    service.expect(201, "POST", "/claims", body, "2.0")
+    path = tmp_path / "cloud.yaml"
+    assert main(["dump-cloud", "--url", url, str(path)]) == 0
+    assert [each.uuid for each in load_file(path).consumers] == [str(uuid.UUID(int=7))]
+    assert complaints(capsys.readouterr().err)[-1] == "1 providers, 1 consumers; 1 holds omitted"
+
+
+def test_a_group_and_a_request_that_the_file_does_not_state_stay(
+    server: Server, tmp_path: Path
+) -> None:
+    service, url = server
+    use(service)
+    dump(url, tmp_path / "cloud.yaml")
+    record(service, str(uuid.UUID(int=7)), {"VCPU": 2})
+    before = service.dump()
+    assert "0 created, 0 changed, 1 as they were" in load(tmp_path / "cloud.yaml", url)
+    assert service.dump() == before
+
+
+def test_a_server_without_groups_and_requests_is_not_written(
+    server: Server, empty: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (one, url), (other, there) = server, empty
+    use(one)
+    record(one, str(uuid.UUID(int=7)), {"VCPU": 2})
+    path = tmp_path / "cloud.yaml"
+    dump(url, path)
+    before = other.dump()
+    items = RestClient.items
+
+    def old(client: RestClient, path: str, member: str) -> list[Any]:
+        return [{"id": "v1.0"}] if path == "/" else items(client, path, member)
+
+    monkeypatch.setattr(RestClient, "items", old)
+    out = io.StringIO()
+    assert load_cloud(str(path), there, "admin", out=out) == 1
+    assert "the server stores no spread groups and requests" in out.getvalue()
+    assert other.dump() == before
+
+
 def use(service: Service) -> None:
     """A host of 8 VCPU with a consumer that uses 2."""
     body: dict[str, object] = {"name": "host", "uuid": str(uuid.UUID(int=1))}
@@ -393,6 +462,8 @@ consumers:
   project: project
   user: other
   allocations: {host: {VCPU: 3}}
+  spread_group: {name: web, max_per_host: 1}
+  request: {groups: {'': {resources: {VCPU: 3}}}}
 """
 
 
@@ -415,6 +486,8 @@ def test_a_dry_run_tells_each_change_and_makes_none(
         "create provider disk below host",
         "provider disk: aggregates: + 5ac00000-0000-4000-8000-00000000000a",
         "consumer 00000000-0000-0000-0000-000000000007: host VCPU 2 → 3; user user → other",
+        "consumer 00000000-0000-0000-0000-000000000007: spread group web, at most 1 on a host",
+        "consumer 00000000-0000-0000-0000-000000000007: request",
     ]
     assert complaints(captured.err)[-1] == (
         f"{path}: nothing was changed; loading gives 2 providers: 1 created, 1 changed, "

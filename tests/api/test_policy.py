@@ -88,6 +88,7 @@ RULES = {
     ("GET", "/consumers"): "consumers:list",
     ("GET", "/consumers/{consumer}"): "consumers:show",
     ("PUT", "/consumers/{consumer}/request"): "consumers:remember",
+    ("PUT", "/consumers/{consumer}/spread_group"): "consumers:join",
     ("PUT", "/holds/{consumer}"): "holds:update",
     ("DELETE", "/holds/{consumer}"): "holds:delete",
     ("POST", "/reshaper"): "reshaper:reshape",

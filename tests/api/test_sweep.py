@@ -47,6 +47,7 @@ FIRST = {
     ("GET", "/consumers"): ("2.0", 404),
     ("GET", "/consumers/{consumer}"): ("2.0", 404),
     ("PUT", "/consumers/{consumer}/request"): ("2.0", 404),
+    ("PUT", "/consumers/{consumer}/spread_group"): ("2.0", 404),
     ("PUT", "/holds/{consumer}"): ("2.0", 404),
     ("DELETE", "/holds/{consumer}"): ("2.0", 404),
     ("GET", "/resource_classes"): ("1.2", 404),

@@ -1,6 +1,7 @@
 """Followers of changes have what a fresh list shows, at every quiet moment.
 
-`PLACEMENT_FOLLOWERS` says how many rounds of writes there are (default 1).
+`PLACEMENT_FOLLOWERS` says how many rounds of writes there are (default 1), and
+`PLACEMENT_FOLLOWERS_SEED` determines the writes (default 3).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tests.kit.followers import following
 from tests.kit.processes import Process, serving
 
 ROUNDS = int(os.environ.get("PLACEMENT_FOLLOWERS", "1"))
+SEED = int(os.environ.get("PLACEMENT_FOLLOWERS_SEED", "3"))
 OPERATIONS = 150  # of a round
 DYING = "tests.cluster.dying:application"
 
@@ -26,10 +28,10 @@ DYING = "tests.cluster.dying:application"
 def follow(processes: list[Process], url: str, rounds: int, disturb: object = None) -> Counter[str]:
     """Have writers of every kind write, and followers follow; return what these have done."""
     ports = [process.port for process in processes]
-    model = Model(ports, seed=3)
+    model = Model(ports, seed=SEED)
     counts: Counter[str] = Counter()
     for number in range(rounds):
-        with following(ports, seed=10 * number) as followers:
+        with following(ports, seed=SEED + 10 * number) as followers:
             model.run(OPERATIONS, disturb)  # type: ignore[arg-type]
         for follower in followers:
             counts += follower.counts

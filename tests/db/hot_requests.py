@@ -138,6 +138,47 @@ def claims(project: str) -> Iterator[Step]:
     yield Step("POST /claims", SEARCH, "POST", "/claims", one_step, "2.0")
 
 
+def consumers() -> Iterator[Step]:
+    """Yield what becomes of holds, and lists of consumers."""
+    held, taken, group = str(uuids.uuid4()), str(uuids.uuid4()), f"group-{uuids.uuid4()}"
+    project = project_name(7)
+    owner = {"project_id": project, "user_id": "user", "consumer_type": "INSTANCE"}
+    request = {"groups": {"": {"resources": {"VCPU": 1}}}}
+    terms = {"expires_in": 600, "remember": True}
+    spread = {"spread_group": {"name": group, "max_per_host": 1}}
+    member = {**owner, "consumer_uuid": str(uuids.uuid4()), "request": request, **terms, **spread}
+    plain = {**owner, "consumer_uuid": str(uuids.uuid4()), "request": request}
+    hold = {**owner, "consumer_uuid": held, "request": request, **terms}
+    conversion = {**owner, "consumer_uuid": taken, "from_hold": held}
+    yield Step("claim for a group", SEARCH, "POST", "/claims", member, "2.0")
+    yield Step("claim of a hold", SEARCH, "POST", "/claims", hold, "2.0")
+    yield Step("later end of a hold", FEW, "PUT", f"/holds/{held}", {"expires_in": 900}, "2.0")
+    for name, query in {
+        "of a project": f"project_id={project}",
+        "of a user": f"project_id={project}&user_id=user",
+        "of a group": f"project_id={project}&spread_group={group}",
+        "of a tree": f"in_tree={HOST}",
+        "holds": "held=true",
+        "first": "limit=10",
+        "next": f"limit=10&marker={held}",
+    }.items():
+        yield Step(f"consumers: {name}", FEW, "GET", f"/consumers?{query}", version="2.0")
+    query = f"limit=10&marker={held}&include=allocations,request"
+    yield Step("consumers: with all", SOME, "GET", f"/consumers?{query}", version="2.0")
+    path = f"/consumers/{held}"
+    yield Step("GET of a hold", FEW, "GET", f"{path}?include=allocations,request", version="2.0")
+    yield Step("another request of a hold", FEW, "PUT", f"{path}/request", request, "2.0")
+    other = {"name": f"{group}-2", "max_per_host": 1}
+    yield Step("claim of a permanent consumer", SEARCH, "POST", "/claims", plain, "2.0")
+    path = f"/consumers/{plain['consumer_uuid']}"
+    yield Step("a group of a consumer", FEW, "PUT", f"{path}/spread_group", other, "2.0")
+    yield Step("DELETE of a member", FEW, "DELETE", f"/allocations/{plain['consumer_uuid']}")
+    yield Step("claim from a hold", FEW, "POST", "/claims", conversion, "2.0")
+    yield Step("DELETE of what was a hold", FEW, "DELETE", f"/allocations/{taken}")
+    member_path = f"/holds/{member['consumer_uuid']}"
+    yield Step("DELETE of a hold", FEW, "DELETE", member_path, version="2.0")
+
+
 def one_provider() -> Iterator[Step]:
     """Yield reads of one provider, and lists that filter by it."""
     path = f"{PROVIDERS}/{HOST}"
@@ -260,6 +301,13 @@ def whole_cloud() -> Iterator[Step]:
     yield Step("page: a rare trait", None, "GET", f"{PROVIDERS}?{query}", version="2.0")
 
 
+def changes(service: Service) -> Iterator[Step]:
+    """Yield polls, which sum the revisions of all roots."""
+    yield Step("changes: the cursor of now", None, "GET", "/changes", version="2.0")
+    path = f"/changes?since={service.get('/changes', '2.0')['cursor']}"
+    yield Step("changes since a cursor", None, "GET", path, version="2.0")
+
+
 def reshape(service: Service) -> Step:
     """Return a reshape of one host and one new consumer of it."""
     stock: Any = service.get(f"{PROVIDERS}/{NEXT}/inventories")
@@ -272,6 +320,7 @@ def reshape(service: Service) -> Step:
 def story(service: Service, turn: int) -> Iterator[Step]:
     """Yield all requests in an order that lets each of them succeed."""
     yield from claims(f"new project {turn}")
+    yield from consumers()
     yield from searches()
     yield from one_provider()
     yield from pages()
@@ -280,3 +329,4 @@ def story(service: Service, turn: int) -> Iterator[Step]:
     yield from names(turn)
     if turn < 2:
         yield from whole_cloud()
+        yield from changes(service)

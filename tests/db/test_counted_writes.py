@@ -392,6 +392,16 @@ SCENARIOS = {
         ),
         before=Scene.held,
     ),
+    "a consumer joins a group": Scenario(
+        {"claim_records.join_group"},
+        lambda it: it.service.send(
+            "PUT",
+            f"/consumers/{it.new}/spread_group",
+            {"name": "other", "max_per_host": 1},
+            "2.0",
+        ),
+        before=Scene.held,
+    ),
     "a member leaves its project": Scenario(
         {
             "names.add_unless_present",

@@ -33,6 +33,8 @@ UUIDS = [provider_uuid(number) for number in range(1, 6)]
 SUFFIXES = ["", "_A", "_B"]
 CONSUMERS = [f"c0000000-0000-4000-8000-{number:012d}" for number in range(4)]
 AGGREGATES = [aggregate_uuid(1), aggregate_uuid(2)]
+# Of the right form; the service has issued none of them.
+CURSORS = ["0" * 32, f"{0:016x}{1:016x}", f"{9:016x}{2**62:016x}", "7" + "f" * 15 + "7" + "f" * 15]
 NAMES = ["VCPU", "DISK_GB", "CUSTOM_A", "HW_CPU_X86_AVX2", "MISC_SHARES_VIA_AGGREGATE"]
 
 # JSON that is not what it seems, as text, since Python's encoder would not write all of it.
@@ -255,8 +257,8 @@ class Hostile:
             "subtree": UUIDS,
             "uuid": UUIDS,
             "limit": ("1", "3"),
-            "marker": UUIDS,
-            "include": ("inventories", "usages,traits", "allocations,aggregates"),
+            "marker": UUIDS + CONSUMERS,
+            "include": ("inventories", "usages,traits", "allocations,aggregates", "request"),
             "group_policy": ("none", "isolate"),
             "root_required": ("HW_CPU_X86_AVX2", "!CUSTOM_A", "in:HW_CPU_X86_AVX2,CUSTOM_A"),
             "root_member_of": (AGGREGATES[0], f"!{AGGREGATES[0]}", f"in:{','.join(AGGREGATES)}"),
@@ -266,6 +268,12 @@ class Hostile:
             "associated": ("true", "false"),
             "name": ("in:CUSTOM_A", "startswith:CUSTOM", "host1"),
             "consumer_type": ("all", "INSTANCE"),
+            # `a_string` has the same owners and groups.
+            "project_id": ("p", "q"),
+            "user_id": ("p", "q"),
+            "spread_group": ("host1", "host2"),
+            "held": ("true",),
+            "since": CURSORS,
         }
         keyword = next((each for each in usual if key.startswith(each)), "name")
         return self.text(usual[keyword])
@@ -343,7 +351,7 @@ class Hostile:
 
     def a_string(self, schema: Mapping[str, Any], name: str) -> Any:
         """A string that suits the member."""
-        if name == "consumer_uuid":
+        if name in {"consumer_uuid", "from_hold"}:
             return self.text(CONSUMERS)
         if schema.get("format") == "uuid":
             aggregates = name in {"aggregates", "member_of", "not_member_of"}

@@ -6,6 +6,7 @@ from placement.api import query
 from placement.api.handler import NOW, Call, Reply
 from placement.api.responses.consumers import ListedConsumers
 from placement.objects import claim_records, consumer_list
+from placement.objects.claims import SpreadGroup
 
 
 def list_consumers(call: Call) -> Reply:
@@ -27,6 +28,18 @@ def show_consumer(call: Call) -> Reply:
     show = partial(consumer_list.get, uuid=call.path["consumer"], parts=parts)
     with call.service.database.read() as conn:
         return Reply(200, show(conn), changed_at=NOW)
+
+
+def join_spread_group(call: Call) -> Reply:
+    """Make a consumer a member of a spread group of its project.
+
+    The members on its host are not counted, unlike at a claim. Later claims count the consumer.
+    """
+    group = SpreadGroup(call.body["name"], call.body["max_per_host"])
+    call.service.database.write(
+        partial(claim_records.join_group, uuid=call.path["consumer"], group=group)
+    )
+    return Reply(204)
 
 
 def remember_request(call: Call) -> Reply:

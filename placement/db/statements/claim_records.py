@@ -324,6 +324,31 @@ def extend(row_id: int, old: int, new: int) -> Write:
     return Write(_EXTEND, params, matches=1)
 
 
+_JOIN = (
+    sa.update(_record)
+    .where(_record.c.id == sa.bindparam("row_id"))
+    .values(
+        {
+            column.name: sa.bindparam(f"new_{column.name}", type_=column.type)
+            for column in (_record.c.project_id, _record.c.spread_group, _record.c.max_per_host)
+        }
+        | {"updated_at": sa.bindparam("now", type_=_record.c.updated_at.type)}
+    )
+)
+
+
+def join_group(row_id: int, project_id: int, group: str, max_per_host: int) -> Write:
+    """Set the spread group of a record, which is one of a project."""
+    params = {
+        "row_id": row_id,
+        "new_project_id": project_id,
+        "new_spread_group": group,
+        "new_max_per_host": max_per_host,
+        "now": t.now(),
+    }
+    return Write(_JOIN, params, matches=1)
+
+
 _REMEMBER = (
     sa.update(_record)
     .where(_record.c.id == sa.bindparam("row_id"))

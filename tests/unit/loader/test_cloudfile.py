@@ -328,6 +328,7 @@ def test_wrong_provider(errors: Errors, text: str, expected: str | list[str]) ->
     assert errors(f"providers:\n{text}\n") == [f"cloud.yaml:{line}" for line in lines]
 
 
+SMALL = f"- uuid: {UUID_1}\n  project: p\n  user: u\n  allocations: {{a: {{VCPU: 1}}}}"
 CONSUMER_ERRORS = {
     "- project: p\n  user: u\n  allocations: {a: {VCPU: 1}}": "4: consumers[0]: uuid is missing",
     f"- uuid: {UUID_1}\n  project: p\n  user: u\n  allocations: {{}}": (
@@ -344,6 +345,15 @@ CONSUMER_ERRORS = {
     ),
     f"- uuid: {UUID_1}\n  project: p\n  user: u\n  type: vm\n  allocations: {{a: {{VCPU: 1}}}}": (
         "7: consumers[0].type: 'vm' is not a consumer type (capitals, digits and _)"
+    ),
+    f"{SMALL}\n  spread_group: {{name: web}}": (
+        "8: consumers[0].spread_group: max_per_host is missing"
+    ),
+    f"{SMALL}\n  spread_group: {{name: a b, max_per_host: 1}}": (
+        "8: consumers[0].spread_group.name: 'a b' is not a group name (letters, digits, _ . : -)"
+    ),
+    f"{SMALL}\n  request: {{groups: {{'': {{resources: {{VCPU: 2}}}}}}}}": (
+        "8: consumers[0].request: its amounts are not the sums of the allocations"
     ),
     f"- &c {{uuid: {UUID_1}, project: p, user: u, allocations: {{a: {{VCPU: 1}}}}}}\n- *c": (
         "4: consumers[1].uuid: is also the UUID of an earlier consumer"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from falcon_placement_client.inventory import InventoryRecord
 from placement.loader import Cloud, CloudConsumer, CloudProvider, lines, load_file
+from placement.loader.cloud import SpreadGroup
 from placement.loader.naming import provider_uuid
 from placement.loader.writing import MAX_NESTING
 from placement.vocabulary import MAX_INTEGER
@@ -78,10 +79,24 @@ def clouds(draw: st.DrawFn) -> Cloud:
             consumer_type=st.none() | st.sampled_from(["INSTANCE", "ON", "1"]),
             allocations=st.dictionaries(provider_uuids, resources, min_size=1, max_size=3),
             line=st.just(0),
+            spread_group=st.none()
+            | st.builds(
+                SpreadGroup, st.sampled_from(["web", "1:2", "NO", "-"]), st.integers(1, 2**31 - 1)
+            ),
         )
+        consumer |= consumer.map(with_request)
         consumers = tuple(draw(st.lists(consumer, max_size=3, unique_by=lambda one: one.uuid)))
     custom = st.dictionaries(st.sampled_from(["CUSTOM_A", "CUSTOM_1E5"]), st.just(0))
     return Cloud("cloud.yaml", tuple(providers), consumers, draw(custom), draw(custom))
+
+
+def with_request(consumer: CloudConsumer) -> CloudConsumer:
+    """Add a request with a group for each provider of the consumer."""
+    groups = {
+        str(number or ""): {"resources": dict(amounts)}
+        for number, amounts in enumerate(consumer.allocations.values())
+    }
+    return dataclasses.replace(consumer, request={"groups": groups, "group_policy": "none"})
 
 
 def content(cloud: Cloud) -> object:
