@@ -28,9 +28,10 @@ class CloudProvider:
     line: int
 
 
-class SpreadGroup(NamedTuple):
+class CloudSpreadGroup(NamedTuple):
     """The spread group of a consumer."""
 
+    # Unique in the project of the consumer.
     name: str
     # Maximum number of members on the host of the consumer.
     max_per_host: int
@@ -53,7 +54,7 @@ class CloudConsumer:
     # Line of its entry, from 1, or 0 if it was read from a server.
     line: int
     # None for a consumer in no group.
-    spread_group: SpreadGroup | None = None
+    spread_group: CloudSpreadGroup | None = None
     # The remembered request as JSON; None if there is none.
     request: Mapping[str, Any] | None = None
 

@@ -6,7 +6,7 @@ from typing import Any
 from falcon_placement_client.answers import CONFLICT, RefusedError
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.rest import Version
-from placement.loader.cloud import CloudConsumer, SpreadGroup
+from placement.loader.cloud import CloudConsumer, CloudSpreadGroup
 from placement.loader.outcomes import LoadOutcome
 
 RECORDS: Version = (2, 0)  # the version that has spread groups and remembered requests
@@ -65,10 +65,10 @@ def _write_record(client: RestClient, consumer: CloudConsumer, *, is_new: bool) 
     return has_written
 
 
-def spread_group(consumer: Mapping[str, Any]) -> SpreadGroup | None:
+def spread_group(consumer: Mapping[str, Any]) -> CloudSpreadGroup | None:
     """Return the spread group of a consumer of a file or of a response."""
     group = consumer.get("spread_group")
-    return None if group is None else SpreadGroup(group["name"], int(group["max_per_host"]))
+    return None if group is None else CloudSpreadGroup(group["name"], int(group["max_per_host"]))
 
 
 def is_on_server(client: RestClient, consumer: CloudConsumer) -> bool:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from falcon_placement_client.inventory import InventoryRecord
 from placement.loader import Cloud, CloudConsumer, CloudProvider, lines, load_file
-from placement.loader.cloud import SpreadGroup
+from placement.loader.cloud import CloudSpreadGroup
 from placement.loader.naming import provider_uuid
 from placement.loader.writing import MAX_NESTING
 from placement.vocabulary import MAX_INTEGER
@@ -81,7 +81,9 @@ def clouds(draw: st.DrawFn) -> Cloud:
             line=st.just(0),
             spread_group=st.none()
             | st.builds(
-                SpreadGroup, st.sampled_from(["web", "1:2", "NO", "-"]), st.integers(1, 2**31 - 1)
+                CloudSpreadGroup,
+                st.sampled_from(["web", "1:2", "NO", "-"]),
+                st.integers(1, 2**31 - 1),
             ),
         )
         consumer |= consumer.map(with_request)
