@@ -1,7 +1,7 @@
 """`python -m tests`: the whole suite on SQLite, and of each server what depends on it.
 
-Without `PLACEMENT_ENGINES`, a sample runs on each server that is installed, and a quarter of the
-random examples everywhere. The variable names the engines that must run, with everything:
+Without `PLACEMENT_ENGINES`, a sample runs on each server that is installed, and 15 % of the random
+examples everywhere. The variable names the engines that must run, with everything:
 `PLACEMENT_ENGINES=sqlite,mariadb,postgresql`; a missing server fails then. `tests/selection.py` has
 the tests that servers do not run, and the sample.
 `PLACEMENT_GALERA` adds the tests on a cluster, and `PLACEMENT_MYSQLCLIENT` the tests of the
@@ -41,7 +41,7 @@ REST = ("tests", *(f"--ignore={folder}" for folder in NAMED))
 JOBS = int(os.environ.get("PLACEMENT_JOBS", 3 * (os.cpu_count() or 1) + 1))
 SHOW = 20.0  # seconds between two looks at how far the runs are
 # Each developer waits for `make test`, often.
-FEW_EXAMPLES = {"PLACEMENT_EXAMPLES": os.environ.get("PLACEMENT_EXAMPLES", "0.25")}
+FEW_EXAMPLES = {"PLACEMENT_EXAMPLES": os.environ.get("PLACEMENT_EXAMPLES", "0.15")}
 NOTHING_SELECTED = 5  # what pytest ends with then
 _PROGRESS = re.compile(rb"\[ *(\d+)%\]")
 

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tests.properties.test_candidates import any_tuning, assert_whole, generatin
 from tests.properties.test_taints import TAINTS, tainted_world
 from tests.properties.worlds import WorldService
 
-EXAMPLES = share(2000)
+EXAMPLES = share(800)
 WORLD_QUERIES = 8
 VERSION = "2.0"
 
@@ -119,6 +119,29 @@ def check(
             assert (by_host[host] if randomize else host) == value
 
 
+def queries(
+    rng: random.Random, world: oracle.World
+) -> Iterator[tuple[oracle.Query, set[oracle.Candidate]]]:
+    """Yield queries with their candidates.
+
+    Of most random queries a single host has candidates, or none, and no order of hosts can be
+    wrong. Few of these are yielded: the oracle is much faster than the service.
+    """
+    for _ in range(WORLD_QUERIES):
+        feature = rng.choice([None, None, *FEATURES])
+        # One unit of any class, which several hosts can often serve.
+        common = oracle.Query((oracle.Group("", {rng.choice(CLASSES): 1}),))
+        plain = common if rng.random() < 0.4 else seeded_query(rng, world)
+        query = plain if feature is None else whole_query(rng, world, plain, feature)
+        if query is None:
+            continue
+        query = replace(query, tolerate=TAINTS & {*TRAITS})
+        expected = oracle.candidates(world, query)
+        hosts = {host_of(world, each) for each in expected}
+        if len(hosts - {None}) > 1 or rng.random() < 0.03:
+            yield query, expected
+
+
 @pytest.mark.parametrize("randomize", [False, True])
 @pytest.mark.parametrize("strategy", ["breadth-first", "depth-first"])
 def test_hosts_stand_in_the_order_of_the_request(
@@ -130,21 +153,15 @@ def test_hosts_stand_in_the_order_of_the_request(
     options = {"breadth_first": strategy == "breadth-first", "randomize": randomize}
     while examples < EXAMPLES // 4:
         world = tainted_world(rng)
+        chosen = list(queries(rng, world))
+        if not chosen:
+            continue
         service.load(world)
         service.renew(rng)
-        for _ in range(WORLD_QUERIES):
+        for query, expected in chosen:
             service.restart(any_tuning(rng))
-            feature = rng.choice([None, None, *FEATURES])
-            # One unit of any class, which several hosts can often serve.
-            common = oracle.Query((oracle.Group("", {rng.choice(CLASSES): 1}),))
-            plain = common if rng.random() < 0.4 else seeded_query(rng, world)
-            query = plain if feature is None else whole_query(rng, world, plain, feature)
-            if query is None:
-                continue
-            query = replace(query, tolerate=TAINTS & {*TRAITS})
             order = [any_key(rng) for _ in range(rng.choice((1, 1, 2, 3, 8)))]
             body = {**query.to_body(), "order": order}
-            expected = oracle.candidates(world, query)
             answer = service.expect(200, "POST", "/allocation_candidates", body, VERSION)
             assert_whole(answer.json, world, query, expected)
             assert "complete" not in answer.json
@@ -160,7 +177,7 @@ def test_hosts_stand_in_the_order_of_the_request(
             shared += any(host_of(world, each) is None for each in expected)
     with capsys.disabled():
         print(f"\norder: {examples} examples, {several} of several hosts, {shared} shared alone")
-    assert several > examples / 40
+    assert several > examples / 2
     assert shared > examples / 100
 
 

@@ -94,7 +94,7 @@ def test_a_server_that_is_named_runs_everything_and_one_that_is_found_a_sample(
         monkeypatch.delenv(f"PLACEMENT_{name}", raising=False)
     assert selections("sqlite") == set()
     assert selections("mariadb") == selections("postgresql") == {"--selection=sample"}
-    assert examples() == {"0.25"}
+    assert examples() == {"0.15"}
     monkeypatch.setenv("PLACEMENT_ENGINES", "sqlite,mariadb")
     assert selections("sqlite") == set()
     assert selections("mariadb") == {"--selection=whole"}
