@@ -15,7 +15,7 @@ class ClaimResult:
     mappings: Mapping[str, list[str]]
     #: Generation to state when the allocations are written again.
     consumer_generation: int
-    #: End of a hold, in UTC, or None if the claim is for good.
+    #: End of a hold, in UTC, or None if the claim is permanent.
     expires_at: str | None = None
 
 

@@ -31,7 +31,7 @@ class ConsumerRow(NamedTuple):
     generation: int
     # Name of its spread group; None if it has none.
     spread_group: str | None
-    # When the hold ends, UTC; None if the claim is for good.
+    # When the hold ends, UTC; None if the claim is permanent.
     expires_at: str | None
     # Name of the provider -> class -> amount.
     allocations: Mapping[str, Mapping[str, int]]

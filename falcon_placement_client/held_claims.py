@@ -24,7 +24,7 @@ class ClaimRow(NamedTuple):
     consumer: str
     # Name of the provider -> class -> amount.
     allocations: Mapping[str, Mapping[str, int]]
-    # When the hold ends, UTC; None if the claim is for good.
+    # When the hold ends, UTC; None if the claim is permanent.
     expires_at: str | None
 
 

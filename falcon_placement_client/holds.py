@@ -16,7 +16,7 @@ _EXPIRED = "placement.hold_expired"
 
 
 def extend(api: RestApi, consumer: str, expires_in: int | None) -> str | None:
-    """Set the end of a hold to a number of seconds from now, None for a claim for good.
+    """Set the end of a hold to a number of seconds from now, None for a permanent claim.
 
     Returns the end, in UTC.  Raises HoldExpired, AllocationConflict.
     """
@@ -81,7 +81,7 @@ class ConsumerMethods:
         return self._api.run(lambda: consumers.release(self._api, consumer))
 
     def confirm(self, consumer: str) -> None:
-        """Turn a hold into a claim for good.
+        """Turn a hold into a permanent claim.
 
         Raises:
             HoldExpired: the consumer is no hold any more.

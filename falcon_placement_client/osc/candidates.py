@@ -23,7 +23,9 @@ class ListCandidates(ListCommand):
         """Add the request and the limit."""
         requests.add_arguments(parser)
         parser.add_argument(
-            "--limit", type=int, help=f"candidates (default: that of the request, or {LIMIT})"
+            "--limit",
+            type=int,
+            help=f"maximum number of candidates (default: that of the request, or {LIMIT})",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:

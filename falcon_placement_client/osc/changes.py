@@ -12,7 +12,7 @@ from falcon_placement_client.watching import WatchEvent
 class WatchChanges(PlacementCommand):
     """Print a line for each tree that changes, until interrupted.
 
-    While the service is not available, the command waits. Needs placement 2.0.
+    The command waits while the service is not available. Needs placement 2.0.
     """
 
     example = "placement change watch --json"
@@ -29,7 +29,7 @@ class WatchChanges(PlacementCommand):
             type=float,
             default=watching.INTERVAL,
             metavar="SECONDS",
-            help=f"between two polls (default: {watching.INTERVAL:g})",
+            help=f"seconds between two polls (default: {watching.INTERVAL:g})",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

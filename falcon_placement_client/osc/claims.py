@@ -18,8 +18,8 @@ from falcon_placement_client.osc.servers import consumer_uuid
 class CreateClaim(ShowCommand):
     """Claim the resources of a request for a new consumer.
 
-    With --expires-in, the claim is a hold, which ends unless it is confirmed or extended. The exit
-    code is 3 if no host can serve the request. Needs placement 2.0.
+    With --expires-in, the claim is a hold, which expires unless it is confirmed or extended. The
+    exit code is 3 if no host can serve the request. Needs placement 2.0.
     """
 
     example = "placement claim create --flavor m1.small --expires-in 600"
@@ -32,13 +32,18 @@ class CreateClaim(ShowCommand):
         owner.add_argument("--project", metavar="ID", help="default: the project of the caller")
         owner.add_argument("--user", metavar="ID", help="default: the caller")
         owner.add_argument("--type", default="INSTANCE", help="default: INSTANCE")
-        parser.add_argument("--expires-in", type=int, metavar="SECONDS", help="make a hold")
+        parser.add_argument(
+            "--expires-in", type=int, metavar="SECONDS", help="claim as a hold for this long"
+        )
         parser.add_argument(
             "--remember", action="store_true", help="store the request for simulations of drains"
         )
-        parser.add_argument("--spread-group", metavar="NAME", help="a group of the project")
+        parser.add_argument("--spread-group", metavar="NAME", help="join this group of the project")
         parser.add_argument(
-            "--max-per-host", type=int, default=1, help="of the spread group (default: 1)"
+            "--max-per-host",
+            type=int,
+            default=1,
+            help="members of the spread group on one host (default: 1)",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -83,7 +88,7 @@ class _HoldCommand(ListCommand):
 
 
 class ConfirmClaim(_HoldCommand):
-    """Turn holds into claims for good.
+    """Turn holds into permanent claims.
 
     Needs placement 2.0.
     """
@@ -107,7 +112,7 @@ class ExtendClaim(_HoldCommand):
         """Add the holds and the time."""
         super().add_arguments(parser)
         parser.add_argument(
-            "--expires-in", type=int, required=True, metavar="SECONDS", help="from now on"
+            "--expires-in", type=int, required=True, metavar="SECONDS", help="remaining time"
         )
 
     def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
@@ -116,7 +121,7 @@ class ExtendClaim(_HoldCommand):
 
 
 class ReleaseClaim(_HoldCommand):
-    """Release holds; claims for good stay.
+    """Release holds, but no permanent claims.
 
     Needs placement 2.0.
     """
@@ -129,7 +134,7 @@ class ReleaseClaim(_HoldCommand):
 
 
 class ListClaims(ListCommand):
-    """List holds: claims that end.
+    """List holds, which are claims that expire.
 
     Needs placement 2.0.
     """
@@ -138,7 +143,7 @@ class ListClaims(ListCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the filter."""
-        parser.add_argument("--project", metavar="ID", help="only holds of a project")
+        parser.add_argument("--project", metavar="ID", help="only holds of this project")
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Return the holds."""

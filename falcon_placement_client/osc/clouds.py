@@ -11,9 +11,9 @@ from falcon_placement_client.osc.base import PlacementCommand
 
 
 class DumpCloud(PlacementCommand):
-    """Write the whole content of the service as a cloud file.
+    """Write all data of the service to a cloud file.
 
-    Needs the package falcon-placement, but no server of it: openstack-placement can be dumped, too.
+    Needs the package falcon-placement. The service itself may be openstack-placement.
     """
 
     example = "placement cloud dump cloud.yaml"
@@ -36,7 +36,7 @@ class DumpCloud(PlacementCommand):
 
 
 class LoadCloud(PlacementCommand):
-    """Load a cloud file: create and change what it describes.
+    """Create and change providers and consumers as a cloud file describes them.
 
     Nothing is deleted. If the service has providers already, --yes confirms that it is the right
     one. Needs the package falcon-placement.
@@ -48,7 +48,9 @@ class LoadCloud(PlacementCommand):
         """Add the file and the options."""
         parser.add_argument("file", help="YAML, as `placement cloud dump` writes it")
         chosen = parser.add_mutually_exclusive_group()
-        chosen.add_argument("--yes", action="store_true", help="the service may have providers")
+        chosen.add_argument(
+            "--yes", action="store_true", help="load although the service has providers"
+        )
         chosen.add_argument(
             "--dry-run", action="store_true", help="print what would change, and change nothing"
         )

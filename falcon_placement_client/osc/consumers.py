@@ -13,7 +13,7 @@ FILTERS = ("project_id", "user_id", "consumer_type", "in_tree", "spread_group")
 
 
 class ListConsumers(ListCommand):
-    """List consumers and what they hold.
+    """List consumers and their allocations.
 
     Needs placement 2.0.
     """
@@ -22,14 +22,27 @@ class ListConsumers(ListCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the filters."""
-        parser.add_argument("--project", dest="project_id", metavar="ID", help="a project")
-        parser.add_argument("--user", dest="user_id", metavar="ID", help="a user of the project")
-        parser.add_argument("--type", dest="consumer_type", help="such as INSTANCE, or unknown")
+        parser.add_argument(
+            "--project", dest="project_id", metavar="ID", help="only consumers of this project"
+        )
+        parser.add_argument(
+            "--user",
+            dest="user_id",
+            metavar="ID",
+            help="only consumers of this user of the project",
+        )
+        parser.add_argument(
+            "--type",
+            dest="consumer_type",
+            help="only consumers of this type, such as INSTANCE or unknown",
+        )
         parser.add_argument(
             "--in-tree", metavar="PROVIDER", help="name or UUID of a provider of the used tree"
         )
-        parser.add_argument("--spread-group", metavar="NAME", help="a group of the project")
-        parser.add_argument("--limit", type=int, help="most consumers to list (default: all)")
+        parser.add_argument(
+            "--spread-group", metavar="NAME", help="only members of this group of the project"
+        )
+        parser.add_argument("--limit", type=int, help="maximum number of consumers (default: all)")
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Return the consumers."""
@@ -43,7 +56,7 @@ class ListConsumers(ListCommand):
 
 
 class ShowConsumer(ShowCommand):
-    """Show a consumer and what it holds.
+    """Show a consumer and its allocations.
 
     Needs placement 2.0.
     """

@@ -38,7 +38,7 @@ class _Taint(ListCommand):
 
 
 class TaintHost(_Taint):
-    """Take hosts out of use: searches leave them out.
+    """Take hosts out of use, so that searches leave them out.
 
     The root provider of each host gets a trait, which the service treats as a taint if its option
     [placement] taints names it. Allocations stay.
@@ -58,9 +58,8 @@ class UntaintHost(_Taint):
 class DrainCheck(ListCommand):
     """Show whether hosts can be emptied, one at a time.
 
-    Each host is drained in a simulation: nothing changes. The exit code is 3 if a consumer of a
-    host has no other place, or if that is not decided within the limit on work. Needs placement
-    2.0.
+    Each host is drained in a simulation, which changes nothing. The exit code is 3 if a consumer of
+    a host fits nowhere else, or if the limit on work ends the search. Needs placement 2.0.
     """
 
     example = "placement host drain-check compute-1 compute-2"

@@ -33,8 +33,8 @@ class _Inventories(FormattableColumn[dict[str, Any]]):
 class ShowTree(ListCommand):
     """Show the tree of a provider with its inventories and use.
 
-    In tables, an inventory is its capacity. In JSON and YAML, rows are complete, so that a file of
-    them can be edited, compared with `tree diff` and written with `tree apply`.
+    Tables show the capacity of each inventory. JSON and YAML are complete, so their output can be
+    edited, compared by `tree diff` and written by `tree apply`.
     """
 
     example = "placement tree show compute-1 -f yaml > compute-1.yaml"
@@ -84,7 +84,7 @@ class _FileCommand(ListCommand):
 
 
 class DiffTree(_FileCommand):
-    """Show what applying a file would change in its tree.
+    """Show the changes that applying a file would make to its tree.
 
     The exit code is 3 if there are changes.
     """
@@ -100,10 +100,10 @@ class DiffTree(_FileCommand):
 
 
 class ApplyTree(_FileCommand):
-    """Make a tree what a file describes, in one transaction.
+    """Change a tree to match a file, in one transaction.
 
-    Parts that the file does not have stay. If the file has generations, a tree that was changed
-    since they were read is refused; claims change generations, too. Needs placement 2.0.
+    Parts that are not in the file stay as they are. If the file has generations, a tree that has
+    changed since they were read is refused. Claims change generations, too. Needs placement 2.0.
     """
 
     example = "placement tree apply compute-1.yaml --dry-run"
@@ -119,12 +119,14 @@ class ApplyTree(_FileCommand):
         parser.add_argument(
             "--ignore-generations",
             action="store_true",
-            help="overwrite what was changed since the file was made",
+            help="apply the file although the tree has changed since",
         )
-        parser.add_argument("--dry-run", action="store_true", help="change nothing")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="print what would change, and change nothing"
+        )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Return what became of each provider."""
+        """Return a row with the result for each provider."""
         rows = trees.apply_tree(
             self.api,
             _read(parsed_args.file),

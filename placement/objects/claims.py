@@ -34,7 +34,7 @@ class NewRecord(NamedTuple):
     spread: SpreadGroup | None = None
     # Uuid of a provider in the host's tree; None if the consumer uses no host.
     host: str | None = None
-    # None if the claim is for good.
+    # None if the claim is permanent.
     hold: NewHold | None = None
     # The request to remember, as JSON; None for none.
     request: str | None = None

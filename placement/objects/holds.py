@@ -182,7 +182,7 @@ def extend(conn: Connection, uuid: str, expires_in: int, max_age: int) -> int:
 
 
 def confirm(conn: Connection, uuid: str) -> None:
-    """Turn a hold into a claim for good.
+    """Turn a hold into a permanent claim.
 
     Raises:
         HoldNotFound: the consumer is no hold.
