@@ -19,8 +19,7 @@ from tests.api.gabbi_handlers import CandidatesHandler, SummariesHandler
 
 HANDLERS = [CandidatesHandler, SummariesHandler, *handlers.RESPONSE_HANDLERS]
 
-# gabbi makes a parser for each of 13,000 JSON paths, of which 240 are different. To make one takes
-# longer than a request.
+# gabbi makes a parser for each of 13,000 JSON paths, of which 240 are different.
 jsonhandler.json_parser.parse = functools.cache(jsonhandler.json_parser.parse)
 
 
