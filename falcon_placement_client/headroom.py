@@ -22,7 +22,7 @@ class JsonHeadroomRequests(TypedDict, total=False):
 
     #: Name -> request, without `limit`, `order` and `first_available`.
     requests: Required[Mapping[str, JsonRequest]]
-    #: Maximum of all numbers of consumers.
+    #: Upper bound of every number of consumers in the response (default: 10,000).
     limit: int
     #: UUIDs of aggregates whose hosts have results of their own.
     by: Sequence[str]

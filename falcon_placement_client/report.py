@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# Seconds before each retry of writing a tree that other clients write to. An attempt fails only if
-# another write has succeeded, so there are more retries than usual writers.
+# Maximum pause, in seconds, before each retry of a write that conflicts with other clients. An
+# attempt fails only if another write has succeeded, so there are more retries than usual writers.
 UPDATE_PAUSES = tuple(min(0.05 * 2**attempt, 1.0) for attempt in range(9))
 # The same for a reshape of a tree in use: each concurrent claim makes the data outdated.
 RESHAPE_PAUSES = (0.05,) * 24

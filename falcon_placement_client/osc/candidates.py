@@ -25,7 +25,7 @@ class ListCandidates(ListCommand):
         parser.add_argument(
             "--limit",
             type=int,
-            help=f"maximum number of candidates (default: that of the request, or {LIMIT})",
+            help=f"maximum number of candidates (default: the limit in the request, or {LIMIT})",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:

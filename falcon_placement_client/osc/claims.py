@@ -33,7 +33,10 @@ class CreateClaim(ShowCommand):
         owner.add_argument("--user", metavar="ID", help="default: the caller")
         owner.add_argument("--type", default="INSTANCE", help="default: INSTANCE")
         parser.add_argument(
-            "--expires-in", type=int, metavar="SECONDS", help="claim as a hold for this long"
+            "--expires-in",
+            type=int,
+            metavar="SECONDS",
+            help="create a hold that expires after this time",
         )
         parser.add_argument(
             "--remember", action="store_true", help="store the request for simulations of drains"
@@ -42,8 +45,7 @@ class CreateClaim(ShowCommand):
         parser.add_argument(
             "--max-per-host",
             type=int,
-            default=1,
-            help="members of the spread group on one host (default: 1)",
+            help="maximum number of members on one host (default: 1); needs --spread-group",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -64,10 +66,13 @@ class CreateClaim(ShowCommand):
         if parsed_args.remember:
             options["remember"] = True
         if parsed_args.spread_group is not None:
+            most = parsed_args.max_per_host
             options["spread_group"] = {
                 "name": parsed_args.spread_group,
-                "max_per_host": parsed_args.max_per_host,
+                "max_per_host": 1 if most is None else most,
             }
+        elif parsed_args.max_per_host is not None:
+            raise exceptions.CommandError("--max-per-host needs --spread-group")
         row = held_claims.create_claim(self.api, request, consumer, options)
         columns, [values] = table(ClaimRow._fields, [row])
         return columns, values
@@ -121,7 +126,7 @@ class ExtendClaim(_HoldCommand):
 
 
 class ReleaseClaim(_HoldCommand):
-    """Release holds, but no permanent claims.
+    """Release holds. Permanent claims are refused.
 
     Needs placement 2.0.
     """

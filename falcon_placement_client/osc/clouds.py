@@ -38,8 +38,8 @@ class DumpCloud(PlacementCommand):
 class LoadCloud(PlacementCommand):
     """Create and change providers and consumers as a cloud file describes them.
 
-    Nothing is deleted. If the service has providers already, --yes confirms that it is the right
-    one. Needs the package falcon-placement.
+    Nothing is deleted. If the service already has providers, --yes or --dry-run is required. Needs
+    the package falcon-placement.
     """
 
     example = "placement cloud load cloud.yaml --dry-run"

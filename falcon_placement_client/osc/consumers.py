@@ -29,7 +29,7 @@ class ListConsumers(ListCommand):
             "--user",
             dest="user_id",
             metavar="ID",
-            help="only consumers of this user of the project",
+            help="only consumers of this user; needs --project",
         )
         parser.add_argument(
             "--type",
@@ -37,10 +37,12 @@ class ListConsumers(ListCommand):
             help="only consumers of this type, such as INSTANCE or unknown",
         )
         parser.add_argument(
-            "--in-tree", metavar="PROVIDER", help="name or UUID of a provider of the used tree"
+            "--in-tree",
+            metavar="PROVIDER",
+            help="only consumers with allocations in the tree of this provider (name or UUID)",
         )
         parser.add_argument(
-            "--spread-group", metavar="NAME", help="only members of this group of the project"
+            "--spread-group", metavar="NAME", help="only members of this group; needs --project"
         )
         parser.add_argument("--limit", type=int, help="maximum number of consumers (default: all)")
 

@@ -12,7 +12,7 @@ from falcon_placement_client.osc.base import NEGATIVE, ListCommand, table
 
 
 class ShowHeadroom(ListCommand):
-    """Show how many more consumers of a request fit, and the most frequent limit of hosts.
+    """Show how many more consumers of a request fit, and the condition that limits most hosts.
 
     The exit code is 3 if none fits. Needs placement 2.0.
     """

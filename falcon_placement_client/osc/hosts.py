@@ -40,8 +40,8 @@ class _Taint(ListCommand):
 class TaintHost(_Taint):
     """Take hosts out of use, so that searches leave them out.
 
-    The root provider of each host gets a trait, which the service treats as a taint if its option
-    [placement] taints names it. Allocations stay.
+    A trait is added to the root provider of each host. Searches leave the host out if the option
+    [placement] taints of the service lists this trait. Allocations do not change.
     """
 
     example = "placement host taint compute-1"
@@ -56,10 +56,11 @@ class UntaintHost(_Taint):
 
 
 class DrainCheck(ListCommand):
-    """Show whether hosts can be emptied, one at a time.
+    """Show for each host separately whether it can be emptied.
 
     Each host is drained in a simulation, which changes nothing. The exit code is 3 if a consumer of
-    a host fits nowhere else, or if the limit on work ends the search. Needs placement 2.0.
+    a host fits nowhere else, or if [placement] max_simulation_steps ends the search. Needs
+    placement 2.0.
     """
 
     example = "placement host drain-check compute-1 compute-2"

@@ -29,17 +29,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     whole.add_argument(
         "--request", metavar="FILE", help="JSON: a body of POST /allocation_candidates"
     )
-    group = parser.add_argument_group("conditions of the group without suffix")
+    group = parser.add_argument_group("conditions of the unsuffixed group")
     group.add_argument(
-        "--resource", action="append", metavar="CLASS=AMOUNT", help="may be repeated"
-    )
-    group.add_argument("--required", action="append", metavar="TRAIT", help="may be repeated")
-    group.add_argument("--forbidden", action="append", metavar="TRAIT", help="may be repeated")
-    group.add_argument(
-        "--member-of", action="append", metavar="AGGREGATE", help="UUID; may be repeated"
+        "--resource",
+        action="append",
+        metavar="CLASS=AMOUNT",
+        help="requested amount; may be repeated",
     )
     group.add_argument(
-        "--in-tree", metavar="PROVIDER", help="name or UUID of a provider of the tree"
+        "--required", action="append", metavar="TRAIT", help="required trait; may be repeated"
+    )
+    group.add_argument(
+        "--forbidden", action="append", metavar="TRAIT", help="forbidden trait; may be repeated"
+    )
+    group.add_argument(
+        "--member-of",
+        action="append",
+        metavar="AGGREGATE",
+        help="UUID of an aggregate of the providers; may be repeated",
+    )
+    group.add_argument(
+        "--in-tree",
+        metavar="PROVIDER",
+        help="only providers in the tree of this provider (name or UUID)",
     )
 
 

@@ -102,8 +102,9 @@ class DiffTree(_FileCommand):
 class ApplyTree(_FileCommand):
     """Change a tree to match a file, in one transaction.
 
-    Parts that are not in the file stay as they are. If the file has generations, a tree that has
-    changed since they were read is refused. Claims change generations, too. Needs placement 2.0.
+    Parts that are not in the file stay as they are. If the file has generations, the command fails
+    if the tree has changed since the file was written. Claims change generations, too. Needs
+    placement 2.0.
     """
 
     example = "placement tree apply compute-1.yaml --dry-run"
@@ -119,7 +120,7 @@ class ApplyTree(_FileCommand):
         parser.add_argument(
             "--ignore-generations",
             action="store_true",
-            help="apply the file although the tree has changed since",
+            help="apply the file even if the tree has changed since it was written",
         )
         parser.add_argument(
             "--dry-run", action="store_true", help="print what would change, and change nothing"

@@ -46,7 +46,8 @@ class RootStats:
     unmet_slots: Counter[int] = field(default_factory=Counter)
     # Position of a slot -> number of these trees in which some provider has the capacity for it.
     unmet_with_capacity: Counter[int] = field(default_factory=Counter)
-    # Collective trait set -> number of trees without a provider that has one of the traits.
+    # Traits of which the providers of a candidate need at least one -> number of trees in which
+    # no provider has any of them.
     unmet_traits: Counter[TraitSet] = field(default_factory=Counter)
 
     def plus(self, outcomes: Collection[Outcome]) -> "RootStats":

@@ -129,7 +129,7 @@ def _checks(options: Any) -> list[AuditCheck]:
 def _find(
     database: Database, checks: Iterable[AuditCheck], owners: Owners | None
 ) -> tuple[Findings, LeftOut]:
-    """Return the findings of the checks, all from one snapshot, and the consumers left out."""
+    """Return the findings of the checks in one snapshot, and how many consumers each skipped."""
     with database.read() as conn:
         schema.check(conn)
         inquiry = Inquiry(conn, owners)

@@ -30,7 +30,7 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "all providers.",
         ),
         cfg.HostAddressOpt(
-            "bind_host", default="127.0.0.1", help="Address that bind_port listens on."
+            "bind_host", default="127.0.0.1", help="Address of the separate port for metrics."
         ),
         cfg.PortOpt(
             "bind_port",
@@ -185,17 +185,20 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "allocation_conflict_retry_count",
             default=10,
             min=0,
-            help="Retries of a write whose providers are changed by concurrent writes.",
+            help="Maximum number of retries of a write that conflicts with concurrent writes to "
+            "the same providers.",
         ),
         cfg.StrOpt(
             "incomplete_consumer_project_id",
             default=NIL_UUID,
-            help="Project of consumers that are written with microversions before 1.8.",
+            help="Project of consumers that are created with microversions before 1.8, in which "
+            "requests state none.",
         ),
         cfg.StrOpt(
             "incomplete_consumer_user_id",
             default=NIL_UUID,
-            help="User of consumers that are written with microversions before 1.8.",
+            help="User of consumers that are created with microversions before 1.8, in which "
+            "requests state none.",
         ),
     ],
     "placement_database": [
@@ -235,20 +238,34 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "connection, which saves a third of their cost on the server. The server's "
             "max_prepared_stmt_count limits them for all connections together; beyond this limit, "
             "statements are sent unprepared. Set this option to false behind a proxy that "
-            "distributes the transactions of one connection over several, such as ProxySQL.",
+            "distributes the transactions of one connection over several server connections, such "
+            "as ProxySQL.",
         ),
         cfg.IntOpt(
             "connection_recycle_time",
             default=3600,
             help="Seconds after which a connection is replaced.",
         ),
-        cfg.IntOpt("max_pool_size", help="Connections that the pool of a process keeps open."),
-        cfg.IntOpt("max_overflow", help="Connections that may be opened beyond the pool."),
-        cfg.IntOpt("pool_timeout", help="Seconds to wait for a connection from the pool."),
+        cfg.IntOpt(
+            "max_pool_size",
+            help="Maximum number of connections that the pool of a process keeps open (default of "
+            "SQLAlchemy: 5).",
+        ),
+        cfg.IntOpt(
+            "max_overflow",
+            help="Maximum number of connections that may be opened beyond the pool (default of "
+            "SQLAlchemy: 10).",
+        ),
+        cfg.IntOpt(
+            "pool_timeout",
+            help="Maximum time, in seconds, to wait for a connection from the pool (default of "
+            "SQLAlchemy: 30).",
+        ),
         cfg.IntOpt(
             "max_retries",
             default=10,
-            help="Retries of the first connection. -1 means no limit.",
+            help="Maximum number of retries of the first connection to the database, when the "
+            "service starts. -1 means no limit.",
         ),
         cfg.IntOpt("retry_interval", default=10, help="Seconds between these retries."),
         cfg.FloatOpt(
@@ -272,7 +289,9 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             max=100,
             help="Log statements if the value is 50 or more.",
         ),
-        cfg.BoolOpt("connection_trace", default=False, help="Log statements."),
+        cfg.BoolOpt(
+            "connection_trace", default=False, help="Log statements, as connection_debug = 50 does."
+        ),
         cfg.BoolOpt(
             "sync_on_startup", default=False, help="Migrate the schema when the service starts."
         ),

@@ -14,7 +14,7 @@ class SharedText:
 
         Args:
             directory: directory of the metrics.
-            name: name of the files, without ending.
+            name: base name of the files, without the extension.
             keep: seconds for which a text is valid.
         """
         # The file that contains the text.

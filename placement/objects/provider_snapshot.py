@@ -79,7 +79,7 @@ def decide(
 def _read(conn: Connection, uuid: str, reader: Reader) -> ProviderSnapshot:
     providers: dict[str, ProviderSnapshot] = {}
     for row in reader(identifiers.stored_forms(uuid)).rows(conn):
-        # With many names there are several statements, each with some of the entries.
+        # For many class or trait names, the reader runs several statements, each with some entries.
         if row.uuid in providers:
             providers[row.uuid].entries.extend(row.entries)
         else:

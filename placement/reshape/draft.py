@@ -41,7 +41,7 @@ class Draft:
         self.used_before = usage(records)
 
     def matching(self, provider_filter: ProviderSelector) -> Sequence[ProviderData]:
-        """Return the providers of the tree that a filter selects, in their present state."""
+        """Return the tree's providers that match a filter, in their present state."""
         providers = map(self.tree.data, self.own)
         return [provider for provider in providers if provider_filter.matches(provider)]
 

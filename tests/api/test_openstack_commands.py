@@ -393,6 +393,13 @@ def test_a_claim_is_spread_and_remembered(openstack: Openstack, endpoint: str) -
     assert {row["spread_group"] for row in listed} == {"web"}
 
 
+def test_a_maximum_per_host_without_a_group_is_refused(openstack: Openstack, endpoint: str) -> None:
+    refusal = openstack.refusal(
+        "placement", "claim", "create", "--resource", "VCPU=1", *OWNER, "--max-per-host", "2"
+    )
+    assert "--spread-group" in refusal
+
+
 def test_a_claim_that_finds_no_host_says_why(openstack: Openstack, endpoint: str) -> None:
     code, text = openstack.run(
         "placement", "claim", "create", "--resource", "VCPU=100", *OWNER, "-f", "json"

@@ -4,9 +4,10 @@ The condition is not monotonic, because two siblings violate it until their pare
 placement is therefore refused only if no placed and no possible provider can be the ancestor of
 all.
 
-Providers of negated groups are outside the subtree of the *top*, the common ancestor. The top is
-certain only when all groups inside are placed. Until then a placement is refused only if no
-provider that can still be the top leaves options to the negated groups.
+Providers of negated groups must be outside the subtree of the *top*, the provider whose subtree
+contains the providers of the other groups. The top is certain only when all groups inside are
+placed. Until then a placement is refused only if no provider that can still be the top leaves
+options to the negated groups.
 """
 
 from collections import Counter

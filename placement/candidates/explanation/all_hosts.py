@@ -1,6 +1,6 @@
 """Explanation of a request by evaluation of all hosts, within the bound on work.
 
-A search stops as soon as it has a result. An explanation reads every tree, in windows of roots
+A search stops as soon as its result is known. An explanation reads every tree, in windows of roots
 without a filter, through the same cache, and evaluates the same conditions.
 """
 

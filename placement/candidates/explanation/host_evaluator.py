@@ -139,7 +139,7 @@ class HostEvaluator:
     def serves(
         self, plan: SearchPlan, kinds: Kinds, pool: Pool, options: Sequence[Sequence[int]]
     ) -> bool | None:
-        """Return whether an assignment satisfies constraints of the given classes.
+        """Return whether any assignment satisfies all constraints of the given classes.
 
         Args:
             plan: The plan of the request.

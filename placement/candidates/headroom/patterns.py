@@ -18,7 +18,7 @@ from placement.candidates.plan import SearchPlan
 from placement.candidates.search.solver import assignments
 from placement.candidates.trace import Refusal
 
-# Cost of a new pattern, which also bounds the memory that patterns take.
+# Cost of a new pattern, in units of the budget. It also bounds the memory of all patterns.
 COST_PER_PATTERN = 64
 
 

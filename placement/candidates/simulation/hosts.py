@@ -102,7 +102,7 @@ class SimulatedHosts:
         self._sharing.discard(root)
 
     def add_like(self, root: str) -> str:
-        """Add a copy of a tree without usage, and return the UUID of its root, `new:<number>`."""
+        """Add an unused copy of a tree, and return the identifier of its root, `new:<number>`."""
         model = self._trees[root]
         self._spend(COST_PER_COPY * len(model.members))
         self._added += 1

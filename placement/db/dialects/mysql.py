@@ -180,7 +180,7 @@ class MySql(Dialect):
                 conn.exec_driver_sql(f"SELECT RELEASE_LOCK('{LOCK}')")
 
     def wait_for_replication(self, conn: Connection) -> None:
-        """Make the node apply pending writesets of the cluster, for the rest of the connection."""
+        """Let later statements of the connection wait for the pending writes of the cluster."""
         if conn.exec_driver_sql(f"SHOW VARIABLES LIKE '{SYNC_WAIT}'").first():
             conn.exec_driver_sql(f"SET SESSION {SYNC_WAIT} = 15")
 

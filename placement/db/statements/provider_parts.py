@@ -40,7 +40,7 @@ _INVENTORIES = (
 def inventories(provider_ids: Collection[int]) -> Queries:
     """Select (provider id, class, used, fields of the record) of the providers' inventories.
 
-    The ratio may be an integer.
+    The allocation ratio may be an `int`, so callers convert it.
     """
     return bulk.select_by(_INVENTORIES, provider_ids, parse=parse_unsorted)
 

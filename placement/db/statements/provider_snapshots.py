@@ -120,7 +120,7 @@ _PARTS: Mapping[str, Sequence[Selection]] = {
 def with_inventories(uuids: Collection[str], class_names: Collection[str]) -> Queries:
     """Select providers with (class id, class, id, used, fields of the record) of inventories.
 
-    The ratio may be an integer.
+    The allocation ratio may be an `int`, so callers convert it.
     """
     return _snapshots("inventories", uuids, "resource_class", class_names)
 

@@ -110,7 +110,7 @@ class SharingRow(NamedTuple):
     root_id: int
     # Revision of the tree.
     revision: int
-    # UUID of the provider, as stored.
+    # UUID of the provider, in the spelling of its row.
     uuid: str
     # (id, uuid as stored).
     aggregates: list[tuple[int, str]]
