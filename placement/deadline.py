@@ -56,7 +56,10 @@ def check() -> None:
 
 
 class waiting:  # noqa: N801
-    """Enters a block whose time does not count, and during which no check fails."""
+    """Enters a block whose time does not count, and during which no check fails.
+
+    Each block needs an object of its own.
+    """
 
     # PERF: a request uses up to a dozen; a generator takes twice as long.
     __slots__ = ("_ends", "_started")

@@ -5,12 +5,13 @@ one, and a run without differences sends no write.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.consumer_lists import consumer_pages
 from falcon_placement_client.rest import retry
 from placement.loader import overcommit
 from placement.loader.cloud import Cloud, CloudProvider
@@ -84,7 +85,8 @@ def apply(
     new_traits = _missing("trait", cloud.traits(), traits)
     _make_names(client, "/resource_classes", new_classes)
     _make_names(client, "/traits", new_traits)
-    temporary = _temporary_inventories(cloud, client) if make_room else {}
+    holds = _holds(cloud, client)
+    temporary = _temporary_inventories(cloud, client, holds) if make_room else {}
     provider_outcomes: Counter[LoadOutcome] = Counter()
     new_trees = NewTrees([temporary.get(each.uuid, each) for each in cloud.providers], uuids)
     with progress(cloud.providers, "providers") as providers:
@@ -106,7 +108,7 @@ def apply(
     with progress(cloud.consumers, "consumers") as consumers:
         for consumer in consumers:
             try:
-                outcome = reconcile_consumer(client, consumer)
+                outcome = reconcile_consumer(client, consumer, holds)
             except RefusedError as refusal:
                 raise LoadError(f"{cloud.place_of_consumer(consumer)}: {refusal}") from refusal
             consumer_outcomes[outcome] += 1
@@ -116,12 +118,25 @@ def apply(
     return Summary(provider_outcomes, consumer_outcomes, len(new_classes), len(new_traits))
 
 
-def _temporary_inventories(cloud: Cloud, client: RestClient) -> Mapping[str, CloudProvider]:
+def _holds(cloud: Cloud, client: RestClient) -> frozenset[str]:
+    """Return the UUIDs of the holds of the server. A loaded consumer is permanent."""
+    if not cloud.consumers or not lists_version(client, RECORDS):
+        return frozenset()
+    pages = consumer_pages(client, {"held": "true"}, version=RECORDS)
+    return frozenset(consumer["uuid"] for consumer in pages)
+
+
+def _temporary_inventories(
+    cloud: Cloud, client: RestClient, holds: Collection[str]
+) -> Mapping[str, CloudProvider]:
     """Return uuid -> provider with temporary inventories, while its consumers are loaded."""
     overcommitted = overcommit.overcommitted_providers(cloud)
     consumers = overcommit.consumers_of(cloud, overcommitted)
     # If all consumers exist already, nothing has to be loaded.
-    return {} if all(is_on_server(client, consumer) for consumer in consumers) else overcommitted
+    exist = all(
+        consumer.uuid not in holds and is_on_server(client, consumer) for consumer in consumers
+    )
+    return {} if exist else overcommitted
 
 
 def _reconcile(

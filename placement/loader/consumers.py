@@ -1,6 +1,6 @@
 """Loading of the consumers of a cloud file."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from falcon_placement_client.answers import CONFLICT, RefusedError
@@ -14,21 +14,30 @@ RECORDS: Version = (2, 0)  # the version that has spread groups and remembered r
 UNTYPED: Version = (1, 37)
 
 
-def reconcile_consumer(client: RestClient, consumer: CloudConsumer) -> LoadOutcome:
+def reconcile_consumer(
+    client: RestClient, consumer: CloudConsumer, holds: Collection[str]
+) -> LoadOutcome:
     """Write the parts of a consumer that differ.
+
+    Args:
+        client: the client of the server.
+        consumer: the consumer of the file.
+        holds: UUIDs of the holds of the server, which a write makes permanent.
 
     Raises:
         RefusedError: the server refuses one, for example after a concurrent write.
     """
-    outcome = _reconcile_allocations(client, consumer)
+    outcome = _reconcile_allocations(client, consumer, is_held=consumer.uuid in holds)
     has_written = _write_record(client, consumer, is_new=outcome is LoadOutcome.CREATED)
     return LoadOutcome.CHANGED if outcome is LoadOutcome.UNCHANGED and has_written else outcome
 
 
-def _reconcile_allocations(client: RestClient, consumer: CloudConsumer) -> LoadOutcome:
+def _reconcile_allocations(
+    client: RestClient, consumer: CloudConsumer, *, is_held: bool
+) -> LoadOutcome:
     path = f"/allocations/{consumer.uuid}"
     on_server = client.get(path)
-    if _same(on_server, consumer):
+    if _same(on_server, consumer) and not is_held:
         return LoadOutcome.UNCHANGED
     try:
         client.put(path, *_body(consumer, on_server.get("consumer_generation")))
@@ -55,8 +64,11 @@ def _write_record(client: RestClient, consumer: CloudConsumer, *, is_new: bool) 
     path = f"/consumers/{consumer.uuid}"
     # In a dry run, a new consumer does not exist.
     on_server = {} if is_new else client.get(f"{path}?include=request", RECORDS)
+    # Another project has other groups; in a dry run, the consumer still has the old project.
+    is_of_project = on_server.get("project_id") == consumer.project
+    group = spread_group(on_server) if is_of_project else None
     has_written = False
-    if consumer.spread_group not in (None, spread_group(on_server)):
+    if consumer.spread_group not in (None, group):
         client.put(f"{path}/spread_group", consumer.spread_group._asdict(), RECORDS)
         has_written = True
     if consumer.request not in (None, on_server.get("request")):

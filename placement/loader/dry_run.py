@@ -65,7 +65,8 @@ class DryRunClient(RestClient):
             case ["allocations", uuid] if body is not None:
                 stated = {key: current[key] for key in body.keys() & current.keys()}
                 changes = _changes(self._consumer(stated), self._consumer(body))
-                self._tell(f"consumer {uuid}: {'; '.join(changes)}")
+                what = "; ".join(changes) or "permanent instead of a hold"
+                self._tell(f"consumer {uuid}: {what}")
             case ["consumers", uuid, "spread_group"] if body is not None:
                 name, most = body["name"], body["max_per_host"]
                 self._tell(f"consumer {uuid}: spread group {name}, at most {most} on a host")

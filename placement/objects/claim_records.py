@@ -109,8 +109,23 @@ def spread_group(name: str | None, max_per_host: int | None) -> SpreadGroup | No
 
 
 def request_text(request: Request) -> str:
-    """Return a request as it is stored."""
-    return json.dumps(request, separators=(",", ":"))
+    """Return a request as it is stored, with integers for numbers such as 1e16.
+
+    A YAML file would contain 1e16 as text.
+    """
+    return json.dumps(_with_integers(request), separators=(",", ":"))
+
+
+def _with_integers(value: Any) -> Any:
+    """Return a JSON value with integers for floats that are whole numbers."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case Mapping():
+            return {key: _with_integers(member) for key, member in value.items()}
+        case list():
+            return [_with_integers(item) for item in value]
+    return value
 
 
 def remembered_request(text: str | None, amounts: Mapping[str, int]) -> Request | None:

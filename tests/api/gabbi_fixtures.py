@@ -66,7 +66,19 @@ class LocalService:
     ) -> Iterable[bytes]:
         """Answer a request of the client of gabbi, which does not encode a path as WSGI has it."""
         environ["PATH_INFO"] = environ["PATH_INFO"].encode().decode("latin-1")
-        return self._answer(environ, start_response)
+        heads: list[tuple[str, dict[str, str]]] = []
+
+        def start(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
+            heads.append((status, {name.lower(): value for name, value in headers}))
+            return start_response(status, headers, *error)
+
+        body = b"".join(self._answer(environ, start))
+        status, headers = heads[-1]
+        # Without a connection, the client does not notice a wrong length.
+        if environ["REQUEST_METHOD"] != "HEAD":
+            assert int(headers.get("content-length", len(body))) == len(body)
+        assert not (status.startswith(("204", "304")) and body)
+        return [body]
 
     def _answer(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if self.application is None:

@@ -359,6 +359,62 @@ def test_a_hold_is_omitted(
     assert complaints(capsys.readouterr().err)[-1] == "1 providers, 1 consumers; 1 holds omitted"
 
 
+def test_a_hold_becomes_the_permanent_consumer_of_the_file(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service, url = server
+    use(service)
+    path = tmp_path / "cloud.yaml"
+    dump(url, path)
+    consumer = str(uuid.UUID(int=7))
+    service.expect(204, "DELETE", f"/allocations/{consumer}")
+    body = {
+        "request": {"groups": {"": {"resources": {"VCPU": 2}}}},
+        "consumer_uuid": consumer,
+        "project_id": "project",
+        "user_id": "user",
+        "consumer_type": "INSTANCE",
+        "expires_in": 600,
+    }
+    service.expect(201, "POST", "/claims", body, "2.0")
+    assert preview_load(str(path), url, "admin") == 0
+    assert capsys.readouterr().out == f"consumer {consumer}: permanent instead of a hold\n"
+    assert "0 created, 1 changed, 0 as they were" in load(path, url)
+    assert "expires_at" not in service.get(f"/consumers/{consumer}", "2.0")
+    assert "0 created, 0 changed, 1 as they were" in load(path, url)
+
+
+def test_a_dry_run_shows_that_another_project_has_another_group(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service, url = server
+    use(service)
+    consumer = str(uuid.UUID(int=7))
+    record(service, consumer, {"VCPU": 2})
+    path = tmp_path / "cloud.yaml"
+    text = dump(url, path)
+    path.write_text(text.replace("project: project", "project: other"))
+    assert preview_load(str(path), url, "admin") == 0
+    changes = capsys.readouterr().out.splitlines()
+    assert [change.split(":")[1].split()[0] for change in changes] == ["project", "spread"]
+    load(path, url)
+    assert service.get(f"/consumers/{consumer}", "2.0")["spread_group"]["name"] == "web"
+
+
+def test_a_remembered_request_with_a_float_is_loaded(
+    server: Server, empty: Server, tmp_path: Path
+) -> None:
+    (one, url), (other, there) = server, empty
+    use(one)
+    consumer = str(uuid.UUID(int=7))
+    request = {"groups": {"": {"resources": {"VCPU": 2.0}}}, "limit": 1e16}
+    one.expect(204, "PUT", f"/consumers/{consumer}/request", request, "2.0")
+    dump(url, tmp_path / "cloud.yaml")
+    load(tmp_path / "cloud.yaml", there)
+    loaded = other.get(f"/consumers/{consumer}?include=request", "2.0")["request"]
+    assert loaded == request
+
+
 def test_a_group_and_a_request_that_the_file_does_not_state_stay(
     server: Server, tmp_path: Path
 ) -> None:

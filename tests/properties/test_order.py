@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.engines import share
+from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.oracle import SHARING, root
@@ -148,7 +148,7 @@ def test_hosts_stand_in_the_order_of_the_request(
     tmp_path: Path, strategy: str, randomize: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     service: WorldService = generating(tmp_path, strategy, randomize)
-    rng = random.Random(f"order {strategy} {randomize}")
+    rng = seeded(f"order {strategy} {randomize}")
     examples = several = shared = 0
     options = {"breadth_first": strategy == "breadth-first", "randomize": randomize}
     while examples < EXAMPLES // 4:

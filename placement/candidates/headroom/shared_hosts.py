@@ -88,20 +88,26 @@ class SharedHosts:
         if group is not None:
             group.hosts += 1
             return
-        self._groups[key] = self._group(pool, room)
-        # With parts, the options of the group include providers that cannot serve a whole amount.
-        options = self._finder.options(pool) if pool.sharing else None
-        if options is not None and only_sharing(pool, options):
-            self._add_alone(pool, options)
+        whole = self._finder.options(pool)
+        group = self._group(pool, room, whole)
+        if pool.sharing and whole is not None and only_sharing(pool, whole):
+            self._add_alone(pool, whole)
+        self._groups[key] = group
 
-    def _group(self, pool: Pool, room: HostRoom) -> SharedGroup:
-        finder = self._finder
-        if isinstance(finder, SplitRoomFinder):
-            options, parts = finder.with_parts(pool)
+    def _group(self, pool: Pool, room: HostRoom, whole: Options | None) -> SharedGroup:
+        """Return the group of a host.
+
+        Args:
+            pool: its providers.
+            room: its room by itself.
+            whole: the providers of each slot if no amount is split; None if a slot has none.
+        """
+        if isinstance(self._finder, SplitRoomFinder):
+            # These include providers that cannot serve a whole amount.
+            options, parts = self._finder.with_parts(pool)
             refused = pool.anchor is None or self._plan.root_refusal(pool.anchor) is not None
             return SharedGroup(pool, room, [()] * len(options) if refused else options, parts)
-        options = finder.options(pool) or [()] * len(self._plan.slots)
-        return SharedGroup(pool, room, options, {})
+        return SharedGroup(pool, room, whole or [()] * len(self._plan.slots), {})
 
     def _add_alone(self, pool: Pool, options: Options) -> None:
         """Add the sharing providers of a host as a pool of their own."""
