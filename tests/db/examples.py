@@ -137,6 +137,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "claim_records.expired": (100,),
     "claim_records.extend": (1, 2, 3),
     "claim_records.for_consumers": ([UUID],),
+    "claim_records.join_group": (1, 2, "web", 3),
     "claim_records.leave_groups": ([1],),
     "claim_records.lock_consumers": ([UUID],),
     "claim_records.members": (),

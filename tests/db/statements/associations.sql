@@ -1,4 +1,4 @@
--- associations.add_aggregates: Add a provider to aggregates of which it is not a member.
+-- associations.add_aggregates: Add a provider to aggregates that it is not in.
 INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id, created_at)
 VALUES (:resource_provider_id_0, :aggregate_id_0, :created_at_0);
 
@@ -8,7 +8,7 @@ INSERT INTO resource_provider_traits (resource_provider_id, trait_id, created_at
 VALUES (:resource_provider_id_0, :trait_id_0, :created_at_0);
 
 
--- associations.aggregates_of: Select (id, uuid) of the aggregates of which a provider is directly a member.
+-- associations.aggregates_of: Select (id, uuid) of the aggregates that a provider is directly in.
 -- on sqlite, postgresql
 SELECT placement_aggregates.id, placement_aggregates.uuid
 FROM resource_provider_aggregates JOIN placement_aggregates ON placement_aggregates.id =
@@ -23,7 +23,7 @@ WHERE resource_provider_aggregates.resource_provider_id = :provider_id
 ORDER BY placement_aggregates.uuid;
 
 
--- associations.remove_aggregates: Remove a provider from aggregates of which it is a member.
+-- associations.remove_aggregates: Remove a provider from aggregates that it is in.
 DELETE FROM resource_provider_aggregates
 WHERE resource_provider_aggregates.resource_provider_id = :provider_id AND
     resource_provider_aggregates.aggregate_id IN (:ids …);

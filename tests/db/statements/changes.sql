@@ -26,7 +26,7 @@ SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) AS 
 SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS anon_1;
 
 
--- changes.delete_all: Delete all numbers and all records of numberings; the arguments are how many there are.
+-- changes.delete_all: Delete all numbers and all records of numberings; the arguments are their counts.
 DELETE FROM tree_changes;
 DELETE FROM change_batches;
 
@@ -83,7 +83,7 @@ FROM change_feed
 WHERE change_feed.id = 1 FOR UPDATE;
 
 
--- changes.gone: Select (provider_id, uuid) of numbered trees that have no root any more.
+-- changes.gone: Select (provider_id, uuid) of numbered trees whose root no longer exists.
 -- on sqlite
 SELECT tree_changes.provider_id, tree_changes.uuid
 FROM tree_changes
@@ -117,14 +117,14 @@ INSERT INTO change_feed (id, position, token, numbered_at, revision_sum)
 VALUES (:id_0, :position_0, :token_0, :numbered_at_0, :revision_sum_0);
 
 
--- changes.insert_roots: Give all roots one number; the caller checks whether there are any afterwards.
+-- changes.insert_roots: Give all roots one number. The caller checks afterwards whether there are any roots.
 INSERT INTO tree_changes (provider_id, uuid, revision, position) SELECT resource_providers.id,
     resource_providers.uuid, resource_providers.revision, 0 AS anon_1
 FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL;
 
 
--- changes.known_sum: Select the sum of the numbered revisions; those of deleted trees are 0.
+-- changes.known_sum: Select the sum of the numbered revisions. Deleted trees have revision 0.
 SELECT coalesce(sum(tree_changes.revision >> 22), 0) AS revision_sum
 FROM tree_changes;
 

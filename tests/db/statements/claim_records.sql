@@ -109,7 +109,7 @@ WHERE claim_records.project_id IN (SELECT consumers.project_id
 GROUP BY claim_records.project_id;
 
 
--- claim_records.clear_holds: Remove the holds from records (id -> `expires_at` as read), and keep the rest of them.
+-- claim_records.clear_holds: Remove the holds from records (id -> `expires_at` as read) without deleting the records.
 UPDATE claim_records
 SET hold_generation=:hold_generation, held_since=:held_since, expires_at=:expires_at,
     mappings=:mappings
@@ -159,7 +159,7 @@ ORDER BY claim_records.expires_at
 LIMIT :size;
 
 
--- claim_records.extend: Set the end of a hold, if it is still the one that was read.
+-- claim_records.extend: Set the end of a hold, unless it has changed since it was read.
 UPDATE claim_records
 SET updated_at=:now, expires_at=:new
 WHERE claim_records.id = :row_id AND claim_records.expires_at = :old;
@@ -199,6 +199,13 @@ FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AN
     claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_1)
 WHERE consumers.uuid IN (:ids …);
+
+
+-- claim_records.join_group: Set the spread group of a record, which is one of a project.
+UPDATE claim_records
+SET updated_at=:now, project_id=:new_project_id, spread_group=:new_spread_group,
+    max_per_host=:new_max_per_host
+WHERE claim_records.id = :row_id;
 
 
 -- claim_records.leave_groups: Remove consumers from their spread groups, by the ids of their records.
@@ -267,7 +274,7 @@ ORDER BY claim_records.id
 LIMIT 1000;
 
 
--- claim_records.without_consumer_of: Select (id, expires_at) of those of the records that belong to no consumer.
+-- claim_records.without_consumer_of: Select (id, expires_at) of the given records that belong to no consumer.
 SELECT claim_records.id, claim_records.expires_at
 FROM claim_records
 WHERE NOT (EXISTS (SELECT 1 AS anon_1

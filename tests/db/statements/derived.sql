@@ -55,7 +55,7 @@ ORDER BY resource_providers.id
 LIMIT 10000 FOR UPDATE;
 
 
--- derived.roots_without_revision: Select roots without a revision: their derived columns have never been computed.
+-- derived.roots_without_revision: Select roots without a revision, whose derived columns have never been computed.
 SELECT resource_providers.uuid AS provider
 FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.revision = 0;

@@ -1,4 +1,4 @@
--- integrity.allocations_without_inventory: Select allocations of a class of which their provider has no inventory.
+-- integrity.allocations_without_inventory: Select allocations of a class whose provider has no inventory of it.
 -- on sqlite, postgresql
 SELECT resource_providers.uuid AS provider, coalesce(resource_classes.name, '?') AS class,
     allocations.consumer_id AS consumer, allocations.used

@@ -1,9 +1,9 @@
--- names.add: Insert entries; a row has `name`, and `id` if the catalogue does not generate ids.
+-- names.add: Insert entries. A row has `name`, and `id` if the catalogue does not generate ids.
 INSERT INTO resource_classes (created_at, id, name)
 VALUES (:created_at_m0, 10000, 'CUSTOM_A');
 
 
--- names.add_unless_present: Insert the names that do not exist; the database decides which names are equal.
+-- names.add_unless_present: Insert the names that do not exist. The database determines which names are equal.
 -- on sqlite, postgresql
 INSERT INTO placement_aggregates (created_at, uuid)
 VALUES (:created_at_m0, 'c0ffee00-0000-4000-8000-000000000000')
@@ -26,7 +26,7 @@ SET id=0
 WHERE resource_classes.id = -1;
 
 
--- names.delete_unused: Delete a trait or class without uses; a used one does not match.
+-- names.delete_unused: Delete a trait or class without uses. An entry with uses does not match.
 
 -- of traits
 -- on sqlite

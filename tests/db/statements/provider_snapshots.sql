@@ -1,4 +1,4 @@
--- provider_snapshots.with_aggregates: Select providers with the ids of the aggregates of which they are directly members.
+-- provider_snapshots.with_aggregates: Select providers with the ids of the aggregates that they are directly in.
 -- on sqlite
 SELECT json_array('provider', resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS json_row_1

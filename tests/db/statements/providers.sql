@@ -29,7 +29,7 @@ FROM resource_providers
 WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
 
 
--- providers.create: Insert a provider; the root id of a new root is set afterwards by `set_root`.
+-- providers.create: Insert a provider. The root id of a new root is set afterwards by `set_root`.
 -- on sqlite, mysql
 INSERT INTO resource_providers (created_at, uuid, name, generation, root_provider_id,
     parent_provider_id, revision)
@@ -61,7 +61,7 @@ DELETE FROM resource_providers
 WHERE resource_providers.id = 1;
 
 
--- providers.locked: Select providers with the fields of `LockedProvider`; this does not lock them.
+-- providers.locked: Select providers with the fields of `LockedProvider`, without locking them.
 SELECT resource_providers.uuid, resource_providers.generation, resource_providers.id,
     resource_providers.root_provider_id, resource_providers.parent_provider_id
 FROM resource_providers

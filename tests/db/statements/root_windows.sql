@@ -26,7 +26,7 @@ FROM (SELECT resource_providers.id AS id, CASE WHEN (resource_providers.root_pro
   LIMIT :size) AS roots;
 
 
--- root_windows.outermost_roots: Select the smallest and the largest root id; nulls if there are no roots.
+-- root_windows.outermost_roots: Select the smallest and the largest root id, or nulls if there are no roots.
 SELECT min(resource_providers.id) AS min_1, max(resource_providers.id) AS max_1
 FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL;
