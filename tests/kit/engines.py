@@ -37,7 +37,7 @@ TEARS_VIEWS = ENGINE == "mariadb"
 START = 180  # seconds for the start of a server
 # Factor for the number of random examples that a test states. SQLite is the fastest engine, and the
 # search is the same on all engines.
-EXAMPLES = float(os.environ.get("PLACEMENT_EXAMPLES", "0.5" if ENGINE == "sqlite" else "0.12"))
+EXAMPLES = float(os.environ.get("PLACEMENT_EXAMPLES", "0.5" if ENGINE == "sqlite" else "0.25"))
 # Seed for other random examples; without it they are the same in every run.
 SEED = os.environ.get("PLACEMENT_SEED", "")
 
