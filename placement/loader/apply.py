@@ -80,12 +80,14 @@ def apply(
     uuids = {provider["uuid"] for provider in on_server}
     # Validate as much as possible before the first write.
     _refuse_clashes(cloud, on_server)
-    _refuse_records(cloud, client)
+    has_records = bool(cloud.consumers) and lists_version(client, RECORDS)
+    if not has_records:
+        _refuse_records(cloud)
     new_classes = _missing("resource class", cloud.resource_classes(), class_names)
     new_traits = _missing("trait", cloud.traits(), traits)
     _make_names(client, "/resource_classes", new_classes)
     _make_names(client, "/traits", new_traits)
-    holds = _holds(cloud, client)
+    holds = _holds(client) if has_records else frozenset()
     temporary = _temporary_inventories(cloud, client, holds) if make_room else {}
     provider_outcomes: Counter[LoadOutcome] = Counter()
     new_trees = NewTrees([temporary.get(each.uuid, each) for each in cloud.providers], uuids)
@@ -118,10 +120,8 @@ def apply(
     return Summary(provider_outcomes, consumer_outcomes, len(new_classes), len(new_traits))
 
 
-def _holds(cloud: Cloud, client: RestClient) -> frozenset[str]:
+def _holds(client: RestClient) -> frozenset[str]:
     """Return the UUIDs of the holds of the server. A loaded consumer is permanent."""
-    if not cloud.consumers or not lists_version(client, RECORDS):
-        return frozenset()
     pages = consumer_pages(client, {"held": "true"}, version=RECORDS)
     return frozenset(consumer["uuid"] for consumer in pages)
 
@@ -160,14 +160,14 @@ def _refuse_clashes(cloud: Cloud, on_server: Iterable[Mapping[str, Any]]) -> Non
             raise LoadError(f"{cloud.place(provider)}: {clash}")
 
 
-def _refuse_records(cloud: Cloud, client: RestClient) -> None:
-    """Raise LoadError if the server cannot store spread groups and requests of the file."""
-    recorded = [consumer for consumer in cloud.consumers if has_record(consumer)]
-    if recorded and not lists_version(client, RECORDS):
-        raise LoadError(
-            f"{cloud.place_of_consumer(recorded[0])}: the server stores no spread groups and "
-            f"requests: it needs placement {RECORDS[0]}.{RECORDS[1]}"
-        )
+def _refuse_records(cloud: Cloud) -> None:
+    """Raise LoadError if the file has spread groups or requests, which the server cannot store."""
+    for consumer in cloud.consumers:
+        if has_record(consumer):
+            raise LoadError(
+                f"{cloud.place_of_consumer(consumer)}: the server stores no spread groups and "
+                f"requests: it needs placement {RECORDS[0]}.{RECORDS[1]}"
+            )
 
 
 def _clash(
