@@ -1,1 +1,1 @@
-"""Comparison with openstack-placement 16.0.0, on the same databases, in the same run."""
+"""Comparison with openstack-placement 16.0.0, on the same databases and in the same run."""

@@ -1,7 +1,7 @@
 """`python -m bench`: compare with openstack-placement 16.0.0 (docs/development/bench.rst).
 
-Loads clouds into a database server of its own, runs the scenarios on all servers in turns, and
-writes results as JSON and a table.
+The program loads clouds into a private database server, runs the scenarios on all servers in turn,
+and writes the results as JSON and as a table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OPTIONS = {
 
 
 class Databases:
-    """Where clouds are: a server's databases, or files."""
+    """The databases of the clouds: databases of a server, or files."""
 
     def __init__(self, engine: str, directory: Path) -> None:
         self.server: DatabaseServer | None = None
@@ -45,7 +45,7 @@ class Databases:
             self.server = SERVERS[engine](directory / engine, OPTIONS[engine])
 
     def of(self, owner: str, cloud: Cloud) -> str:
-        """The URL of a cloud's database, which is loaded when it is not there."""
+        """Return the URL of a cloud's database. Load the cloud if it is missing."""
         name = f"{owner}_{cloud.name}"
         if self.server is None:
             path = self._directory / f"{name}.db"
@@ -67,13 +67,13 @@ class Databases:
 
 
 def forgo_index(engine: sa.Engine) -> None:
-    """Drop the index that only our schema has."""
+    """Drop the index that only the schema of this service contains."""
     (index,) = (each for each in t.inventories.indexes if each.name == OUR_INDEX)
     index.drop(engine, checkfirst=True)
 
 
 def main() -> None:
-    """Measure what the options ask for."""
+    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
     parser.add_argument("--sizes", default="1000,10000", help="numbers of hosts, comma-separated")
@@ -99,7 +99,7 @@ def main() -> None:
     if not options.alone:
         os.environ.setdefault("PLACEMENT_PEER", ".venv/openstack-placement")
     with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
-        # Database servers run as accounts of their own.
+        # Database servers run with separate accounts.
         Path(scratch).chmod(0o755)
         databases = Databases(options.engine, options.data or Path(scratch))
         others = [] if options.beside is None else ["before"]
@@ -121,7 +121,7 @@ def run(
 ) -> None:
     """Measure the scenarios of one cloud and number of workers."""
     cloud, workers = scenarios[0].cloud, scenarios[0].workers
-    # The servers to measure, each with its own database, and the checkout that each one serves.
+    # The servers to measure, each with a separate database, and the checkout of each server.
     sides: dict[str, Path | None] = {"ours": REPOSITORY}
     if options.beside is not None:
         sides["before"] = options.beside.resolve()

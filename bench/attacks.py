@@ -1,4 +1,4 @@
-"""Legal requests made to cost as much as they can, and the clouds that they are sent to."""
+"""Valid requests that are as expensive as possible, and the clouds to which they are sent."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _varied() -> Iterator[Provider]:
 
 
 def _full() -> Iterator[Provider]:
-    """10,000 hosts; all but the last 1,000 are full."""
+    """10,000 hosts. All hosts except the last 1,000 are full."""
     for host in range(10_000):
         reserved = 64 if host < 9_000 else 0
         vcpus = Stock(64, reserved=reserved)
@@ -64,7 +64,7 @@ def _full() -> Iterator[Provider]:
 
 
 def _unlike_trees() -> Iterator[Provider]:
-    """1,000 trees of 64, whose devices have all kinds of room and of traits."""
+    """1,000 trees of 64 providers, whose devices differ in free capacity and in traits."""
     rng = random.Random(2)
     for tree in range(1000):
         top = 64 * tree + 1
@@ -153,11 +153,11 @@ def _copies() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Attack:
-    """A request, and the cloud that it is sent to. body: of a POST, None for a GET."""
+    """A request, and the cloud to which it is sent."""
 
     # Name of the row.
     name: str
-    # Cloud that the request is sent to.
+    # Cloud to which the request is sent.
     cloud: Cloud
     # Path and query of the request.
     path: str

@@ -11,7 +11,7 @@ SORTED: Mapping[str, Any] = {
     "order": [{"by": "free", "resource_class": "VCPU", "first": "most"}],
     "limit": 10,
 }
-# All hosts, sorted by nothing.
+# All hosts, without an order.
 UNSORTED: Mapping[str, Any] = {"groups": SORTED["groups"]}
 # The only host of `to_drain` with consumers.
 DRAIN: Mapping[str, Any] = {"changes": [{"drain": [provider_uuid(1)]}]}

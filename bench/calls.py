@@ -26,7 +26,7 @@ ANONYMOUS: set[str] = set()
 
 
 class Calls:
-    """Counts what is entered of the package while it listens."""
+    """Counts the calls into the package while it is listening."""
 
     def __init__(self, package: Path) -> None:
         self._package = f"{package}{os.sep}"
@@ -37,7 +37,7 @@ class Calls:
         self._depth = 0
 
     def listen(self, frame: FrameType, event: str, _argument: object) -> None:
-        """Note a call or a return, as `sys.setprofile` reports them."""
+        """Record a call or a return, in the form of `sys.setprofile`."""
         if event not in ("call", "return"):
             return
         code = frame.f_code
@@ -53,7 +53,7 @@ class Calls:
         self.functions.add(code)
 
     def figures(self) -> dict[str, int]:
-        """Return what was counted."""
+        """Return the counted figures."""
         return {
             "modules": len(self.modules),
             "functions": len(self.functions),
@@ -63,7 +63,7 @@ class Calls:
 
 
 def measure() -> dict[str, dict[str, int]]:
-    """Return request -> figures, of the checkout that is imported."""
+    """Return request -> figures, for the imported checkout."""
     import placement
     from bench.clouds import nested
     from tests.kit.cloud import load, provider_uuid
@@ -90,7 +90,7 @@ def measure() -> dict[str, dict[str, int]]:
     with tempfile.TemporaryDirectory() as directory, Service(Path(directory)) as service:
         load(service.database.writer, nested(TREES))
         for name, send in requests.items():
-            for _ in range(3):  # until it is warm
+            for _ in range(3):  # until the caches are filled
                 answer = send(service)
                 assert answer.status_code < 300, answer.text
             calls = Calls(package)
@@ -104,7 +104,7 @@ def measure() -> dict[str, dict[str, int]]:
 
 
 def count(checkout: Path) -> dict[str, dict[str, int]]:
-    """Return request -> figures, of a checkout."""
+    """Return request -> figures, for a checkout."""
     python = sys.executable if checkout == REPOSITORY else str(checkout / ".venv/bin/python")
     outside = {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
     output = subprocess.run(
@@ -119,7 +119,7 @@ def count(checkout: Path) -> dict[str, dict[str, int]]:
 
 
 def main() -> None:
-    """Count, and print a line for each request and checkout."""
+    """Count, and print one line for each request and checkout."""
     parser = argparse.ArgumentParser(prog="python -m bench.calls", description=__doc__)
     parser.add_argument("--beside", type=Path, help="another checkout")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)

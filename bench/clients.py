@@ -1,4 +1,4 @@
-"""Clients whose turns are timed, and which leave the cloud unchanged."""
+"""Clients whose turns are measured. They leave the cloud unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.kit.processes import HEADERS, Answer, exchange, send
 
 NEW = "2.0"
 
-# Does one turn; the time of what it returns is measured by the caller.
+# Function that does one turn. The caller measures the time of the function that it returns.
 Turn = Callable[[], None]
 
 
@@ -35,8 +35,8 @@ class Client:
     """
 
     IN_A_ROW = 20
-    WARM_UP = 1  # turns that do not count
-    LEAST = 3  # rounds, however long they take
+    WARM_UP = 1  # turns that are not measured
+    LEAST = 3  # rounds, regardless of their duration
 
     def __init__(self, port: int, cloud: Cloud, what: str, number: int) -> None:
         self._port = port
@@ -55,14 +55,14 @@ class Client:
         return answer
 
     def prepare(self) -> None:
-        """Get ready for a turn."""
+        """Prepare a turn."""
 
     def turn(self) -> None:
-        """Do what is timed."""
+        """Do the measured work."""
         raise NotImplementedError
 
     def clean(self) -> None:
-        """Undo it."""
+        """Undo the turn."""
         for consumer in self._consumers:
             self._send("DELETE", f"/allocations/{consumer}")
         self._consumers.clear()
@@ -73,7 +73,7 @@ class Client:
             "allocations": allocations, "project_id": "project", "user_id": "user",
             "consumer_generation": None, "consumer_type": "INSTANCE",
         }  # fmt: skip
-        # On SQLite the peer returns 500 to clients that write at once.
+        # On SQLite, the peer returns 500 to concurrent writers.
         answer = send(self._port, "PUT", f"/allocations/{consumer}", body)
         if answer.status == 204:
             self._consumers.append(consumer)
@@ -88,7 +88,7 @@ class Client:
 class Get(Client):
     """Reads one path."""
 
-    WARM_UP = 2  # one on every worker
+    WARM_UP = 2  # one turn on every worker
     VERSION = ""
 
     def turn(self) -> None:
@@ -97,13 +97,13 @@ class Get(Client):
 
 
 class GetAtTwo(Get):
-    """Reads one path in the language of 2.0."""
+    """Reads one path at 2.0."""
 
     VERSION = "2.0"
 
 
 class Find(Client):
-    """Asks for candidates with a body."""
+    """Requests candidates with a body."""
 
     WARM_UP = 2
     PATH = "/allocation_candidates"
@@ -121,7 +121,7 @@ class Simulate(Find):
 
 
 class DrainSomeHost(Client):
-    """Simulates the drain of some host."""
+    """Simulates the drain of a host."""
 
     def turn(self) -> None:
         body = {"changes": [{"drain": [self._some_host()]}]}
@@ -129,7 +129,7 @@ class DrainSomeHost(Client):
 
 
 class DrainCheck(Client):
-    """Simulates the drain of each host alone, as `placement-manage drain-check --all` does."""
+    """Simulates the drain of each host separately, like `placement-manage drain-check --all`."""
 
     IN_A_ROW = 1
     WARM_UP = 0
@@ -143,13 +143,13 @@ class DrainCheck(Client):
 
 
 class Headroom(Find):
-    """Measures how many more of some requests fit."""
+    """Measures how many more consumers of some requests fit."""
 
     PATH = "/headroom"
 
 
 class Explain(Client):
-    """Asks why no host serves a request."""
+    """Requests an explanation of why no host can serve a request."""
 
     def turn(self) -> None:
         status, text = exchange(self._port, "GET", self._what, version="2.0")
@@ -158,7 +158,7 @@ class Explain(Client):
 
 
 class GetChanged(GetAtTwo):
-    """Reads one path when the first hosts of the cloud, as many as it says, have changed."""
+    """Reads a path after the first hosts of the cloud have changed."""
 
     IN_A_ROW = 1
 
@@ -173,7 +173,7 @@ class GetChanged(GetAtTwo):
 
 
 class Poll(Client):
-    """Asks at 2.0 whether a path has changed, which it has not."""
+    """At 2.0, requests a path that has not changed."""
 
     _tag = ""
 
@@ -196,14 +196,14 @@ class Poll(Client):
 
 
 class Follow(Client):
-    """Polls for changes, of which there are none."""
+    """Polls for changes when there are none."""
 
     WARM_UP = 2
     CHANGED = 0  # hosts
     _path = ""
 
     def turn(self) -> None:
-        if not self._path:  # no preparation precedes the turns of a crowd
+        if not self._path:  # the turns of a crowd are not prepared
             cursor = self._send("GET", "/changes", version=NEW).body["cursor"]
             self._path = f"/changes?since={cursor}"
         answer = self._send("GET", self._path, version=NEW)
@@ -211,11 +211,11 @@ class Follow(Client):
 
 
 class FollowChanged(Follow):
-    """Polls for changes of 1,000 hosts, which this request numbers."""
+    """Polls for changes of 1,000 hosts. The request numbers these changes."""
 
     IN_A_ROW = 1
     CHANGED = 1000
-    DUE = 1.1  # seconds until the next request numbers again
+    DUE = 1.1  # seconds until the next request may number changes
 
     def prepare(self) -> None:
         time.sleep(self.DUE)
@@ -227,7 +227,7 @@ class FollowChanged(Follow):
 
 
 class Scrape(Client):
-    """Reads the parts of every provider, each by a request of its own."""
+    """Reads the parts of every provider, with a separate request for each."""
 
     IN_A_ROW = 1
 
@@ -239,7 +239,7 @@ class Scrape(Client):
 
 
 class Pages(Client):
-    """Reads the parts of every provider at 2.0, by pages of 1,000."""
+    """Reads the parts of every provider at 2.0, in pages of 1,000."""
 
     IN_A_ROW = 1
 
@@ -253,14 +253,14 @@ class Pages(Client):
 
 
 class Put(Client):
-    """Claims for a new consumer on some host."""
+    """Claims for a new consumer on one of the hosts."""
 
     def turn(self) -> None:
         assert self._claim({self._some_host(): {"resources": {"VCPU": 1, "MEMORY_MB": 512}}})
 
 
 class Delete(Put):
-    """Takes a claim back."""
+    """Releases a claim."""
 
     def prepare(self) -> None:
         super().turn()
@@ -270,7 +270,7 @@ class Delete(Put):
 
 
 class Schedule(Client):
-    """Asks for candidates and claims one of them, as schedulers do."""
+    """Requests candidates and claims one of them, like a scheduler."""
 
     def turn(self) -> None:
         found = self._send("GET", self._what).body["allocation_requests"]
@@ -278,7 +278,7 @@ class Schedule(Client):
 
 
 class Claim(Client):
-    """Has the service ask and claim, by a body without the consumer."""
+    """Searches and claims in one request. The body contains no consumer."""
 
     def turn(self) -> None:
         consumer = str(uuids.uuid4())
@@ -294,14 +294,14 @@ class Claim(Client):
 
 
 class Contend(Client):
-    """Claims on the one host that all clients want."""
+    """Claims on one host, on which all clients claim."""
 
     def turn(self) -> None:
         self._claim({provider_uuid(1): {"resources": {"VCPU": 1}}})
 
 
 class Provision(Client):
-    """Makes a host known: provider, inventories, traits, aggregates."""
+    """Creates a host: provider, inventories, traits, aggregates."""
 
     def turn(self) -> None:
         uuid = str(uuids.uuid4())
@@ -389,7 +389,7 @@ KINDS: dict[str, type[Client]] = {
 
 
 def crowd(kind: str, port: int, cloud: Cloud, what: str, number: int) -> list[Client]:
-    """Make so many clients."""
+    """Create this number of clients."""
     from bench.tree_clients import TREE_KINDS
 
     made = (KINDS | TREE_KINDS)[kind]
@@ -397,7 +397,7 @@ def crowd(kind: str, port: int, cloud: Cloud, what: str, number: int) -> list[Cl
 
 
 def all_at_once(turns: list[Turn]) -> None:
-    """Run turns concurrently; raise the first error of a turn."""
+    """Run turns concurrently. Raise the first error of a turn."""
     failures: list[BaseException] = []
 
     def run(turn: Turn) -> None:
@@ -417,7 +417,7 @@ def all_at_once(turns: list[Turn]) -> None:
 
 @contextmanager
 def working(clients: Sequence[Client]) -> Iterator[None]:
-    """Let clients take turns in threads during the block; raise the first error."""
+    """Run clients in threads during the block. Raise the first error."""
     ended = threading.Event()
     failures: list[BaseException] = []
 

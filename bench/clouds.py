@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from placement.objects import catalog
 from tests.kit.cloud import SHARING, Cloud, Provider, Stock, aggregate_uuid
 
-TRAITS = 50  # of a host, standard ones
+TRAITS = 50  # number of standard traits of a host
 AGGREGATES = 20
 OF_DISK = aggregate_uuid(AGGREGATES)  # which no host is in
 
@@ -20,7 +20,7 @@ CLAIM = {"VCPU": 2, "MEMORY_MB": 2048, "DISK_GB": 20}
 
 
 def standard_traits(number: int) -> tuple[str, ...]:
-    """Return so many traits that hosts may have, the same ones each time."""
+    """Return this number of traits for hosts. The result is the same each time."""
     return tuple(sorted(catalog.STANDARD_TRAITS - {SHARING}))[:number]
 
 
@@ -43,7 +43,7 @@ def flat(hosts: int, consumers: int = 0) -> Cloud:
 
 
 def to_drain(hosts: int) -> Cloud:
-    """Flat hosts of which the first has 40 consumers, and the others have none."""
+    """Flat hosts. The first host has 40 consumers, and the others have none."""
 
     def members() -> Iterator[Provider]:
         common = standard_traits(TRAITS)
@@ -105,7 +105,7 @@ def nested(hosts: int) -> Cloud:
 
 
 def wide(devices: int, hosts: int = 100, units: int = 1) -> Cloud:
-    """Hosts with so many like devices below them, of so many units each."""
+    """Hosts with this number of equal devices, each with this number of units."""
 
     def members() -> Iterator[Provider]:
         for tree in range(hosts):
@@ -133,7 +133,10 @@ def cards(hosts: int = 100) -> Cloud:
 
 
 def sharing(hosts: int) -> Cloud:
-    """Hosts without disk, and one shared disk for each aggregate; one disk is in a further one."""
+    """Hosts without a disk, and one shared disk for each aggregate.
+
+    One disk is in another aggregate.
+    """
 
     def members() -> Iterator[Provider]:
         stock = {name: HOST[name] for name in ("VCPU", "MEMORY_MB")}

@@ -37,7 +37,7 @@ _MARKED = re.compile(
 
 
 def kept() -> dict[str, Table]:
-    """Return name -> table, of the files and of parts of them."""
+    """Return name -> table, for the files and for parts of them."""
     tables = {path.stem: Table.read(path) for path in KEPT.glob("*.json") if path != PARTS}
     parts = json.loads(PARTS.read_text())
     return tables | {name: part(tables[each["of"]], each) for name, each in parts.items()}
@@ -60,11 +60,11 @@ def part(table: Table, shown: Mapping[str, Any]) -> Table:
 
 
 def documents() -> dict[Path, str]:
-    """Return path -> the text that it is to have."""
+    """Return path -> the expected text, for each document."""
     tables = kept()
 
     def filled(match: re.Match[str]) -> str:
-        blank = "" if match["table"] else "\n"  # after a table that is new
+        blank = "" if match["table"] else "\n"  # the position after a new table
         return f".. figures: {match['name']}\n\n{tables[match['name']].text()}{blank}"
 
     paths = [REPOSITORY / name for name in DOCUMENTS]
@@ -73,7 +73,7 @@ def documents() -> dict[Path, str]:
 
 
 def outdated() -> Iterator[Path]:
-    """Yield the files that differ from what is kept."""
+    """Yield the files that differ from the stored tables."""
     for path, text in documents().items():
         if path.read_text() != text:
             yield path

@@ -1,4 +1,4 @@
-"""One picture of how requests grow with the cloud, both axes logarithmic."""
+"""A picture of how requests scale with the cloud. Both axes are logarithmic."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from bench.tables import Cell, Table
 # Colours with enough contrast on white and on black pages.
 COLOURS = ("#2f81f7", "#d2691e", "#2ea043", "#a371f7", "#db3d8a")
 GREY = "#808080"
-LEFT, TOP, WIDTH, HEIGHT = 80, 30, 500, 305  # of the field, in pixels
-MOST = 5  # the end of the axis of time, as a power of ten; it begins with 1 ms
+LEFT, TOP, WIDTH, HEIGHT = 80, 30, 500, 305  # size of the plot area, in pixels
+MOST = 5  # end of the time axis as a power of ten; the axis begins at 1 ms
 PEER = ", peer"
 
 
 def draw(table: Table) -> str:
-    """Return an SVG of milliseconds by hosts; a row whose name ends with "peer" is dotted."""
+    """Return an SVG of milliseconds by hosts. Rows whose names end with "peer" are dotted."""
     sizes = [math.log10(int(column.replace(",", ""))) for column in table.columns]
     parts = [*_frame(table, sizes)]
     names = [name.removesuffix(PEER) for name in table.rows]
@@ -50,7 +50,7 @@ def _y(power: float) -> float:
 
 
 def _frame(table: Table, sizes: list[float]) -> Iterator[str]:
-    """Yield axes, their titles and the lines of the powers of ten."""
+    """Yield the axes, their titles, and the lines at powers of ten."""
     bottom, middle = TOP + HEIGHT, LEFT + WIDTH / 2
     lines = f'fill="none" stroke="{GREY}"'
     yield f'<path d="M{LEFT} {TOP}V{bottom}H{LEFT + WIDTH}" {lines}/>'

@@ -1,4 +1,4 @@
-"""Requests for headroom that are measured, and the trees with groups that they are sent to."""
+"""The measured requests for headroom, and the trees with groups for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _flavor(number: int) -> Mapping[str, Any]:
 
 
 def flavors(number: int) -> Mapping[str, Any]:
-    """Return a body with so many flavors."""
+    """Return a body with this number of flavors."""
     return {"requests": {f"m{each}": _flavor(each) for each in range(1, number + 1)}}
 
 
@@ -35,7 +35,7 @@ FOUR_GROUPS: Mapping[str, Any] = {"requests": {"groups": GROUPS}}
 
 
 def used_trees(hosts: int) -> Cloud:
-    """Trees of 7 that are used differently: a host, two NUMA nodes, two FPGAs below each."""
+    """Trees of 7 with different usage: a host, two NUMA nodes, and two FPGAs below each."""
 
     def members() -> Iterator[Provider]:
         rng = random.Random(3)

@@ -1,4 +1,4 @@
-"""`python -m bench.hostile_requests`: legal requests made to cost as much as they can.
+"""`python -m bench.hostile_requests` measures valid requests that are as expensive as possible.
 
 Each is sent once to a new server of one worker, as it ships, on a cloud made for it; its client
 reads all of the response. Seconds that it took, processor seconds of server and database, the most
@@ -23,12 +23,12 @@ from bench.servers import REPOSITORY, serving
 from tests.kit.engines import SERVERS
 from tests.kit.service import NEWEST, headers_at
 
-PATIENCE = 100  # seconds that a client waits
+PATIENCE = 100  # maximum time that a client waits, in seconds
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a request took; times in seconds, sizes in MiB."""
+    """The cost of a request. Times are in seconds, and sizes in MiB."""
 
     # HTTP status, or None without a response.
     status: int | None
@@ -47,7 +47,7 @@ class Cost:
 
 
 def attack(port: int, path: str, body: Mapping[str, Any] | None = None) -> tuple[int | None, int]:
-    """The response's status and size in bytes; no status when the client has lost patience."""
+    """Return the status and the size of the response. The status is None after a timeout."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         headers = headers_at("2.0" if body or "explain=" in path else NEWEST)
@@ -81,7 +81,7 @@ def measure(databases: Databases, each: Attack, home: Path) -> Cost:
 
 
 def main() -> None:
-    """Measure the attacks whose names have the word that is asked for."""
+    """Measure the attacks whose names contain the given word."""
     parser = argparse.ArgumentParser(prog="python -m bench.hostile_requests", description=__doc__)
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="postgresql")
     parser.add_argument("--only", default="", help="a part of the names")

@@ -1,4 +1,4 @@
-"""`python -m bench.http`: what a request costs at least, in which HTTP server.
+"""`python -m bench.http` measures the minimum cost of a request in several HTTP servers.
 
 One client asks in turns `GET /`, for one provider and for ten candidates of 1,000 hosts, of each
 server with one worker: the service's own worker of gunicorn, gunicorn's others, waitress and uWSGI
@@ -34,7 +34,7 @@ from tests.kit.engines import SERVERS
 from tests.kit.service import HEADERS
 
 TURNS = 12
-REQUESTS = 200  # in a turn
+REQUESTS = 200  # requests in one turn
 HOSTS = 1000
 REQUESTED = {
     "GET /": "/",
@@ -58,7 +58,7 @@ FAST: dict[str, Sequence[str]] = {
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.http", description=__doc__)
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
     parser.add_argument("--beside", type=Path, help="another checkout: its worker and ours alone")
@@ -107,7 +107,7 @@ def _print(servers: Sequence[Server]) -> None:
         for server in servers:
             for name, path in REQUESTED.items():
                 measured = _turn(server, path)
-                if turn:  # the first one warms up
+                if turn:  # the first turn fills the caches
                     times.setdefault((server.name, name), []).append(measured)
     for server in servers:
         cells: list[str] = []
@@ -122,7 +122,7 @@ def _print(servers: Sequence[Server]) -> None:
 
 
 def _turn(server: Server, path: str) -> tuple[float, ...]:
-    """Ask many times; of a request what the header of the table says."""
+    """Send many requests. Return the figures of one request, in the columns of the table."""
     waits = []
     counters = _counters(server)
     before = server.processor_times()
@@ -135,7 +135,7 @@ def _turn(server: Server, path: str) -> tuple[float, ...]:
         answer = connection.getresponse()
         answer.read()
         if not kept:
-            connection.close()  # not all servers say that they will
+            connection.close()  # not all servers announce this
         waits.append(time.perf_counter() - started)
         assert answer.status == 200, path
     connection.close()
@@ -153,7 +153,7 @@ def _turn(server: Server, path: str) -> tuple[float, ...]:
 
 
 def _counters(server: Server) -> list[Instructions]:
-    """Count the instructions of a server, or nothing where the kernel does not let that happen."""
+    """Count the instructions of a server. Yield nothing if the kernel does not allow this."""
     try:
         return [Instructions(thread) for thread in server.threads()]
     except OSError:

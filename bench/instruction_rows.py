@@ -28,18 +28,18 @@ from tests.kit import builders
 from tests.kit.cloud import Cloud, load, provider_uuid
 from tests.kit.service import HEADERS, claim, headers_at, inventories
 
-PERF_EVENT_OPEN = 298  # the number of the call, on x86-64
+PERF_EVENT_OPEN = 298  # number of the system call, on x86-64
 ATTRIBUTES = 128  # bytes
 TYPE_HARDWARE, INSTRUCTIONS = 0, 1
 EXCLUDE_KERNEL_AND_HYPERVISOR = 1 << 5 | 1 << 6
-BLOCKS = 3  # of requests; the cheapest block counts
+BLOCKS = 3  # requests in a block; the block with the lowest count is used
 CONSUMERS = 100  # of a reshape
 
 Environ = dict[str, Any]
 
 
 class Turn(NamedTuple):
-    """A request to count, and requests before and after it that are not counted."""
+    """A measured request, and the requests before and after it, which are not measured."""
 
     # The measured request.
     request: Environ
@@ -50,10 +50,10 @@ class Turn(NamedTuple):
 
 
 class Instructions:
-    """Counts the instructions of a thread, from its making on."""
+    """Counts the instructions of a thread, starting with the creation of the object."""
 
     def __init__(self, thread: int = 0) -> None:
-        """Count a thread, or the current one for 0.  Raises OSError without permission."""
+        """Count a thread. 0 selects the current thread. Raises OSError without permission."""
         attributes = struct.pack(
             "IIQQQQQ", TYPE_HARDWARE, ATTRIBUTES, INSTRUCTIONS, 0, 0, 0,
             EXCLUDE_KERNEL_AND_HYPERVISOR,
@@ -64,11 +64,11 @@ class Instructions:
             raise OSError(ctypes.get_errno(), "instructions cannot be counted here")
 
     def close(self) -> None:
-        """End counting."""
+        """Stop counting."""
         os.close(self._file)
 
     def so_far(self) -> int:
-        """Return how many there were."""
+        """Return the number of instructions so far."""
         return int.from_bytes(os.read(self._file, 8), sys.byteorder)
 
 
@@ -76,7 +76,7 @@ class Service:
     """The application as it is served, with one request after the other."""
 
     def __init__(self, directory: Path, cloud: Cloud, *, metrics: bool) -> None:
-        """Serve a cloud that a file of the directory has."""
+        """Serve the cloud in a file of the directory."""
         path = directory / f"{cloud.name}.sqlite3"
         url, is_new = f"sqlite:///{path}", not path.exists()
         settings = builders.settings(url)
@@ -99,10 +99,10 @@ class Service:
         self._instructions = Instructions()
 
     def block(self, turns: Iterator[Turn], number: int) -> int:
-        """Take turns; return the instructions of the requests that are counted."""
+        """Run turns. Return the instructions of the measured requests."""
         spent = 0
         gc.collect()
-        gc.disable()  # when it collects depends on all that was before
+        gc.disable()  # the time of a collection depends on earlier work
         for _ in range(number):
             turn = next(turns)
             for environ in turn.before:
@@ -114,7 +114,7 @@ class Service:
         return spent
 
     def ask(self, environ: Environ) -> int:
-        """Ask once; return the instructions until the line is written."""
+        """Send one request. Return the number of instructions until the log line is written."""
         statuses: list[str] = []
 
         def start(status: str, *_: Any) -> Any:
@@ -124,7 +124,7 @@ class Service:
         body = self._application(environ, start)
         for _ in body:
             pass
-        with suppress(AttributeError):  # a list needs no closing
+        with suppress(AttributeError):  # lists do not have to be closed
             body.close()  # type: ignore[attr-defined]
         spent = self._instructions.so_far() - before
         assert statuses[0].startswith("2"), (statuses, environ["PATH_INFO"])
@@ -132,7 +132,7 @@ class Service:
 
 
 def request(method: str, path: str, body: object = None) -> Environ:
-    """Return a request as a server hands it over."""
+    """Return a request in the form in which servers pass it."""
     path, _, query = path.partition("?")
     text = "" if body is None else json.dumps(body)
     headers = {**HEADERS, "Content-Type": "application/json"} if text else HEADERS
@@ -140,7 +140,7 @@ def request(method: str, path: str, body: object = None) -> Environ:
 
 
 def get(path: str) -> Iterator[Turn]:
-    """Yield turns that ask for one path."""
+    """Yield turns that read one path."""
     while True:
         yield Turn(request("GET", path))
 
@@ -153,27 +153,30 @@ def post(path: str, body: object) -> Iterator[Turn]:
 
 
 def one_provider(hosts: int) -> Iterator[Turn]:
-    """Yield turns that read some provider."""
+    """Yield turns that read a provider."""
     while True:
         yield Turn(request("GET", f"/resource_providers/{_some_host(hosts)}"))
 
 
 def put(hosts: int) -> Iterator[Turn]:
-    """Yield turns that claim on some host."""
+    """Yield turns that claim on a host."""
     while True:
         path, body = _claim(hosts)
         yield Turn(request("PUT", path, body), after=[request("DELETE", path)])
 
 
 def delete(hosts: int) -> Iterator[Turn]:
-    """Yield turns that take a claim back."""
+    """Yield turns that release a claim."""
     while True:
         path, body = _claim(hosts)
         yield Turn(request("DELETE", path), before=[request("PUT", path, body)])
 
 
 def new_host(part: str) -> Iterator[Turn]:
-    """Yield turns that send one of the writes that make a host known; the others come around it."""
+    """Yield turns that send one of the writes that create a host.
+
+    The other writes are not measured.
+    """
     while True:
         host = str(uuids.uuid4())
         path = f"/resource_providers/{host}"
@@ -201,7 +204,7 @@ def new_host(part: str) -> Iterator[Turn]:
 
 
 def reshape(_hosts: int) -> Iterator[Turn]:
-    """Yield turns that move what consumers have to a provider below their host."""
+    """Yield turns that move allocations of consumers to a provider below their host."""
     while True:
         host, child = str(uuids.uuid4()), str(uuids.uuid4())
         consumers = [str(uuids.uuid4()) for _ in range(CONSUMERS)]

@@ -23,7 +23,7 @@ from bench.tables import RESULTS, Cell, Table
 def count(checkout: Path, data: Path, *arguments: str) -> dict[str, float]:
     """Return row -> instructions of a request of the service in the checkout."""
     python = sys.executable if checkout == REPOSITORY else str(checkout / ".venv/bin/python")
-    # The same rows for both: the other checkout may not have them.
+    # The same rows are used for both checkouts, because the other checkout may not contain them.
     rows = Path(__file__).with_name("instruction_rows.py")
     data.mkdir(parents=True, exist_ok=True)
     outside = {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
@@ -39,7 +39,7 @@ def count(checkout: Path, data: Path, *arguments: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Count what the options ask for, and print a table."""
+    """Run the measurements that the options select, and print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.instructions", description=__doc__)
     parser.add_argument("--beside", type=Path, help="another checkout")
     parser.add_argument("--data", type=Path, help="keep the clouds for the next run")

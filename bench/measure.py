@@ -1,4 +1,4 @@
-"""Measurement of a scenario on all servers in turns."""
+"""The measurement of a scenario on all servers in turn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kit.processes import NoAnswerError
 
 MOST = 300
 IN_A_ROW_SECONDS = 0.5
-AT_ONCE_SECONDS = 4.0  # of a crowd's burst
+AT_ONCE_SECONDS = 4.0  # turns in a burst of a crowd
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Figures:
 
 
 class Meter:
-    """Turns of one scenario on one server."""
+    """The turns of one scenario on one server."""
 
     def __init__(self, server: Server, scenario: Scenario) -> None:
         self._server = server
@@ -62,7 +62,7 @@ class Meter:
         self.seconds = 0.0
 
     def warm_up(self) -> None:
-        """Do a turn on every worker that does not count."""
+        """Do a turn on every worker. These turns are not measured."""
         for client in (self._clients[0], *self._beside):
             for _ in range(client.WARM_UP):
                 client.prepare()
@@ -70,7 +70,7 @@ class Meter:
                 client.clean()
 
     def take_turns(self) -> None:
-        """Do some turns, or a burst of a crowd's."""
+        """Do several turns, or one burst of a crowd."""
         began = time.monotonic()
         with working(self._beside):
             if self._scenario.at_once > 1:
@@ -80,7 +80,7 @@ class Meter:
         self.seconds += time.monotonic() - began
 
     def _row(self, client: Client) -> None:
-        """Turns one after the other, for a while: an idle machine needs long to wake up."""
+        """Do turns for a while, because an idle machine takes some time to reach its full speed."""
         for _ in range(client.IN_A_ROW):
             client.prepare()
         before = self._server.spent()
@@ -122,7 +122,7 @@ class Meter:
 
     @property
     def enough(self) -> bool:
-        """Return whether further turns are unnecessary; rare long waits take all the time."""
+        """Return whether further turns are unnecessary. Rare long waits use up the time."""
         return len(self._times) >= MOST and not self._beside
 
     @property
@@ -131,7 +131,7 @@ class Meter:
         return 1 if self._scenario.at_once > 1 else self._clients[0].LEAST
 
     def figures(self) -> Figures:
-        """Sum up."""
+        """Return the figures of all turns."""
         turns, spent = len(self._times), self._spent
         ordered = sorted(self._times)
         clients = len(self._clients)
@@ -176,7 +176,7 @@ def measure(scenario: Scenario, servers: list[Server], seconds: float) -> dict[s
 
 
 def _comes_off(turns: Turn, side: str, scenario: Scenario) -> bool:
-    """Return whether a server does what it is asked for; ours has to."""
+    """Return whether a server supports the scenario. This service must support it."""
     try:
         turns()
     except (NoAnswerError, FaultError) as error:

@@ -1,4 +1,4 @@
-"""`python -m bench.memory`: bytes that a process keeps of each provider, once it has read it."""
+"""`python -m bench.memory` measures the memory of each cached provider."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.kit.memory import memory_of_trees
 
 
 def main(hosts: int = 10_000) -> None:
-    """Measure, print and write."""
+    """Measure, print and write the table."""
     rows: dict[str, list[Cell]] = {}
     for cloud in (flat(hosts), unequal(hosts), nested(hosts)):
         with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:

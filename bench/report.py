@@ -1,4 +1,4 @@
-"""Results of scenarios, as lines, JSON and tables."""
+"""Results of scenarios as lines, JSON and tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Results:
     def add(
         self, scenario: Scenario, figures: Mapping[str, Figures], memory: Mapping[str, float]
     ) -> None:
-        """Note one scenario and print its line."""
+        """Add the result of a scenario, and print its line."""
         row: dict[str, object] = {"scenario": scenario.name}
         for side, measured in figures.items():
             row[side] = asdict(measured) | {"peak_mib": memory[side]}
@@ -72,5 +72,5 @@ def cells(row: Row, others: Sequence[str]) -> list[Cell]:
 
 
 def _cost(side: Row) -> tuple[Cell, Cell]:
-    """Return CPU and statements of a turn; only MariaDB counts the latter."""
+    """Return CPU time and statements of a turn. Only MariaDB counts statements."""
     return figure(side["cpu"]), figure(side["statements"]) if side["statements"] else None

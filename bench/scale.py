@@ -26,7 +26,7 @@ from tests.kit.cloud import provider_uuid
 from tests.kit.engines import SERVERS
 from tests.kit.processes import exchange
 
-# The commands' own limit is the operator's patience.
+# The commands have no time limit.
 COMMANDS = (("db", "check"), ("db", "sync"))
 FIRST = (
     ("limit 10", "1.39", limited(FLAT, 10)),
@@ -37,7 +37,7 @@ FIRST = (
 
 
 def run(python: str, checkout: Path, url: str, arguments: Sequence[str]) -> list[Cell]:
-    """Run a command of operators; return its seconds and the most MiB that it has held."""
+    """Run a command. Return its duration in seconds, and its peak memory in MiB."""
     environment = {key: each for key, each in os.environ.items() if not key.startswith("OS_")}
     environment["OS_PLACEMENT_DATABASE__CONNECTION"] = url
     code = "import sys; from placement.cli import main; sys.exit(main())"
@@ -51,7 +51,7 @@ def run(python: str, checkout: Path, url: str, arguments: Sequence[str]) -> list
 
 
 def main() -> None:
-    """Measure what the options ask for."""
+    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
     parser.add_argument("--hosts", type=int, default=1_000_000)
@@ -83,7 +83,7 @@ def main() -> None:
                     assert status == 200
                     add(f"{name}, {time_of} request")
             started = time.monotonic()
-            # It may be more than the bound on work allows: any response has looked at the trees.
+            # The response may exceed the limit on work. In any case, the search has read the trees.
             exchange(server.port, "GET", NOBODY, version="2.0")
             add("a worker that has looked at every tree")
     table = Table.of_run(options.engine, "what", ["s", "MiB"], rows)

@@ -15,7 +15,7 @@ from bench.tree_scenarios import trees
 from tests.kit.cloud import Cloud, aggregate_uuid, provider_uuid
 
 FLAT = "/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20"
-# Three flat hosts satisfy the first, none the second.
+# Three flat hosts satisfy the first request, and no host satisfies the second one.
 FEW = f"{FLAT}&required=CUSTOM_RARE"
 NONE = FLAT.replace("VCPU:2", "VCPU:2000")
 # No host with a shared disk satisfies these: it is in one aggregate, not the one of the disk.
@@ -47,13 +47,13 @@ APART = f"{_FOUR.format('VCPU:1')}&required_F2=CUSTOM_BAR&isolate=_F1&same_subtr
 
 
 def devices(groups: int) -> str:
-    """Ask for one device for each of so many groups, all different."""
+    """Return a request for one device for each of this number of different groups."""
     asked = "&".join(f"resources{number}=VGPU:1" for number in range(1, groups + 1))
     return f"/allocation_candidates?{asked}&group_policy=isolate"
 
 
 def limited(query: str, limit: int | None) -> str:
-    """Add a limit."""
+    """Return the request with a limit."""
     return query if limit is None else f"{query}&limit={limit}"
 
 
@@ -167,7 +167,7 @@ WITH_PARTS = f"/resource_providers?limit=1000&include={PARTS}"
 
 
 def _lists(hosts: int) -> list[Scenario]:
-    """Lists at 2.0, after the plain one of 1.39."""
+    """Lists at 2.0, each after the corresponding list of 1.39."""
     cloud, title = flat(hosts), f"flat {hosts:,} hosts, list"
     rows = [
         ("at 1.39", "get", "/resource_providers"),
@@ -186,14 +186,14 @@ def _lists(hosts: int) -> list[Scenario]:
 
 
 def _groups(number: int) -> dict[str, object]:
-    """Return a body that asks for so many groups."""
+    """Return a body with this number of groups."""
     group = {"resources": {"VCPU": 1, "MEMORY_MB": 64}, "forbidden": ["CUSTOM_RARE"]}
     groups = {str(suffix): group for suffix in range(1, number + 1)}
     return {"groups": groups, "group_policy": "none", "limit": 10}
 
 
 def _language() -> list[Scenario]:
-    """Requests in the language of 2.0, each after the nearest one of 1.39."""
+    """Requests of 2.0, each after the most similar request of 1.39."""
     group = "resources{0}=VCPU:1,MEMORY_MB:64&required{0}=!CUSTOM_RARE"
     many = "&".join(group.format(suffix) for suffix in range(1, 101))
     ports = "resources_A=VGPU:1&resources_B=VGPU:1&required_CARD=CUSTOM_CARD&group_policy=none"
@@ -229,7 +229,7 @@ def _language() -> list[Scenario]:
 
 
 def _recorded(hosts: int) -> list[Scenario]:
-    """Claims that store a record, after the plain one, and followers, after a read."""
+    """Claims that store a record, after the plain claim. Polls for changes, after a read."""
     cloud, title = flat(hosts), f"flat {hosts:,} hosts"
     rows = [
         ("claim", "claim", CLAIM, 1),
@@ -247,7 +247,7 @@ def _recorded(hosts: int) -> list[Scenario]:
 
 
 def _growth(hosts: int) -> list[Scenario]:
-    """Return what is to take as long on a million hosts as on a thousand."""
+    """Return requests whose duration should be the same on a million hosts as on a thousand."""
     cloud, title = light(hosts), f"light {hosts:,} hosts x 2 consumers"
     page = "/resource_providers?limit=1000"
     rows = [
@@ -265,7 +265,7 @@ def _growth(hosts: int) -> list[Scenario]:
     ]
     at_peer = {"limit 10", "limit 1000", "3 match, limit 10", "PUT allocations"}
     return [
-        # Beyond 100,000 the peer takes more than a minute.
+        # With more than 100,000 hosts, the peer takes more than a minute.
         Scenario(f"{title}, {name}", cloud, does, what, peer=name in at_peer and hosts <= 100_000)
         for name, does, what in rows
     ]
@@ -288,7 +288,7 @@ def _plans(hosts: int) -> list[Scenario]:
         one = f"/resource_providers/{provider_uuid(77)}"
         rows += [
             Scenario(f"{title}, drain-check --all", full, "drain-check", peer=False),
-            # The only worker serves both.
+            # The only worker processes both.
             Scenario(f"{title}, one provider, 1 worker", full, "get", one, peer=False, workers=1),
             Scenario(f"{title}, one provider beside drains, 1 worker", full, "get", one,
                      peer=False, beside="drain some host", workers=1),
@@ -297,7 +297,7 @@ def _plans(hosts: int) -> list[Scenario]:
 
 
 def _aims() -> list[Scenario]:
-    """Return what has an aim, in the order of the aims."""
+    """Return the requests that have an aim, in the order of the aims."""
     sizes = (1000, 10_000)
     families = ("flat", "writes", "nested", "sharing")
     scenarios = {each.name: each for name in families for each in FAMILIES[name](sizes)}
@@ -332,4 +332,4 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     "aims": lambda _sizes: _aims(),
     "sharing": lambda sizes: [each for size in sizes if size <= 1000 for each in _sharing(size)],
 }
-SEPARATE = ("aims", "growth", "trees")  # measured only when asked for
+SEPARATE = ("aims", "growth", "trees")  # measured only on request

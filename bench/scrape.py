@@ -1,4 +1,4 @@
-"""`python -m bench.scrape`: how large a scrape of the metrics is, by the hosts of the cloud.
+"""`python -m bench.scrape` measures the size of a scrape of the metrics, by number of hosts.
 
 Only lines and bytes about the capacity and the usage of the cloud are measured: counters do not
 grow with the cloud.
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def scrape(cloud: Cloud) -> tuple[bytes, float]:
-    """Return the text of a cloud on SQLite, and the CPU seconds that making it took."""
+    """Return the text for a cloud on SQLite, and the CPU seconds for creating it."""
     with tempfile.TemporaryDirectory() as directory:
         _settings, database = make_database(Path(directory))
         load(database.writer, cloud)

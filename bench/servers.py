@@ -1,4 +1,4 @@
-"""Servers under measurement, and their consumption of resources."""
+"""The measured servers, and the resources that they use."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ class Spent:
         return Spent(
             self.server - other.server,
             self.database - other.database,
-            self.statements - other.statements - (self.statements > 0),  # the look at the counters
+            # Without the statement that reads the counters.
+            self.statements - other.statements - (self.statements > 0),
             self.rows - other.rows,
         )
 
 
 class Server:
-    """A gunicorn with its workers, on a database."""
+    """A gunicorn server with its workers, on a database."""
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class Server:
         self._engine = sa.create_engine(url, poolclass=sa.StaticPool)
 
     def spent(self) -> Spent:
-        """What was spent until now; the workers live as long as the server."""
+        """Return the total cost so far. Workers run until the server ends."""
         database = descendants(self._database.pid) if self._database else ()
         return Spent(
             sum(map(cpu_seconds, self._processes())),
@@ -74,17 +75,17 @@ class Server:
         )
 
     def processor_times(self) -> tuple[float, float]:
-        """Seconds that the server and the database have had a processor, to the nanosecond."""
+        """Return the CPU time of the server and the database in seconds, with nanoseconds."""
         database = descendants(self._database.pid) if self._database else ()
         return _processor_time(self._processes()), _processor_time(database)
 
     def threads(self) -> list[int]:
-        """The ids of all threads of the server's processes."""
+        """Return the ids of all threads of the server's processes."""
         paths = (Path(f"/proc/{pid}/task") for pid in self._processes())
         return [int(task.name) for path in paths for task in path.iterdir()]
 
     def peak_memory(self) -> float:
-        """The most that a worker has held, in MiB."""
+        """Return the peak memory of any worker, in MiB."""
         return max(_status(number, "VmHWM") for number in self._processes()) / 1024
 
     def _processes(self) -> list[int]:
@@ -92,14 +93,14 @@ class Server:
 
 
 def gunicorn(checkout: Path) -> list[str]:
-    """The command of the service as it is served by default."""
+    """Return the command that serves the service by default."""
     python = sys.executable if checkout == REPOSITORY else str(checkout / ".venv/bin/python")
     options = ["--config", "etc/gunicorn.conf.py", "--bind={address}"]
     return [python, "-m", "gunicorn", *options, ENTRY]
 
 
 def descendants(pid: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and all of its descendants."""
     found = [pid]
     for parent in found:
         path = Path(f"/proc/{parent}/task/{parent}/children")
@@ -109,7 +110,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of a process with its threads, and of its children that have ended."""
+    """Return the CPU time of a process with its threads, and of its ended children."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(int(number) for number in fields[11:15]) / TICKS
 
@@ -127,7 +128,7 @@ def _status(pid: int, name: str) -> int:
 
 
 def _counters(engine: sa.Engine) -> tuple[int, int]:
-    """Statements that the database has been asked, and rows that it has read."""
+    """Return the numbers of statements executed and of rows read by the database."""
     if engine.dialect.name != "mysql":
         return 0, 0
     with engine.connect() as conn:
@@ -162,7 +163,8 @@ def serving(
     (home / "placement.conf").write_text("")
     port = free_port()
     outside = {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
-    outside.pop("PYTHONPATH", None)  # the peer must not see our package of the same name
+    # The peer must not import the package of this service, which has the same name.
+    outside.pop("PYTHONPATH", None)
     variables = {
         **outside,
         "WEB_CONCURRENCY": str(workers),
@@ -170,7 +172,7 @@ def serving(
         "OS_PLACEMENT_DATABASE__CONNECTION": url,
         "OS_API__AUTH_STRATEGY": "noauth2",
         "OS_DEFAULT__LOG_FILE": str(home / "log"),
-        # The peer counts its own default of candidates as we do: none is cut off.
+        # The peer uses the same default number of candidates as this service, so none is omitted.
         "OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES": "100000",
     }
     if checkout is not None:

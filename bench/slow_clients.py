@@ -1,4 +1,4 @@
-"""`python -m bench.slow_clients`: what idle and slow clients do to the latency of the others.
+"""`python -m bench.slow_clients` measures how slow clients affect the latency of others.
 
 Bad clients connect again as soon as they are dropped. `--server` are arguments of gunicorn, to
 compare: `--server="--worker-class=sync"`.
@@ -28,7 +28,8 @@ ESTABLISHED = 1
 HEAD = "Host: x\r\nX-Auth-Token: admin\r\nOpenStack-API-Version: placement 1.39\r\n\r\n"
 
 
-Act = Callable[[socket.socket], Iterator[None]]  # goes on once a second, until it ends
+# Function that does one step each second, until its iterator ends.
+Act = Callable[[socket.socket], Iterator[None]]
 
 
 def idle(sock: socket.socket) -> Iterator[None]:
@@ -38,26 +39,26 @@ def idle(sock: socket.socket) -> Iterator[None]:
 
 
 def trickle(sock: socket.socket) -> Iterator[None]:
-    """Send a byte a second."""
+    """Send one byte each second."""
     while established(sock):
         sock.send(b"G")
         yield
 
 
 def never_read(sock: socket.socket) -> Iterator[None]:
-    """Ask for a large response, and take nothing of it."""
+    """Request a large response, and never read it."""
     sock.sendall(f"GET {limited(FLAT, 1000)} HTTP/1.1\r\n{HEAD}".encode())
     while established(sock):
         yield
 
 
 def established(sock: socket.socket) -> bool:
-    """Return whether the server has not ended the connection."""
+    """Return whether the server has not closed the connection."""
     return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO) == ESTABLISHED
 
 
 class Bad(threading.Thread):
-    """A client that connects, misbehaves until it is dropped, and comes again."""
+    """A client that connects, misbehaves until it is disconnected, and connects again."""
 
     def __init__(self, port: int, act: Act) -> None:
         super().__init__(daemon=True)
@@ -66,7 +67,7 @@ class Bad(threading.Thread):
         self.over = threading.Event()
 
     def run(self) -> None:
-        """Go on until it is over."""
+        """Continue until the measurement ends."""
         while not self.over.wait(0.1):
             with socket.socket() as sock, suppress(OSError):
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -87,7 +88,7 @@ ROWS: dict[str, list[tuple[int, Act]]] = {
 
 
 def row(server: Server, name: str, seconds: float) -> None:
-    """Measure one row and print it: medians and the worst, in milliseconds."""
+    """Measure one row, and print its medians and maxima in milliseconds."""
     crowd = [Bad(server.port, act) for number, act in ROWS[name] for _ in range(number)]
     for bad in crowd:
         bad.start()
@@ -114,7 +115,7 @@ def row(server: Server, name: str, seconds: float) -> None:
 
 
 def main() -> None:
-    """Measure what the options ask for."""
+    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(prog="python -m bench.slow_clients", description=__doc__)
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
     parser.add_argument("--seconds", type=float, default=15.0, help="for each figure")

@@ -11,33 +11,33 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 Cell = float | str | None
-RESULTS = Path("bench/results")  # where runs write theirs
+RESULTS = Path("bench/results")  # folder in which runs write their tables
 
 
 @dataclass(frozen=True)
 class Table:
-    """Figures of one run, and how they were taken."""
+    """The figures of one run, and the conditions of the run."""
 
-    # What was run to measure them.
+    # The command that measured them.
     command: str
-    # The database, and the driver where it matters.
+    # The database, and the driver if it is relevant.
     engine: str
     # Notes on the figures: the machine, the unit, the other servers.
     conditions: str
-    # The commit and the day on which these figures came into the documents.
+    # The commit and the date at which the figures were added to the documents.
     recorded: str
-    # The head of the column of names.
+    # The heading of the column of names.
     first: str
-    # The heads of the others.
+    # The headings of the other columns.
     columns: Sequence[str]
-    # Name -> cells, or None where nothing was measured.
+    # Name -> cells. None if a cell was not measured.
     rows: Mapping[str, Sequence[Cell]]
 
     @classmethod
     def of_run(
         cls, engine: str, first: str, columns: Sequence[str], rows: Mapping[str, Sequence[Cell]]
     ) -> Table:
-        """Make the table of this run, of the commit that is checked out."""
+        """Create the table of this run, for the commit that is checked out."""
         git = ["git", "log", "-1", "--format=%h, %cs"]
         commit = subprocess.run(git, stdout=subprocess.PIPE, text=True, check=False).stdout
         command = shlex.join(["python", *sys.orig_argv[1:]])
@@ -45,7 +45,7 @@ class Table:
 
     @classmethod
     def read(cls, path: Path) -> Table:
-        """Read what `write` wrote."""
+        """Read a file that `write` has written."""
         return cls(**json.loads(path.read_text()))
 
     def write(self, path: Path) -> None:
@@ -57,7 +57,10 @@ class Table:
         path.write_text(head + ',\n "rows": {\n  ' + ",\n  ".join(lines) + "\n }\n}\n")
 
     def text(self) -> str:
-        """Return it in reStructuredText: names and texts to the left, numbers to the right."""
+        """Return reStructuredText.
+
+        Names and texts are aligned to the left, and numbers to the right.
+        """
         lines = [[self.first, *self.columns]]
         lines += [[name, *map(shown, cells)] for name, cells in self.rows.items()]
         texts = {0} | {
@@ -79,12 +82,12 @@ class Table:
 
 
 def shown(cell: Cell) -> str:
-    """Return a cell as documents show it."""
+    """Return a cell in the form of the documents."""
     if cell is None:
         return "–"  # noqa: RUF001
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
 def figure(value: float) -> float:
-    """Return a number with as many digits as it deserves."""
+    """Return a number with a suitable number of digits."""
     return round(value) if value >= 100 else round(value, 1)

@@ -16,7 +16,7 @@ HOST_PARTS = {
 
 
 class ProvisionAtOnce(Provision):
-    """Makes a host known in one request; a server without 2.0 gets the four writes."""
+    """Creates a host in one request. A server without 2.0 receives the four writes instead."""
 
     def __init__(self, port: int, cloud: Cloud, what: str, number: int) -> None:
         super().__init__(port, cloud, what, number)
@@ -55,7 +55,7 @@ class PutNewTree(ProvisionAtOnce):
 
 
 class PutUnchangedTree(Client):
-    """Writes the tree of a provider as it is."""
+    """Writes the tree of a provider without changes."""
 
     WARM_UP = 2
 

@@ -1,4 +1,4 @@
-"""Rows about whole trees, `/provider_trees`."""
+"""Scenarios for whole trees, `/provider_trees`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from tests.kit.cloud import provider_uuid
 
 
 def trees(hosts: int) -> list[Scenario]:
-    """Return a new host next to the four writes, and unchanged trees next to their GET."""
+    """Return a new host, compared with the four writes, and unchanged trees, compared with their
+    GET.
+    """
     cloud, title = flat(hosts), f"flat {hosts:,} hosts"
     rows = [
         Scenario(f"{title}, a new host", cloud, "provision at once"),

@@ -28,14 +28,14 @@ from falcon_placement_client import (
 from falcon_placement_client.flavors import Flavor, read_flavor_file, request_of_flavor
 
 LIMIT = 1000  # candidates to choose from
-TRIES = 3  # of requests whose connection breaks
+TRIES = 3  # attempts of a request whose connection is lost
 
 # Trait of hosts that get no more instances.
 DISABLED = "COMPUTE_STATUS_DISABLED"
 
 
 class Scheduler:
-    """Places the instances of one service. Not thread-safe: each thread needs its own."""
+    """Places the instances of one service."""
 
     def __init__(
         self, client: ReportClient, limit: int = LIMIT, rng: random.Random | None = None
@@ -103,7 +103,7 @@ class Scheduler:
         return self._client.release(instance)
 
     def new_uuid(self) -> str:
-        """Return a UUID; the sequence depends only on `rng`."""
+        """Return a UUID. The sequence of UUIDs depends only on `rng`."""
         return str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
 
     def _rank(self, answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -132,7 +132,10 @@ def _load(candidate: Mapping[str, Any], summaries: Mapping[str, Any]) -> float:
 
 
 def boot(scheduler: Scheduler, path: str, count: int) -> int:
-    """Boot instances of a flavor; print where, or why not; return the exit code."""
+    """Boot instances of a flavor.
+
+    Print their hosts, or the reason of a failure. Return the exit code.
+    """
     flavor = read_flavor_file(path)
     for _ in range(count):
         instance = NewConsumer(scheduler.new_uuid(), "project", "user")
@@ -157,7 +160,7 @@ def delete(scheduler: Scheduler, instances: Sequence[str]) -> int:
 
 
 def main() -> int:
-    """Run the command; return the exit code: 3 if no host fits, 1 for errors."""
+    """Run the command. Return the exit code: 3 if no host fits, 1 for errors."""
     parser = argparse.ArgumentParser(prog="python -m examples.scheduler", description=__doc__)
     parser.add_argument("--url", default="http://127.0.0.1:8778", help="of the service")
     parser.add_argument("--token", default="admin", help="sent as X-Auth-Token")

@@ -182,7 +182,7 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def split_gpus(description: dict[str, Any]) -> bool:
-    """Move the GPUs of a host to two child providers; return whether that was a change."""
+    """Move the GPUs of a host to two child providers. Return whether this was a change."""
     if "VGPU" not in description["inventory"]:
         return False
     del description["inventory"]["VGPU"]
@@ -212,7 +212,7 @@ def connected(url: str | None, token: str) -> Iterator[ReportClient]:
 
 
 def main() -> int:
-    """Run the simulation; return the exit code: 1 for a leak or a failure."""
+    """Run the simulation. Return the exit code: 1 for a leak or a failure."""
     parser = argparse.ArgumentParser(prog="python -m examples.simulation", description=__doc__)
     parser.add_argument("--url", help="of a server; default: PlacementDirect, on SQLite")
     parser.add_argument("--token", default="admin", help="sent as X-Auth-Token")

@@ -9,16 +9,16 @@ the service.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "1.0.0rc1"  # set by make version, with that of the service
+__version__ = "1.0.0rc1"  # make version sets it, together with the version of the service
 
 if TYPE_CHECKING:
     from falcon_placement_client.public import *
 else:
 
     def __getattr__(name: str) -> Any:
-        """Return a public name; the first access imports the client.
+        """Return a public name. The first access imports the client.
 
-        PERF: the service uses only `inventory`, and should not import all the rest.
+        PERF: the service uses only `inventory` and should not import the other modules.
         """
         if name == "__all__":
             return import_module("falcon_placement_client.public").__all__
@@ -27,5 +27,5 @@ else:
         return getattr(import_module("falcon_placement_client.public"), name)
 
     def __dir__() -> list[str]:
-        """Return the public names, for completion."""
+        """Return the public names, for tab completion."""
         return [*globals(), *import_module("falcon_placement_client.public").__all__]

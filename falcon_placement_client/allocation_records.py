@@ -1,4 +1,4 @@
-"""Allocations of consumers, as drivers read and edit them."""
+"""Allocations of consumers, in the form in which drivers read and edit them."""
 
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
@@ -27,9 +27,9 @@ class AllocationRecord(TypedDict):
     project_id: str
     # Id of the user that owns the consumer.
     user_id: str
-    # None for a consumer that has no allocations yet.
+    # Type of the consumer, or None if the consumer has no allocations yet.
     consumer_generation: int | None
-    # `unknown` for a consumer without a type.
+    # Type of the consumer, or `unknown` if it has none.
     consumer_type: NotRequired[str]
 
 
@@ -48,8 +48,8 @@ def read_record(api: RestApi, consumer: str) -> AllocationRecord | None:
 def read_records_of_tree(api: RestApi, uuid: str) -> AllocationRecords:
     """Return all allocations of each consumer that uses a provider's tree.
 
-    They include allocations in other trees, for example on sharing providers. Consumers that use
-    only sharing providers are not included.
+    The allocations include allocations in other trees, for example on sharing providers. Consumers
+    that use only sharing providers are not included.
     """
     if api.supports_v2:
         records: AllocationRecords = api.get(f"/allocations?in_tree={uuid}")["allocations"]
@@ -87,7 +87,7 @@ def record_to_write(consumer: str, record: Mapping[str, Any]) -> dict[str, Any]:
         "allocations": {
             uuid: {"resources": dict(holding["resources"])}
             for uuid, holding in record["allocations"].items()
-            # A driver may have moved all allocations away from a provider.
+            # A driver may have moved all allocations to other providers.
             if holding["resources"]
         },
         **{member: record[member] for member in OWNED},
@@ -98,6 +98,6 @@ def _consumers_of(api: RestApi, uuid: str) -> list[str]:
     try:
         return list(api.get(f"/resource_providers/{uuid}/allocations")["allocations"])
     except RefusedError as refusal:
-        if refusal.status == 404:  # deleted since it was listed
+        if refusal.status == 404:  # the consumer was deleted after the list was read
             return []
         raise

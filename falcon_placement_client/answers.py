@@ -1,11 +1,11 @@
-"""Responses of a server, which are JSON values or refusals."""
+"""Responses of a server: JSON values or refusals."""
 
 from typing import TYPE_CHECKING, Any
 
 from falcon_placement_client.errors import RestError
 
 if TYPE_CHECKING:
-    # PERF: commands that send no requests start without it.
+    # PERF: commands that do not send requests start faster without it.
     import requests
 
 CONFLICT = "placement.concurrent_update"  # another client has written since the generation was read
@@ -42,7 +42,7 @@ def refusal(request: str, answer: "requests.Response") -> RefusedError:
 
 
 def _error_object(answer: "requests.Response") -> dict[str, Any]:
-    """Return the error object of a response; the result is empty if it has none."""
+    """Return the error object of a response. Empty if the response contains none."""
     try:
         error = answer.json()["errors"][0]
     except (ValueError, LookupError, TypeError):

@@ -1,6 +1,6 @@
-"""Candidates of a request, and why hosts are rejected, for operators.
+"""Candidates of a request, and the reasons why hosts are rejected, for operators.
 
-Each function is one command; it returns rows, which a command only formats.
+Each function implements one command. It returns rows, and the command formats them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,13 @@ from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.names import ProviderNames
 from falcon_placement_client.rest import RestApi
 
-MAX_EXAMPLES = 5  # hosts named for a reason
+MAX_EXAMPLES = 5  # maximum number of hosts that are named for a reason
 
 
 class CandidateRow(NamedTuple):
-    """What a candidate takes from one provider."""
+    """The resources of one provider in a candidate."""
 
-    # Position of the candidate in the response, from 1.
+    # Position of the candidate in the response, starting at 1.
     candidate: int
     # Name of the provider.
     provider: str
@@ -30,35 +30,35 @@ class CandidateRow(NamedTuple):
 
 
 class RejectionRow(NamedTuple):
-    """A reason for which hosts cannot serve a request."""
+    """A reason why hosts cannot serve a request."""
 
     # Number of hosts.
     hosts: int
     # Stable code of the reason.
     code: str
-    # Suffix of the group, or None if the reason concerns the root or several groups.
+    # Suffix of the group, or None if the reason is about the root or several groups.
     group: str | None
-    # The condition that fails, such as a trait.
+    # The condition that is not satisfied, such as a trait.
     detail: str
-    # The code in words.
+    # The meaning of the code in words.
     meaning: str
     # Names of some hosts.
     examples: Sequence[str]
 
 
 class Explanation(NamedTuple):
-    """Which hosts can serve a request, and why others cannot."""
+    """Which hosts can serve a request, and why the others cannot."""
 
-    # The whole in two or three sentences.
+    # A summary in two or three sentences.
     text: str
-    # Number of hosts that can serve it.
+    # Number of hosts that can serve the request.
     served: int
-    # Most hosts first.
+    # The reasons, sorted by the number of hosts in descending order.
     rows: Sequence[RejectionRow]
 
 
 def list_candidates(api: RestApi, request: AnyRequest) -> list[CandidateRow]:
-    """Return the candidates of a request, with a row for each provider.
+    """Return the candidates of a request, with one row for each provider.
 
     Args:
         api: the service, of any version.

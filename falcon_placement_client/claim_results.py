@@ -13,9 +13,9 @@ class ClaimResult:
     allocations: Mapping[str, Mapping[str, Mapping[str, int]]]
     #: Suffix of a request group -> UUIDs of the providers that serve it.
     mappings: Mapping[str, list[str]]
-    #: Generation to state when the allocations are written again.
+    #: Generation that the next write of the allocations must contain.
     consumer_generation: int
-    #: End of a hold, in UTC, or None if the claim is permanent.
+    #: End of the hold in UTC, or None if the claim is permanent.
     expires_at: str | None = None
 
 

@@ -1,8 +1,8 @@
-"""Claims, which search for candidates and allocate one of them to a consumer.
+"""Claims. They search for candidates and allocate one of them to a consumer.
 
 If the service supports placement 2.0, and the caller does not choose the candidate, a claim is a
-single request. Otherwise, candidates are requested, and tried one after the other until one
-succeeds.
+single request. Otherwise, the client requests candidates and tries one after the other until a
+claim succeeds.
 """
 
 import random
@@ -20,26 +20,27 @@ from falcon_placement_client.query import query_of
 from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.rest import RestApi
 
-CANDIDATES = 50  # that a claim requests, unless its request has a limit
-SEARCHES = 3  # of a claim that loses its candidates to concurrent writers
+# Maximum number of candidates that a claim requests, unless its request has a limit.
+CANDIDATES = 50
+SEARCHES = 3  # number of attempts of a claim that loses its candidates to concurrent writers
 
-# One of the `allocation_requests` of a response.
+# An element of `allocation_requests` in a response.
 Candidate = Mapping[str, Any]
 
-# Takes a response with candidates, and returns the elements of its `allocation_requests` that are
-# to be tried, the best one first.
+# Takes a response with candidates. Returns the elements of its `allocation_requests` to try, the
+# best one first.
 Rank = Callable[[Mapping[str, Any]], Sequence[Candidate]]
 
 _PATH = "/allocation_candidates"
 _NONE_LEFT = "placement.no_candidates"
-_CONSUMER_CONFLICT = "consumer generation conflict"  # in the text of all releases
+_CONSUMER_CONFLICT = "consumer generation conflict"  # part of the error text in all releases
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One of several claims that are made in one transaction."""
+    """One of several claims in the same transaction."""
 
-    #: The request: the body of `POST /allocation_candidates`.
+    #: The request, as in the body of `POST /allocation_candidates`.
     request: AnyRequest
     #: The consumer that receives the resources.
     consumer: NewConsumer
@@ -56,7 +57,7 @@ def find_candidates(api: RestApi, request: AnyRequest) -> dict[str, Any]:
 
 
 def explain(api: RestApi, request: AnyRequest) -> str:
-    """Return the explanation of a request in words, or an empty text if there is none."""
+    """Return the explanation of a request in words, or an empty text if there is no explanation."""
     if not api.supports_v2:
         return ""
     try:
@@ -104,7 +105,7 @@ def claim(
 def claim_candidate(
     api: RestApi, candidates: Iterable[Candidate], consumer: NewConsumer
 ) -> ClaimResult:
-    """Claim the first of the candidates that is still free for a consumer."""
+    """For a consumer, claim the first candidate that is still free."""
     taken = _take_first(api, candidates, consumer)
     if taken is None:
         raise _outrun(consumer)
@@ -112,7 +113,7 @@ def claim_candidate(
 
 
 def claim_together(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
-    """Make all claims, or none, in one transaction of the service."""
+    """Make all claims or none of them, in one transaction of the service."""
     uuids = [claim.consumer.uuid for claim in claims]
     for uuid in uuids:
         if uuids.count(uuid) > 1:
@@ -155,7 +156,7 @@ def _limited(request: AnyRequest) -> AnyRequest:
 
 
 def _shuffled(answer: Mapping[str, Any]) -> Sequence[Candidate]:
-    """Return the candidates in random order, because concurrent callers get equal responses."""
+    """Return the candidates in random order, because concurrent callers receive equal responses."""
     candidates = list(answer["allocation_requests"])
     random.shuffle(candidates)
     return candidates
@@ -179,9 +180,9 @@ def _claim_together_at_once(api: RestApi, claims: Sequence[Claim]) -> list[Claim
 
 
 def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:
-    """Return a candidate for each claim; together they fit the free capacity.
+    """Return a candidate for each claim. Together, the candidates fit into the free capacity.
 
-    As in the service, the choice for a claim is not revised for a later claim.
+    As in the service, the candidate of a claim is not changed because of a later claim.
 
     Raises:
         NoCandidates: a claim has no candidate that fits.
@@ -202,7 +203,7 @@ def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:
 
 
 def _amounts(candidate: Candidate) -> Counter[tuple[str, str]]:
-    """Return the amounts of a candidate by provider and class."""
+    """Return the amounts in a candidate, by provider and class."""
     return Counter(
         {
             (uuid, name): amount
@@ -217,7 +218,7 @@ def _fits(
     taken: Mapping[tuple[str, str], int],
     places: Iterable[tuple[str, str]],
 ) -> bool:
-    """Return whether providers have room for the total of all amounts."""
+    """Return whether the providers have room for the sum of all amounts."""
     for uuid, name in places:
         stock = summaries[uuid]["resources"][name]
         if stock["used"] + taken[uuid, name] > stock["capacity"]:
@@ -228,7 +229,7 @@ def _fits(
 def _body_of_all(
     api: RestApi, claims: Sequence[Claim], candidates: Sequence[Candidate]
 ) -> dict[str, Any]:
-    """Return the body of `POST /allocations` that makes all claims."""
+    """Return the body of `POST /allocations` for all claims."""
     return {
         claim.consumer.uuid: {
             **candidate,
@@ -242,7 +243,7 @@ def _body_of_all(
 def _take_first(
     api: RestApi, candidates: Iterable[Candidate], consumer: NewConsumer
 ) -> ClaimResult | None:
-    """Claim the first candidate that is still free; return None if all were taken."""
+    """Claim the first candidate that is still free. Return None if no candidate is free."""
     for candidate in candidates:
         if _take(api, candidate, consumer):
             return _result(candidate)
@@ -260,7 +261,7 @@ def _outrun(consumer: NewConsumer) -> NoCandidates:
 
 
 def _take(api: RestApi, candidate: Candidate, consumer: NewConsumer) -> bool:
-    """Claim a candidate; return False if a concurrent writer was faster."""
+    """Claim a candidate. Return False if a concurrent writer was faster."""
     body = {**candidate, **identity_of(api, consumer), "consumer_generation": None}
     try:
         api.put(f"/allocations/{consumer.uuid}", body)

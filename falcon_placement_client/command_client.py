@@ -1,4 +1,4 @@
-"""The REST API for commands, with a fixed version and errors of one sentence."""
+"""The REST API for commands, with a fixed version and with errors of one sentence."""
 
 import time
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from falcon_placement_client.errors import NoPlacementService, RestError, Servic
 from falcon_placement_client.identity import Identity
 from falcon_placement_client.rest import LEAST, V2, RestApi, Version
 
-MICROVERSION: Version = (1, 39)  # unless a command needs another
-TIMEOUT_SECONDS = (5.0, 60.0)  # to connect, and to wait for a response
+MICROVERSION: Version = (1, 39)  # default, unless a command needs a different version
+TIMEOUT_SECONDS = (5.0, 60.0)  # seconds for connecting, and for waiting for a response
 POLL_SECONDS = 0.1
 
 
 class LostError(RestError):
-    """The connection broke after earlier responses had been received."""
+    """The connection was lost after earlier responses had been received."""
 
 
 class RestClient(RestApi):
@@ -29,7 +29,7 @@ class RestClient(RestApi):
         version: Version | None = MICROVERSION,
         at_most: Version = V2,
     ) -> None:
-        """Make a client.
+        """Create a client.
 
         Args:
             url: address of the API, such as `http://127.0.0.1:8778`. None means the same as in
@@ -45,17 +45,20 @@ class RestClient(RestApi):
         super().__init__(identity.connect(url, token), at_most, timeout=TIMEOUT_SECONDS)
         self.url = str(self._adapter.get_endpoint()).rstrip("/")
         self._version = version
-        # Newest version that the server supports. None means that it has not been requested yet.
+        # Newest version that the server supports, or None if it has not been requested yet.
         self._newest: Version | None = None
 
     @property
     def writes_trees(self) -> bool:
-        """Whether the server supports `PUT /provider_trees`, unless a request shows otherwise."""
+        """Whether the server supports `PUT /provider_trees`.
+
+        A request may show that it does not.
+        """
         if self._newest is None:
             try:
                 self._newest = self._negotiate()
             except (NoPlacementService, ServiceTooOld):
-                self._newest = LEAST  # single requests report the reason
+                self._newest = LEAST  # the single requests report the reason
         return self._newest >= V2 and not self.lacks_trees
 
     def close(self) -> None:
@@ -63,7 +66,7 @@ class RestClient(RestApi):
         self._adapter.session.session.close()
 
     def wait(self, seconds: float) -> None:
-        """Wait until the server responds to `GET /`.  Raises RestError after a time limit."""
+        """Wait until the server responds to `GET /`. Raises RestError after the time limit."""
         from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
 
         deadline = time.monotonic() + seconds
@@ -106,10 +109,10 @@ class RestClient(RestApi):
         body: Mapping[str, Any] | None = None,
         version: Version | None = None,
     ) -> Any:
-        """Send a request; retry if the connection breaks or the server is busy.
+        """Send a request. Retry it if the connection is lost or the server is busy.
 
-        All requests of the commands can be repeated: if the response to a change is lost, reading
-        the provider again shows the change.
+        All requests of the commands can be repeated. If the response to a change is lost, reading
+        the provider again shows whether the change was made.
 
         Raises:
             RefusedError: the response has an error status.
@@ -133,12 +136,12 @@ class RestClient(RestApi):
         return answer
 
     def _has_answered(self) -> None:
-        """Retry broken connections from now on, because the server is running."""
+        """From now on, retry lost connections, because the server is running."""
         self._adapter.connect_retries = identity.RETRIES
 
 
 def _sentence(refusal: RefusedError, version: Version) -> RestError:
-    """Return an error of one sentence for a refused caller or version, or else the refusal."""
+    """Return a one-sentence error if the server refuses the caller or the version."""
     match refusal.status:
         case 401:
             return RestError(

@@ -1,6 +1,6 @@
 """Consumers for operators, with the names of the providers that they use.
 
-Each function is one command; it returns rows, which a command only formats.
+Each function implements one command. It returns rows, and the command formats them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,11 +13,11 @@ from falcon_placement_client.errors import RestError
 from falcon_placement_client.names import ProviderNames, find_provider
 from falcon_placement_client.rest import RestApi, Version
 
-PAGE = 1000  # consumers of one request
+PAGE = 1000  # consumers in one request
 
 
 class ConsumerRow(NamedTuple):
-    """A consumer with all that it holds."""
+    """A consumer with all of its allocations."""
 
     # UUID of the consumer.
     uuid: str
@@ -25,13 +25,13 @@ class ConsumerRow(NamedTuple):
     project_id: str
     # Id of the user that owns the consumer.
     user_id: str
-    # `unknown` if it has none.
+    # Type of the consumer, or `unknown` if it has none.
     consumer_type: str
     # Generation of the consumer.
     generation: int
-    # Name of its spread group; None if it has none.
+    # Name of its spread group, or None if it is in no group.
     spread_group: str | None
-    # When the hold ends, UTC; None if the claim is permanent.
+    # End of the hold in UTC, or None if the claim is permanent.
     expires_at: str | None
     # Name of the provider -> class -> amount.
     allocations: Mapping[str, Mapping[str, int]]
@@ -40,7 +40,7 @@ class ConsumerRow(NamedTuple):
 def list_consumers(
     api: RestApi, filters: Mapping[str, str], limit: int | None = None
 ) -> list[ConsumerRow]:
-    """Return consumers, by UUID.
+    """Return consumers, sorted by UUID.
 
     Args:
         api: a service with placement 2.0.
@@ -86,7 +86,7 @@ def consumer_pages(
     version: Version | None = None,
     page: int = PAGE,
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield consumers as the service lists them.
+    """Yield consumers in the form in which the service lists them.
 
     Args:
         api: a service with placement 2.0.

@@ -1,4 +1,4 @@
-"""Identities of consumers, and operations on their allocations."""
+"""Identities of consumers, and operations on the allocations of consumers."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,14 @@ from falcon_placement_client.errors import AllocationConflict
 from falcon_placement_client.rest import TYPES_UNSTATED, RestApi, Version, retry
 from falcon_placement_client.vocabulary import UNKNOWN_CONSUMER_TYPE
 
-MOVE_PAUSES = (0,) * 4  # before retries, if other clients write to the same consumers
+MOVE_PAUSES = (0,) * 4  # seconds before retries, if other clients write to the same consumers
 
 _WITH_TYPES: Version = (1, 38)
 
 
 @dataclass(frozen=True, slots=True)
 class NewConsumer:
-    """A consumer without allocations, for a claim.
+    """A consumer without allocations. It can receive a claim.
 
     Raises:
         ConsumerError: its UUID is malformed.
@@ -32,7 +32,7 @@ class NewConsumer:
     project_id: str
     # Id of the user that owns the consumer.
     user_id: str
-    # Capital letters, digits and _, such as INSTANCE or MIGRATION.
+    # Type of the consumer: capital letters, digits and _, such as INSTANCE or MIGRATION.
     type: str = "INSTANCE"
 
     def __post_init__(self) -> None:
@@ -40,7 +40,7 @@ class NewConsumer:
 
 
 def write(api: RestApi, consumer: str, record: AllocationRecord) -> None:
-    """Replace all allocations of a consumer.  Raises AllocationConflict for a refusal with 409."""
+    """Replace all allocations of a consumer. Raises AllocationConflict if the response is 409."""
     consumer = check_consumer(consumer)
     body = record_to_write(consumer, record)
     consumer_type = record.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
@@ -59,7 +59,7 @@ def write(api: RestApi, consumer: str, record: AllocationRecord) -> None:
 
 
 def move(api: RestApi, source: str, target: NewConsumer) -> None:
-    """Replace the allocations of the target by all allocations of another consumer."""
+    """Replace the allocations of the target with all allocations of another consumer."""
     source = check_consumer(source)
     if source == target.uuid:
         raise AllocationConflict(f"consumer {source} cannot be moved to itself")
@@ -67,14 +67,14 @@ def move(api: RestApi, source: str, target: NewConsumer) -> None:
 
 
 def _move(api: RestApi, source: str, target: NewConsumer) -> None:
-    """Read both consumers and write them; raise AllocationConflict as `move` does."""
+    """Read both consumers and write them. Raises AllocationConflict like `move`."""
     record = read_record(api, source)
     if record is None:
         raise AllocationConflict(f"consumer {source} has no allocations to move")
     replaced = read_record(api, target.uuid)
     generation = None if replaced is None else replaced["consumer_generation"]
     body = {
-        # This deletes the source, so its type does not matter.
+        # This write deletes the source, so the type of the source does not matter.
         source: {
             **identity_of(api, _owner(source, record, target)),
             "allocations": {},
@@ -99,7 +99,7 @@ def _move(api: RestApi, source: str, target: NewConsumer) -> None:
 
 
 def release(api: RestApi, consumer: str) -> bool:
-    """Release all allocations of a consumer; return whether it had any."""
+    """Release all allocations of a consumer. Return whether it had any."""
     try:
         api.delete(f"/allocations/{check_consumer(consumer)}")
     except RefusedError as refusal:
@@ -110,20 +110,20 @@ def release(api: RestApi, consumer: str) -> bool:
 
 
 def conflict(text: str, refusal: RefusedError) -> AllocationConflict:
-    """Return the error of a refused write, with `is_conflict` if a retry may succeed."""
+    """Return the error of a refused write. `is_conflict` shows whether a retry may succeed."""
     error = AllocationConflict(text)
     error.is_conflict = refusal.is_conflict
     return error
 
 
 def identity_of(api: RestApi, consumer: NewConsumer) -> dict[str, str]:
-    """Return the members of a body that identify a consumer, at the version in use."""
+    """Return the members of a body that identify a consumer, for the version in use."""
     owner = {"project_id": consumer.project_id, "user_id": consumer.user_id}
     return owner | ({"consumer_type": consumer.type} if api.version >= _WITH_TYPES else {})
 
 
 def _owner(uuid: str, record: AllocationRecord, target: NewConsumer) -> NewConsumer:
-    """Return a consumer with its present owner and type, or else with the target's type."""
+    """Return a consumer with its current owner and type, or else with the target's type."""
     consumer_type = record.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
     if consumer_type == UNKNOWN_CONSUMER_TYPE:
         consumer_type = target.type

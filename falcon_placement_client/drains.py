@@ -1,6 +1,6 @@
-"""Whether hosts can be emptied: one simulation of a drain for each host.
+"""Checks whether hosts can be emptied. For each host, one simulation drains it.
 
-The function of the command returns rows, which the command only formats.
+The function implements a command. It returns rows, and the command formats them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,31 +24,31 @@ class StuckConsumer(NamedTuple):
 
     # UUID of the consumer.
     consumer: str
-    # A code of simulations.
+    # Code of the reason, as in simulations.
     code: str
-    # Why there is no other host.
+    # The reason why there is no other host.
     text: str
 
 
 class DrainRow(NamedTuple):
-    """Whether one host can be emptied."""
+    """Whether a host can be emptied."""
 
     # UUID of the root.
     uuid: str
     # Name of the root.
     name: str
-    # Whether each consumer has another host; None: not decided within the bound on work.
+    # Whether each consumer has another host. None if undecided within the limit on work.
     evacuable: bool | None
-    # Number of consumers with another host.
+    # Number of consumers that have another host.
     moves: int
-    # The consumers without one.
+    # The consumers that have no other host.
     stuck: Sequence[StuckConsumer]
-    # UUIDs of consumers that were not looked at.
+    # UUIDs of consumers that were not evaluated.
     undecided: Sequence[str]
 
 
 def find_hosts(api: RestApi, names: Sequence[str]) -> list[NamedHost]:
-    """Return hosts by UUIDs or names.  Raises RestError if there is no such root."""
+    """Return hosts by UUID or name. Raises RestError if a root does not exist."""
     roots = [find_root(api, name) for name in names]
     return [NamedHost(root["uuid"], root["name"]) for root in roots]
 
@@ -65,7 +65,7 @@ def find_all_hosts(api: RestApi) -> list[NamedHost]:
 
 
 def drain_check(api: RestApi, hosts: Iterable[NamedHost]) -> Iterator[DrainRow]:
-    """Simulate the drain of each host alone; yield its row as soon as it is known.
+    """Simulate the drain of each host separately. Yield each row as soon as it is known.
 
     Raises:
         RestError: a host no longer exists, or the service refuses a simulation.

@@ -1,23 +1,23 @@
-"""Errors of the client, whose messages state the cause and the remedy."""
+"""Errors of the client. Their messages contain the cause and the remedy."""
 
 
 class ClientError(Exception):
-    """The base class of all errors of this package, except for keystoneauth1's errors."""
+    """The base class of all errors in this package. Errors of keystoneauth1 are not included."""
 
-    # Whether another client wrote first; if so, a retry with fresh data may succeed.
+    # Whether another client has written first. If so, a retry with fresh data may succeed.
     is_conflict = False
 
 
 class ProviderTreeError(ClientError, ValueError):
-    """A tree is inconsistent, or does not have a provider."""
+    """A tree is inconsistent or does not contain a provider."""
 
 
 class ConsumerError(ClientError, ValueError):
-    """A consumer or its allocations are malformed."""
+    """A consumer or its allocations are not valid."""
 
 
 class RestError(ClientError):
-    """The error of a failed request of a command, with a message of one line."""
+    """A request of a command has failed. The message is one line."""
 
 
 class NoPlacementService(ClientError):
@@ -29,11 +29,11 @@ class ServiceTooOld(ClientError):
 
 
 class UpdateFailed(ClientError):
-    """A tree could not be written completely. The next update continues."""
+    """A tree could not be written completely. The next update continues the write."""
 
 
 class ReshapeNeeded(ClientError):
-    """Inventory in use has to move, but no allocations were given.
+    """Inventory in use has to move, but no allocations were passed.
 
     Drivers and updates raise this error if they are called without allocations.
     """
@@ -57,7 +57,7 @@ class NoCandidates(ClientError):
 
 
 class HoldExpired(ClientError):
-    """A consumer is no hold: it was released, confirmed, or written by another client."""
+    """A consumer is not a hold: it was released, confirmed, or written by another client."""
 
 
 class AllocationConflict(ClientError):
@@ -69,14 +69,14 @@ class AllocationConflict(ClientError):
 
 
 def reason(error: BaseException) -> str:
-    """Return the message of the operating system that other errors wrap."""
+    """Return the message of the operating system, which other errors wrap."""
     from keystoneauth1 import exceptions  # noqa: PLC0415
 
     if isinstance(error, exceptions.ConnectTimeout):
         return "no answer in time"
     layer: BaseException | None = error
     if isinstance(error, exceptions.ConnectionError):
-        # Its text is the URL and the text of its cause.
+        # The text of this error is the URL and the text of its cause.
         layer = error.__context__ or error
     text = " ".join(str(layer).split())[:200] or type(layer).__name__
     while layer is not None:
@@ -87,7 +87,7 @@ def reason(error: BaseException) -> str:
 
 
 def _below(error: BaseException) -> BaseException | None:
-    """Return the error that another one wraps, as its cause or, in urllib3, as an argument."""
+    """Return the error that another error wraps: its cause or, in urllib3, its argument."""
     argument = next((arg for arg in error.args if isinstance(arg, BaseException)), None)
     below: BaseException | None = (
         error.__cause__ or getattr(error, "reason", None) or argument or error.__context__

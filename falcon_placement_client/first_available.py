@@ -1,4 +1,4 @@
-"""Flavors with alternative requests. The first one with a candidate is used."""
+"""Flavors with alternative requests. The first alternative that has a candidate is used."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -15,8 +15,8 @@ _ALTERNATIVE_MEMBERS = JsonRequest.__annotations__.keys() - {"limit", "order", "
 def body_of_flavor(flavor: Flavor) -> AnyRequest:
     """Return the request of a flavor, or its alternatives, as JSON.
 
-    A flavor with alternatives can also have `placement:order`, and amounts without a suffix, which
-    are added to each alternative that does not state the class.
+    A flavor with alternatives can also contain `placement:order` and amounts without a suffix. The
+    amounts are added to each alternative that does not contain the class.
 
     Raises:
         RequestError: see `request_of_flavor`; also if other keys are combined with alternatives.
@@ -72,7 +72,7 @@ def _read_alternatives(text: str) -> list[JsonRequest]:
 
 
 def _with_amounts(alternative: JsonRequest, amounts: Mapping[str, int]) -> JsonRequest:
-    """Return an alternative with the amounts of the classes that it does not state itself."""
+    """Return an alternative, with the amounts of the classes that it does not contain."""
     if not amounts:
         return alternative
     group = alternative["groups"].get("", {})

@@ -1,7 +1,7 @@
 """`PlacementFixture`: the service for tests on `fixtures`, such as nova's functional tests.
 
-Import it where tests import `placement.tests.functional.fixtures.placement` of
-openstack-placement. It needs the packages falcon-placement and fixtures.
+Import it instead of `placement.tests.functional.fixtures.placement` of openstack-placement. It
+requires the packages falcon-placement and fixtures.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from falcon_placement_client import service
 
 
 class PlacementFixture(fixtures.Fixture):
-    """A service in this process: all sessions of requests reach it at `endpoint`.
+    """A service in this process. All `requests` sessions can reach it at `endpoint`.
 
     Attributes:
         token: of an administrator, for X-Auth-Token.
@@ -28,7 +28,7 @@ class PlacementFixture(fixtures.Fixture):
     def __init__(
         self, conf_fixture: Any = None, db: bool = True, register_opts: bool = True
     ) -> None:
-        """Take the configuration.
+        """Store the configuration.
 
         Args:
             conf_fixture: a fixture of oslo.config, whose `conf` has the options; None: defaults.
@@ -62,32 +62,32 @@ class PlacementFixture(fixtures.Fixture):
         self.useFixture(fixtures.MonkeyPatch("requests.Session.get_adapter", get_adapter))
 
     def get(self, url: str, version: str | None = None) -> requests.Response:
-        """Return the answer of a GET, at a microversion such as `1.39`."""
+        """Return the response to a GET, at a microversion such as `1.39`."""
         return self._send("GET", url, version)
 
     def put(self, url: str, data: Any = None, version: str | None = None) -> requests.Response:
-        """Return the answer of a PUT; `data` is sent as JSON unless it is None."""
+        """Return the response to a PUT. `data` is sent as JSON unless it is None."""
         return self._send("PUT", url, version, data)
 
     def post(self, url: str, data: Any = None, version: str | None = None) -> requests.Response:
-        """Return the answer of a POST; `data` is sent as JSON unless it is None."""
+        """Return the response to a POST. `data` is sent as JSON unless it is None."""
         return self._send("POST", url, version, data)
 
     def delete(self, url: str, version: str | None = None) -> requests.Response:
-        """Return the answer of a DELETE."""
+        """Return the response to a DELETE."""
         return self._send("DELETE", url, version)
 
     def _send(
         self, method: str, url: str, version: str | None, data: Any = None
     ) -> requests.Response:
-        # The adapter of the service has a default version, which tests state themselves.
+        # The adapter of the service has a default version, but tests set the version themselves.
         headers = {"OpenStack-API-Version": f"placement {version or '1.0'}"}
         answer: requests.Response = self._adapter.request(url, method, json=data, headers=headers)
         return answer
 
 
 class _Transport(HTTPAdapter):
-    """Passes requests on. Requests with a certain token, or without a token, get an identity."""
+    """Passes requests on. If a request has a certain token, or no token, it gets an identity."""
 
     def __init__(self, inner: Any, token: str, identity: Mapping[str, str]) -> None:
         super().__init__()

@@ -19,11 +19,11 @@
 ``vcpus``, ``ram``, ``disk``          VCPU, MEMORY_MB and DISK_GB without a suffix
 ====================================  ==========================================================
 
-S, the suffix of a group, has letters, digits, _ and -. If a query may repeat a parameter, a flavor
-has all values in one key, separated by ``;``: ``same_subtree=_A,_B;_C,!_D``. Keys of nova such
-as ``hw:cpu_policy`` are translated to the same resources and traits as in nova
-(`nova_properties`). Keys that concern only nova's filters and drivers, such as
-``hw:mem_page_size``, are ignored.
+S, the suffix of a group, has letters, digits, _ and -. If a query can repeat a parameter, the key
+of a flavor contains all values, separated by ``;``: ``same_subtree=_A,_B;_C,!_D``. Keys of nova,
+such as ``hw:cpu_policy``, are translated to the same resources and traits as in nova
+(`nova_properties`). Keys that only affect nova's filters and drivers, such as ``hw:mem_page_size``,
+are ignored.
 """
 
 import re
@@ -43,18 +43,18 @@ from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT
 
 Flavor = Mapping[str, str | int]
 
-# Properties of every flavor -> their classes; the units are the same.
+# Properties of every flavor -> their classes. The units are the same.
 OWN_AMOUNTS = {"vcpus": "VCPU", "ram": "MEMORY_MB", "disk": "DISK_GB"}
-# Namespaces of nova's scheduler and drivers.
+# Namespaces of keys of nova's scheduler and drivers.
 OTHER_NAMESPACES = frozenset(
     (
         *("accel", "aggregate_instance_extra_specs", "capabilities", "hw", "hw_rng", "hw_video"),
         *("os", "pci_passthrough", "powervm", "quota", "trust", "vmware"),
     )
 )
-OTHER_KEYS = frozenset(("hide_hypervisor_id",))  # an old key of nova without a namespace
-_NO_PART = ("limit", "explain")  # members of a request that a flavor cannot state
-# Prefix of keys that only this service has.
+OTHER_KEYS = frozenset(("hide_hypervisor_id",))  # an old key of nova, which has no namespace
+_NO_PART = ("limit", "explain")  # members of a request that flavors cannot contain
+# Prefix of keys that only this service supports.
 PREFIX = "placement:"
 _PREFIXED = ("tolerate",)
 
@@ -102,8 +102,8 @@ def flavor_of_request(request: AnyRequest) -> dict[str, str]:
     """Return the flavor of a request, without its `limit` and `explain`.
 
     Raises:
-        RequestError: a flavor cannot state the request: a group has no conditions, or a trait is
-            both required and forbidden.
+        RequestError: a flavor cannot contain the request: a group has no conditions, or a trait is
+        both required and forbidden.
     """
     values: dict[str, list[str]] = {}
     flavor = preferences.written(request)
@@ -129,12 +129,12 @@ def flavor_of_request(request: AnyRequest) -> dict[str, str]:
 
 
 def ignored_keys(flavor: Flavor) -> list[str]:
-    """Return the keys that request nothing from the placement service."""
+    """Return the keys that do not affect the request to the placement service."""
     return [key for key in flavor if _is_ignored(key)]
 
 
 def parse_flavor(settings: Iterable[str]) -> dict[str, str]:
-    """Return the flavor of `key=value` texts.  Raises RequestError if a text is malformed."""
+    """Return the flavor in `key=value` texts. Raises RequestError if a text is malformed."""
     flavor: dict[str, str] = {}
     for setting in settings:
         key, equals, value = (part.strip() for part in setting.partition("="))
@@ -147,9 +147,9 @@ def parse_flavor(settings: Iterable[str]) -> dict[str, str]:
 
 
 def read_flavor_file(path: str) -> dict[str, str]:
-    """Return the flavor of a file with a `key=value` on each line, and `#` before comments.
+    """Return the flavor in a file. Each line is `key=value`, and `#` begins a comment.
 
-    The keys themselves are not checked.
+    The function does not check the keys.
 
     Raises:
         RequestError: a line is malformed, or the file cannot be read; `key` is `file:line` or
@@ -176,7 +176,8 @@ def read_flavor_file(path: str) -> dict[str, str]:
 
 def _pairs(flavor: Flavor) -> Iterator[tuple[str, str]]:
     """Yield the equivalent parameters of a query."""
-    # The flavor's own amounts are for the unsuffixed group, unless a property overrides them.
+    # The amounts of the flavor itself belong to the unsuffixed group, unless a property overrides
+    # them.
     amounts: dict[str, dict[str, int]] = {}
     for key, name in OWN_AMOUNTS.items():
         if key in flavor:
@@ -211,7 +212,7 @@ def _pairs_of_key(key: str, value: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_own(key: str) -> bool:
-    """Return whether a key has the same form as a parameter of a query."""
+    """Return whether a key has the form of a query parameter."""
     match = GROUP_KEY.match(key)
     if match:
         return match["keyword"] != "resources"
@@ -233,7 +234,7 @@ def _check_name(key: str, name: str, form: str) -> None:
 
 
 def _check_resourceless(request: JsonRequest, flavor: Flavor) -> None:
-    """Raise RequestError if nothing is requested, or if a group is related to no other."""
+    """Raise RequestError if the request is empty or a group is not related to another group."""
     groups = request["groups"]
     if not any("resources" in group for group in groups.values()):
         raise RequestError("resources:CLASS", "expected an amount of at least one resource class")
@@ -256,7 +257,7 @@ def _suffix_of(key: str) -> str | None:
 
 
 def _check_suffixes(request: JsonRequest) -> None:
-    """Raise RequestError for suffixes without a group."""
+    """Raise RequestError for suffixes that no group has."""
     rules = request.get("same_subtree", ())
     references = [("same_subtree", suffix) for rule in rules for suffix in _suffixes_of(rule)]
     references += [("isolate", suffix) for suffix in request.get("isolate", ())]

@@ -1,6 +1,6 @@
-"""How many more consumers of requests fit.
+"""The headroom of requests: how many more consumers of each request fit.
 
-`headroom_rows` is the command `placement-manage headroom`, which only formats its rows.
+`headroom_rows` implements the command `placement-manage headroom`, which formats the rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,39 +24,39 @@ class JsonHeadroomRequests(TypedDict, total=False):
     requests: Required[Mapping[str, JsonRequest]]
     #: Upper bound of every number of consumers in the response (default: 10,000).
     limit: int
-    #: UUIDs of aggregates whose hosts have results of their own.
+    #: UUIDs of aggregates. The response contains separate results for their hosts.
     by: Sequence[str]
-    #: Whether to measure as if nothing were allocated.
+    #: Whether to measure as if there were no allocations.
     empty: bool
 
 
 class AggregateHeadroom(TypedDict):
     """How many consumers fit on the hosts of an aggregate."""
 
-    #: Consumers that certainly fit.
+    #: Number of consumers that certainly fit.
     fits: int
-    #: Consumers that no placement exceeds.
+    #: Number of consumers that no placement can exceed.
     at_most: int
     #: Whether both numbers are equal.
     exact: bool
-    #: Whether all hosts were looked at.
+    #: Whether all hosts were evaluated.
     complete: bool
-    #: Number of hosts that take at least one.
+    #: Number of hosts that serve at least one consumer.
     hosts: int
-    #: Most consumers of one host.
+    #: Maximum number of consumers on one host.
     largest: int
 
 
 class LimitedHosts(TypedDict):
-    """Hosts that one condition keeps from taking more."""
+    """Hosts on which the same condition prevents another consumer."""
 
     #: A code of explanations, or `elsewhere`.
     code: str
-    #: Suffix of the group; None if no single group is the cause.
+    #: Suffix of the group, or None if no single group is the cause.
     group: str | None
-    #: Resource class; None if the code has none.
+    #: Resource class, or None if the code does not concern a class.
     resource_class: str | None
-    #: What the code means.
+    #: The meaning of the code.
     meaning: str
     #: Number of hosts.
     hosts: int
@@ -65,28 +65,28 @@ class LimitedHosts(TypedDict):
 class HeadroomResult(AggregateHeadroom):
     """How many consumers of a request fit on all hosts."""
 
-    #: What refuses one more consumer on full hosts, most hosts first.
+    #: The conditions that prevent another consumer on full hosts, most hosts first.
     limited_by: list[LimitedHosts]
     #: UUID of an aggregate -> the result for its hosts.
     by: dict[str, AggregateHeadroom]
 
 
 class HeadroomRow(NamedTuple):
-    """The number of consumers of a request that fit on all hosts, or on those of an aggregate."""
+    """The number of consumers of a request that fit on all hosts or on those of an aggregate."""
 
     # Name of the request.
     name: str
-    # UUID of the aggregate; None for all hosts.
+    # UUID of the aggregate, or None for all hosts.
     aggregate: str | None
     fits: int
     at_most: int
-    # Whether all hosts were looked at.
+    # Whether all hosts were evaluated.
     complete: bool
-    # Number of hosts that take at least one.
+    # Number of hosts that serve at least one consumer.
     hosts: int
-    # Most consumers of one host.
+    # Maximum number of consumers on one host.
     largest: int
-    # What limits most hosts, in words; empty for an aggregate.
+    # The limit of most hosts, in words. Empty for an aggregate.
     limited_by: str
 
 
@@ -106,7 +106,7 @@ def measure(api: RestApi, body: JsonHeadroomRequests) -> dict[str, HeadroomResul
 def headroom_rows(
     api: RestApi, requests: Mapping[str, JsonRequest], *, by_aggregate: bool = False
 ) -> list[HeadroomRow]:
-    """Return a row for each request, and with `by_aggregate` one for each aggregate of hosts.
+    """Return a row for each request. With `by_aggregate`, add a row for each aggregate of hosts.
 
     Raises:
         RestError: the service refuses a request, or cannot be reached.
@@ -138,13 +138,13 @@ def _measure(
 
 
 def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    """Yield the items in parts, at least one."""
+    """Yield the items in chunks. There is at least one chunk."""
     for start in range(0, max(1, len(items)), size):
         yield items[start : start + size]
 
 
 def _aggregates_of_roots(api: RestApi) -> list[str]:
-    """Return the UUIDs of all aggregates that a root is in."""
+    """Return the UUIDs of all aggregates of roots."""
     found: set[str] = set()
     for provider in api.pages("include=aggregates", V2):
         if provider["uuid"] == provider["root_provider_uuid"]:
@@ -168,7 +168,7 @@ def _row(
 
 
 def _limits(result: HeadroomResult) -> str:
-    """Return what limits most hosts: the class or the code, the group and the number of hosts."""
+    """Return the limit of most hosts: the class or the code, the group, and the number of hosts."""
     if not result["limited_by"]:
         return ""
     first = result["limited_by"][0]

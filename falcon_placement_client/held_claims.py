@@ -1,6 +1,6 @@
-"""Claims for operators: permanent claims and holds, which can be extended, confirmed and released.
+"""Claims for operators: permanent claims, and holds, which can be extended, confirmed and released.
 
-Each function is one command; it returns rows, which a command only formats.
+Each function implements one command. It returns rows, and the command formats them.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class ClaimRow(NamedTuple):
     consumer: str
     # Name of the provider -> class -> amount.
     allocations: Mapping[str, Mapping[str, int]]
-    # When the hold ends, UTC; None if the claim is permanent.
+    # End of the hold in UTC, or None if the claim is permanent.
     expires_at: str | None
 
 
@@ -33,7 +33,7 @@ class HoldRow(NamedTuple):
 
     # UUID of the consumer.
     consumer: str
-    # When the hold ends, UTC; None if it does not end, or is released.
+    # End of the hold in UTC, or None if the claim is now permanent or released.
     expires_at: str | None
 
 
@@ -85,7 +85,7 @@ def extend_claim(api: RestApi, consumer: str, seconds: int | None) -> HoldRow:
 
 
 def release_claim(api: RestApi, consumer: str) -> HoldRow:
-    """Release a hold; raises as `extend_claim`."""
+    """Release a hold. Raises the same errors as `extend_claim`."""
     return _of_hold(api, "DELETE", consumer, None)
 
 

@@ -1,4 +1,4 @@
-"""Holds: claims that end at a time unless they are extended, confirmed or converted."""
+"""Holds: claims that expire unless they are extended, confirmed or converted."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ _EXPIRED = "placement.hold_expired"
 
 
 def extend(api: RestApi, consumer: str, expires_in: int | None) -> str | None:
-    """Set the end of a hold to a number of seconds from now, None for a permanent claim.
+    """Set the end of a hold to a number of seconds from now. None makes the claim permanent.
 
     Returns the end, in UTC.  Raises HoldExpired, AllocationConflict.
     """
@@ -34,7 +34,7 @@ def extend(api: RestApi, consumer: str, expires_in: int | None) -> str | None:
 
 
 def release(api: RestApi, consumer: str) -> bool:
-    """Release a hold, and no other consumer; return whether it was one."""
+    """Release a hold, but no other consumer. Return whether the consumer was a hold."""
     api.require_v2("a hold")
     try:
         api.delete(f"/holds/{check_consumer(consumer)}")
@@ -46,7 +46,7 @@ def release(api: RestApi, consumer: str) -> bool:
 
 
 def convert(api: RestApi, hold: str, consumer: NewConsumer) -> ClaimResult:
-    """Give the allocations of a hold to a new consumer."""
+    """Transfer the allocations of a hold to a new consumer."""
     api.require_v2("a hold")
     identity = {"consumer_uuid": consumer.uuid, **identity_of(api, consumer)}
     try:
@@ -61,12 +61,12 @@ def convert(api: RestApi, hold: str, consumer: NewConsumer) -> ClaimResult:
 
 
 class ConsumerMethods:
-    """The methods of `ReportClient` that move, release, confirm and convert what consumers have."""
+    """The methods of `ReportClient` that move, release, confirm and convert allocations."""
 
     _api: RestApi
 
     def move(self, source: str, target: NewConsumer) -> None:
-        """Move all allocations of a consumer to another, in one transaction of the service.
+        """Move all allocations of a consumer to another one, in one transaction of the service.
 
         For example, a migration consumer gets the allocations of an instance before the instance
         claims new ones. Previous allocations of the target are released.
@@ -77,7 +77,7 @@ class ConsumerMethods:
         self._api.run(lambda: consumers.move(self._api, source, target))
 
     def release(self, consumer: str) -> bool:
-        """Release all allocations of a consumer; return whether it had any."""
+        """Release all allocations of a consumer. Return whether it had any."""
         return self._api.run(lambda: consumers.release(self._api, consumer))
 
     def confirm(self, consumer: str) -> None:
@@ -90,7 +90,7 @@ class ConsumerMethods:
         self._api.run(lambda: extend(self._api, consumer, None))
 
     def extend(self, consumer: str, expires_in: int) -> str | None:
-        """Set the end of a hold to a number of seconds from now; return it, in UTC.
+        """Set the end of a hold to a number of seconds from now. Return the end, in UTC.
 
         Raises:
             HoldExpired: the consumer is no hold any more.
@@ -100,14 +100,14 @@ class ConsumerMethods:
         return self._api.run(lambda: extend(self._api, consumer, expires_in))
 
     def release_hold(self, consumer: str) -> bool:
-        """Release a hold, and no other consumer; return whether the consumer was a hold.
+        """Release a hold, but no other consumer. Return whether the consumer was a hold.
 
         Raises ServiceTooOld if the service does not support placement 2.0.
         """
         return self._api.run(lambda: release(self._api, consumer))
 
     def convert(self, hold: str, consumer: NewConsumer) -> ClaimResult:
-        """Give the allocations of a hold to a consumer without allocations; the hold ends.
+        """Transfer the allocations of a hold to a consumer without allocations. The hold ends.
 
         Raises:
             HoldExpired: it is no hold any more.
@@ -120,10 +120,10 @@ class ConsumerMethods:
     def holding(
         self, request: AnyRequest, consumer: NewConsumer, expires_in: int
     ) -> Iterator[ClaimResult]:
-        """Hold the resources of a request within a `with` block, which gets the result.
+        """Hold the resources of a request within a `with` block. The block receives the result.
 
-        An exception in the block releases the hold. Without one, the hold remains: confirm or
-        convert it in the block. Raises the errors of `claim`.
+        If the block raises an exception, the hold is released. Otherwise, the hold remains, so
+        confirm or convert it in the block. Raises the errors of `claim`.
         """
         terms: ClaimTerms = {"expires_in": expires_in}
         held = self._api.run(lambda: claims.claim(self._api, request, consumer, None, terms))

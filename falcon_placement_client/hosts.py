@@ -1,6 +1,6 @@
-"""Hosts in maintenance, whose root has a trait that is a taint of the service.
+"""Hosts in maintenance. Their root has a trait that is a taint of the service.
 
-Each function is one command; it returns rows, which a command only formats.
+Each function implements one command. It returns rows, and the command formats them.
 """
 
 import re
@@ -14,7 +14,7 @@ from falcon_placement_client.names import find_provider
 from falcon_placement_client.rest import RestApi, Version
 
 DEFAULT_TRAIT = "CUSTOM_MAINTENANCE"
-ATTEMPTS = 5  # of a write that conflicts with other clients
+ATTEMPTS = 5  # attempts of a write that conflicts with other clients
 
 _TRAITS_OF_LISTS: Version = (1, 39)
 _EXPLAINED: Version = (2, 0)
@@ -29,12 +29,12 @@ class HostRow(NamedTuple):
     name: str
     # All traits of the root, sorted.
     traits: Sequence[str]
-    # Whether searches leave out hosts with the trait of the command. None means not known.
+    # Whether searches exclude hosts with the trait of the command. None if this is unknown.
     is_taint: bool | None = None
 
 
 def taint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
-    """Add a trait to the root of a host, and find out whether the service treats it as a taint.
+    """Add a trait to the root of a host. Check whether the service treats it as a taint.
 
     Args:
         api: the service.
@@ -74,7 +74,7 @@ def tainted_hosts(api: RestApi, trait: str = DEFAULT_TRAIT) -> list[HostRow]:
 def _change_traits(
     api: RestApi, host: str, change: Callable[[frozenset[str]], frozenset[str]]
 ) -> HostRow:
-    """Apply a function to the traits of a root; retry after a conflict."""
+    """Apply a function to the traits of a root. Retry after conflicts."""
     provider = find_root(api, host)
     uuid = provider["uuid"]
     for attempts_left in reversed(range(ATTEMPTS)):
@@ -108,7 +108,10 @@ def _traits(api: RestApi, uuid: str) -> tuple[list[str], int]:
 
 
 def _is_taint(api: RestApi, row: HostRow, trait: str) -> bool | None:
-    """Return whether an explained search excludes the host for its trait, or None if unknown."""
+    """Return whether an explained search excludes the host because of its trait.
+
+    None if unknown.
+    """
     body = {
         "groups": {"": {"resources": {"VCPU": 1}}},
         "tolerate": [name for name in row.traits if name != trait],
@@ -118,11 +121,11 @@ def _is_taint(api: RestApi, row: HostRow, trait: str) -> bool | None:
     try:
         answer = api.send("POST", "/allocation_candidates", body, version=_EXPLAINED)
     except RestError:
-        return None  # an older service, or the caller may not use `explain`
+        return None  # the service is older, or the caller may not use `explain`
     explanation = answer["explanation"]
     details = [each["detail"] for each in explanation["blocked"] if each["code"] == "tainted"]
     if any(re.search(rf"\b{re.escape(trait)}\b", detail) for detail in details):
         return True
-    # The details may leave out some of very many causes.
+    # If there are very many causes, the details may not contain all of them.
     is_whole = explanation["hosts"]["complete"] and not any("more" in each for each in details)
     return False if is_whole else None

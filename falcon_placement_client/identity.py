@@ -1,4 +1,4 @@
-"""The service and the identity of commands, as a keystoneauth1 adapter."""
+"""The service and the identity for commands, as a keystoneauth1 adapter."""
 
 import os
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from falcon_placement_client.errors import RestError, reason
 
 if TYPE_CHECKING:
-    # PERF: commands that need no adapter start without these.
+    # PERF: commands that do not need an adapter start faster without these.
     from keystoneauth1.adapter import Adapter
     from keystoneauth1.session import Session
 
@@ -21,8 +21,8 @@ class NamedCloud:
     name: str
 
 
-# A token, sent as X-Auth-Token, or a cloud, or an adapter of the service with its identity. None:
-# the identity of the environment.
+# A token, which is sent as X-Auth-Token, a cloud, or an adapter of the service with its identity.
+# None means the identity in the environment.
 Identity = Union[str, NamedCloud, "Adapter", None]
 
 DEFAULT_URL = "http://127.0.0.1:8778"
@@ -30,11 +30,11 @@ DEFAULT_TOKEN = "admin"  # noqa: S105 - for a service with noauth2
 SERVICE_TYPE = "placement"
 RETRIES = 2
 RETRY_SECONDS = 0.3
-# Statuses of a server that is briefly busy or restarting.
+# Statuses of a server that is temporarily busy or is restarting.
 BUSY = [502, 503, 504]
 
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
-# Variables with which keystoneauth1 reads an identity from the environment.
+# Variables from which keystoneauth1 reads an identity in the environment.
 _IDENTITY = ("OS_AUTH_TYPE", "OS_AUTH_PLUGIN", "OS_AUTH_URL")
 
 
@@ -62,13 +62,14 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
         adapter = _of_environment() if caller is None else _of_cloud(caller)
         adapter.endpoint_override = url or adapter.endpoint_override
         _check_identity_service(adapter.session)
-        adapter.get_token()  # here, to distinguish a refusal from one of the service
+        # The request is sent here to distinguish its refusal from a refusal of the service.
+        adapter.get_token()
         if adapter.get_endpoint() is None:
             raise RestError("the identity has no placement endpoint; state one with --url")
     except ClientException as error:
         raise RestError(f"the identity cannot be used: {reason(error)}") from None
     except Exception as error:
-        # keystoneauth1 raises a plain Exception for a missing option.
+        # keystoneauth1 raises a plain Exception if an option is missing.
         if type(error) is not Exception:
             raise
         raise RestError(f"the identity cannot be used: {error}") from None
@@ -78,7 +79,7 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
 def _check_identity_service(session: "Session") -> None:
     """Raise RestError if the URL of the identity service itself requires a token.
 
-    keystoneauth1 would request a token there, and wait for ever.
+    keystoneauth1 would request a token there and wait forever.
     """
     url = getattr(session.auth, "auth_url", None)
     if url:
@@ -88,7 +89,7 @@ def _check_identity_service(session: "Session") -> None:
 
 
 def _named_by_environment() -> Identity:
-    """Return a cloud or a token of the environment, or None if keystoneauth1 reads all of it."""
+    """Return a cloud or a token in the environment, or None if keystoneauth1 reads the identity."""
     if os.environ.get("OS_CLOUD"):
         return NamedCloud(os.environ["OS_CLOUD"])
     if any(map(os.environ.get, _IDENTITY)):
@@ -112,18 +113,18 @@ def _with_token(url: str, token: str) -> "Adapter":
     if not (token.isascii() and token.isprintable() and token == token.strip()):
         raise RestError("the token can hold only printable ASCII characters")
     connections = requests.Session()
-    # Proxies for external requests cannot reach this machine.
+    # A proxy for external requests cannot reach this machine.
     connections.trust_env = parts.hostname not in _LOOPBACK
     return adapter_of(Session(Token(url, token), session=connections, redirect=False))
 
 
 def _of_environment() -> "Adapter":
-    """Return an adapter with the identity that the environment describes."""
+    """Return an adapter with the identity in the environment."""
     import argparse  # noqa: PLC0415
 
     from keystoneauth1 import loading  # noqa: PLC0415
 
-    # The defaults of these options come from the environment.
+    # The defaults of these options are read from the environment.
     parser = argparse.ArgumentParser()
     loading.register_auth_argparse_arguments(parser, [], default="password")
     loading.register_session_argparse_arguments(parser)
@@ -166,7 +167,7 @@ def adapter_of(
     interface: str | list[str] | None = None,
     url: str | None = None,
 ) -> "Adapter":
-    """Return an adapter that retries while a server is busy."""
+    """Return an adapter that retries requests while a server is busy."""
     from keystoneauth1.adapter import Adapter  # noqa: PLC0415
 
     return Adapter(

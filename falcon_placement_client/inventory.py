@@ -1,7 +1,7 @@
 """Inventories, their capacity, and the allocations that fit into them.
 
-The service and its clients share this module, which therefore imports only constants.
-`placement.db.fragments.fits` is the same rule in SQL; a property test compares them.
+The service and its clients share this module. Therefore, it imports only constants.
+`placement.db.fragments.fits` is the same rule in SQL, and a property test compares the two.
 """
 
 from dataclasses import asdict, dataclass
@@ -13,53 +13,53 @@ MAX_CAPACITY = 2**63 - 1  # maximum of the column `capacity`
 
 
 class Stock(NamedTuple):
-    """The inventory of a provider for one class, in units of the class."""
+    """The inventory of a provider for one class. All amounts are in units of the class."""
 
-    # Units that may be allocated in total.
+    # Total number of units that may be allocated.
     capacity: int
-    # Allocated units.
+    # Number of allocated units.
     used: int
-    # Minimum of one allocation.
+    # Minimum amount of one allocation.
     min_unit: int
-    # Maximum of one allocation.
+    # Maximum amount of one allocation.
     max_unit: int
-    # Divisor of each allocation.
+    # Divisor of the amount of each allocation.
     step_size: int
 
     @property
     def room(self) -> int:
-        """Free units, which are negative if the usage exceeds the capacity."""
+        """Free units. The number is negative if the usage exceeds the capacity."""
         return min(self.capacity - self.used, self.max_unit)
 
 
 @dataclass(frozen=True, slots=True)
 class InventoryRecord:
-    """An inventory in the form of requests, with the service's defaults."""
+    """An inventory in the form of requests, with the default values of the service."""
 
     #: Total units of the resource class.
     total: int
     #: Units that are reserved for other purposes.
     reserved: int = 0
-    #: Minimum of one allocation.
+    #: Minimum amount of one allocation.
     min_unit: int = 1
-    #: Maximum of one allocation.
+    #: Maximum amount of one allocation.
     max_unit: int = MAX_INTEGER
-    #: Divisor of each allocation.
+    #: Divisor of the amount of each allocation.
     step_size: int = 1
     #: Factor by which unreserved units may be overcommitted.
     allocation_ratio: float = 1.0
 
     @property
     def capacity(self) -> int:
-        """Whole units that may be allocated."""
+        """Number of whole units that may be allocated."""
         return capacity(self.total, self.reserved, self.allocation_ratio)
 
     def stock(self, used: int) -> Stock:
-        """Return the values that determine which allocations fit, with this usage."""
+        """Return the values that determine which allocations fit, for this usage."""
         return Stock(self.capacity, used, self.min_unit, self.max_unit, self.step_size)
 
     def not_default(self) -> dict[str, int | float]:
-        """Return the total, and each other member that differs from its default."""
+        """Return the total, and the other members whose values differ from their defaults."""
         default = InventoryRecord(self.total)
         return {
             name: value
@@ -74,7 +74,7 @@ FIELDS = tuple(InventoryRecord.__dataclass_fields__)
 def capacity(total: int, reserved: int, allocation_ratio: float) -> int:
     """Return the units that may be allocated: (total - reserved) * ratio, truncated to an integer.
 
-    The result is limited to what 64 bits can hold.
+    The result is limited to 64 bits.
     """
     exact = (total - reserved) * allocation_ratio
     # An infinite product cannot be converted to an integer.
@@ -90,7 +90,8 @@ def units_allow(stock: Stock | InventoryRecord, amount: int) -> bool:
 
 def fits(stock: Stock, amount: int) -> bool:
     """Return whether the units allow `amount` and enough units are free."""
-    # PERF: evaluated for each host of a search. A call or an attribute access doubles the time.
+    # PERF: a search evaluates this for each host. A call or an attribute access would double the
+    # time.
     capacity, used, least, most, step = stock
     return used + amount <= capacity and least <= amount <= most and not amount % step
 
@@ -103,6 +104,6 @@ def sizes(stock: Stock, most: int) -> range:
 
 
 def largest(stock: Stock) -> int:
-    """Return the largest amount that fits, or 0 if there is none."""
+    """Return the largest amount that fits, or 0 if no amount fits."""
     amounts = sizes(stock, stock.room)
     return amounts[-1] if amounts else 0

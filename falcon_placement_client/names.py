@@ -1,4 +1,4 @@
-"""Providers by name or UUID."""
+"""Find providers by name or UUID."""
 
 from typing import Any
 from urllib.parse import quote
@@ -9,7 +9,7 @@ from falcon_placement_client.terms import is_uuid
 
 
 def find_provider(api: RestApi, name_or_uuid: str, noun: str = "provider") -> dict[str, Any]:
-    """Return a provider as lists have it.
+    """Return a provider in the form of lists.
 
     Raises:
         RestError: there is no such provider; the text calls it by the noun.
@@ -24,14 +24,14 @@ def find_provider(api: RestApi, name_or_uuid: str, noun: str = "provider") -> di
 
 
 class ProviderNames:
-    """Reads the names of providers, each once."""
+    """Reads the names of providers. Each name is read only once."""
 
     def __init__(self, api: RestApi) -> None:
         self._api = api
         self._names: dict[str, str] = {}
 
     def __call__(self, uuid: str) -> str:
-        """Return the name of a provider, its UUID if the provider does not exist.
+        """Return the name of a provider, or its UUID if the provider does not exist.
 
         Raises:
             RestError: the list of providers cannot be read.

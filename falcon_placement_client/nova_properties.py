@@ -26,7 +26,7 @@ from falcon_placement_client.terms import read_amount
 Flavor = Mapping[str, str | int]
 
 _TRAITS: Mapping[str, Mapping[str, str | None]] = {
-    # Key -> its values -> the trait that is required, if any.
+    # Key -> its values -> the required trait, if there is one.
     "hw:tpm_version": {"1.2": "COMPUTE_SECURITY_TPM_1_2", "2.0": "COMPUTE_SECURITY_TPM_2_0"},
     "hw:tpm_model": {
         "tpm-tis": "COMPUTE_SECURITY_TPM_TIS",
@@ -60,7 +60,7 @@ _MASKS = ("hw:cpu_dedicated_mask", "hw:cpu_realtime_mask")
 _TRUE = frozenset(("1", "t", "true", "on", "y", "yes"))
 _FALSE = frozenset(("0", "f", "false", "off", "n", "no"))
 
-# Keys of `hw:` that only concern nova's filters and drivers.
+# Keys in `hw:` that only affect nova's filters and drivers.
 _NO_REQUEST = re.compile(
     r"hw:(numa_nodes|numa_(cpus|mem)\.\d+|mem_page_size|cpu_(max_)?(sockets|cores|threads)"
     r"|cpu_realtime|cpu_realtime_mask|cpu_dedicated_mask|boot_menu|watchdog_action"
@@ -68,7 +68,7 @@ _NO_REQUEST = re.compile(
     r"|maxphysaddr_bits|hide_hypervisor_id|video_ram)\Z"
 )
 
-# Keys whose meaning is in other services -> what to state instead.
+# Keys whose meaning is defined in other services -> the keys to use instead.
 _REFUSED = {
     "accel:device_profile": "its groups are in cyborg: state their resources and traits",
     "pci_passthrough:alias": "its meaning is in nova's configuration: state its resources",
@@ -118,7 +118,7 @@ def _choice(flavor: Flavor, key: str, values: Mapping[str, str | None] | tuple[s
 
 
 def _cpus(flavor: Flavor) -> Iterator[tuple[str, str | int]]:
-    """Yield the CPUs of a flavor by kind."""
+    """Yield the number of CPUs of a flavor for each kind."""
     policy = _choice(flavor, "hw:cpu_policy", ("shared", "dedicated", "mixed"))
     threads = _choice(flavor, "hw:cpu_thread_policy", _THREADS)
     emulator = _choice(flavor, "hw:emulator_threads_policy", ("share", "isolate"))
@@ -156,7 +156,7 @@ def _dedicated(flavor: Flavor, vcpus: int) -> int:
 
 
 def _cpus_of_mask(key: str, mask: str, vcpus: int) -> set[int]:
-    """Return the CPUs of a mask such as `0-3,^1`; one with only exclusions starts with all CPUs."""
+    """Return the CPUs in a mask such as `0-3,^1`. A mask of exclusions starts with all CPUs."""
     included: set[int] = set()
     excluded: set[int] = set()
     items = [item.strip() for item in mask.split(",")]
@@ -185,7 +185,7 @@ def _memory(flavor: Flavor) -> Iterator[tuple[str, str | int]]:
 
 
 def _traits(flavor: Flavor) -> Iterator[tuple[str, str | int]]:
-    """Yield the traits that single keys require."""
+    """Yield the traits that individual keys require."""
     version = flavor.get("hw:tpm_version")
     for key in ("hw:tpm_model", "hw:tpm_secret_security"):
         if key in flavor and version is None:

@@ -1,4 +1,4 @@
-"""Keys of flavors whose value is the JSON of a member of the request."""
+"""Keys of flavors for members of the request. The value of such a key is JSON."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from falcon_placement_client.terms import NAME, is_uuid
 MAX_ORDER_KEYS = 8
 FIRST_AVAILABLE = "placement:first_available"
 
-# Criterion -> the member with its name, and the values of `first`.
+# Criterion -> the member that contains its name, and the values of `first`.
 _ORDER_KEYS = {
     "free": ("resource_class", ("most", "least")),
     "trait": ("name", ("with", "without")),
@@ -28,7 +28,7 @@ def read_json(key: str, text: str) -> Any:
 
 
 def _read_order(key: str, text: str, request: JsonRequest) -> None:
-    """Add the order of a JSON text to a request.
+    """Add the order in a JSON text to a request.
 
     Raises:
         RequestError: the text is malformed; the error names the key and the position.
@@ -55,19 +55,19 @@ def _check_order_key(path: str, stated: Any) -> None:
         raise RequestError(f"{path}.{member}", f"{name!r} is no {member.replace('_', ' ')}")
 
 
-# Key of a flavor -> function that adds its value to a request.
+# Key of a flavor -> function that adds the value of the key to a request.
 READERS: Mapping[str, Callable[[str, str, JsonRequest], None]] = {"placement:order": _read_order}
 _MEMBERS = {key.partition(":")[2]: key for key in (*READERS, FIRST_AVAILABLE)}
 
 
 def read(flavor: Mapping[str, str | int], request: JsonRequest) -> None:
-    """Add the preferences of a flavor to a request.  Raises RequestError."""
+    """Add the preferences in a flavor to a request. Raises RequestError."""
     for key in flavor.keys() & READERS.keys():
         READERS[key](key, str(flavor[key]), request)
 
 
 def written(request: AnyRequest) -> dict[str, str]:
-    """Return the keys of a flavor for the preferences of a request."""
+    """Return the keys of a flavor for the preferences in a request."""
     members: Mapping[str, Any] = request
     return {
         key: json.dumps(members[member]) for member, key in _MEMBERS.items() if members.get(member)

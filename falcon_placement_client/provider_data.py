@@ -1,4 +1,4 @@
-"""The data of one provider in a tree, and its validation."""
+"""The data of one provider in a tree, with its validation."""
 
 import math
 import re
@@ -13,10 +13,10 @@ from falcon_placement_client.inventory import FIELDS, InventoryRecord
 from falcon_placement_client.vocabulary import MAX_INTEGER
 
 Inventories = Mapping[str, InventoryRecord]  # by class
-# By class: records, or mappings of their fields; missing fields have the service's defaults.
+# Class -> record, or mapping of its fields. Missing fields have the default values of the service.
 StatedInventories = Mapping[str, InventoryRecord | Mapping[str, Any]]
 
-MAX_NAME = 200  # characters of a provider's name
+MAX_NAME = 200  # maximum length of the name of a provider, in characters
 RATIO = "allocation_ratio"
 NOTHING: Inventories = MappingProxyType({})
 
@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Z0-9_]{1,255}\Z")  # of classes and traits
 
 @dataclass(frozen=True, slots=True)
 class ProviderData:
-    """A provider of a tree. Comparisons ignore its generation."""
+    """A provider in a tree. Comparisons ignore its generation."""
 
     # UUID of the provider.
     uuid: str
@@ -39,7 +39,7 @@ class ProviderData:
     traits: frozenset[str] = frozenset()
     # UUIDs of the aggregates.
     aggregates: frozenset[str] = frozenset()
-    # Generation in the service, or None if it was not read from there.
+    # Generation in the service, or None if the provider was not read from the service.
     generation: int | None = field(default=None, compare=False)
 
 
@@ -134,6 +134,6 @@ def _check_word(provider: str, noun: str, name: object) -> None:
 
 
 def _refuse_text(provider: str, value: object, noun: str) -> None:
-    # A str is also a collection, but passing one is almost always an error.
+    # A str is also a collection, but passing a str is almost always a mistake.
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ProviderTreeError(f"{provider}: the {noun} are {value!r:.80}, expected a set")

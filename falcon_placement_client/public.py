@@ -1,4 +1,4 @@
-"""The public names of the package, from the modules that define them."""
+"""The public names of the package, imported from the modules that define them."""
 
 from falcon_placement_client.allocation_records import (
     AllocatedResources,

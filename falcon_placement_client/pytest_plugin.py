@@ -1,7 +1,8 @@
-"""Fixtures for tests of programs that use a placement service: a plugin of pytest.
+"""A pytest plugin with fixtures for tests of programs that use a placement service.
 
-pytest loads it wherever the client is installed. The fixtures need the service, falcon-placement;
-a test that requests one without it fails, and says what to install.
+pytest loads the plugin wherever the client is installed. The fixtures require the service,
+falcon-placement. If it is not installed, a test that uses a fixture fails, and the message contains
+the package to install.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,8 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
 
-# Loads a cloud file, whose path is relative to the file of the test; returns the UUIDs of the
-# providers by name.
+# Loads a cloud file, whose path is relative to the test file. Returns the UUIDs of the providers by
+# name.
 LoadCloud = Callable[[str | Path], dict[str, str]]
 
 
@@ -22,7 +23,7 @@ LoadCloud = Callable[[str | Path], dict[str, str]]
 def placement_service() -> Iterator["Adapter"]:
     """Return a keystoneauth1 adapter of an empty service in this process, on SQLite.
 
-    `ReportClient(placement_service)` uses it; the caller has the roles admin and service.
+    Use it as `ReportClient(placement_service)`. The caller has the roles admin and service.
     """
     with _testing("placement_service").direct() as adapter:
         yield adapter
@@ -32,7 +33,7 @@ def placement_service() -> Iterator["Adapter"]:
 def placement_url() -> Iterator[str]:
     """Return the URL of an empty server process, on SQLite.
 
-    `ReportClient.at(placement_url, "admin")` uses it.
+    Use it as `ReportClient.at(placement_url, "admin")`.
     """
     with _testing("placement_url").serving() as url:
         yield url
@@ -42,8 +43,8 @@ def placement_url() -> Iterator[str]:
 def placement_cloud(request: pytest.FixtureRequest) -> LoadCloud:
     """Return a function that loads a cloud file: `placement_cloud("file.yaml")`.
 
-    The providers and consumers of the file are created in the server if the test uses
-    `placement_url`, else in `placement_service`.
+    If the test uses `placement_url`, the providers and consumers in the file are created in the
+    server. Otherwise, they are created in `placement_service`.
     """
     testing = _testing("placement_cloud")
 
@@ -64,7 +65,7 @@ def _adapter(request: pytest.FixtureRequest) -> "Adapter":
 
 
 def _testing(fixture: str) -> Any:
-    """Return the module of the service; fail the test if the service is not installed."""
+    """Return the module of the service. If the service is not installed, fail the test."""
     from falcon_placement_client import service  # noqa: PLC0415
 
     try:

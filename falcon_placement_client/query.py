@@ -1,7 +1,7 @@
 """Conversion of candidate requests between query strings and JSON.
 
 The JSON form is the body of `POST /allocation_candidates`. A query string works with servers of any
-version, as far as that version can express the request.
+version, if the version can express the request.
 """
 
 import re
@@ -13,7 +13,7 @@ from falcon_placement_client.json_request import AnyRequest, JsonRequest
 from falcon_placement_client.request_errors import RequestError, path_of
 from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS, Form, Members
 
-# A request that is not validated yet.
+# A request that has not been validated yet.
 _Request = Mapping[str, Any]
 Pairs = Sequence[tuple[str, str]]
 Version = tuple[int, int]
@@ -25,14 +25,17 @@ ONCE = ("limit", "group_policy", "explain")
 GROUP_KEY = re.compile(
     rf"(?P<keyword>{'|'.join(GROUP_FORMS)})(?P<suffix>[A-Za-z0-9_-]{{0,64}})\Z", re.ASCII
 )
-# Members that only the JSON form can express.
+# Members that have only a JSON form.
 BODY_MEMBERS = ("order", "first_available")
 _NEW_REQUEST_MEMBERS = ("explain", "tolerate")
 _NEW_GROUP_MEMBERS = ("subtree", "can_split")
 
 
 def parse_query(query: str) -> JsonRequest:
-    """Return the JSON form of a query string.  Raises RequestError, which names the parameter."""
+    """Return the JSON form of a query string.
+
+    Raises RequestError with the name of the parameter.
+    """
     return request_of(parse_qsl(query.lstrip("?"), keep_blank_values=True))
 
 
@@ -46,7 +49,7 @@ def query_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> str:
 
 
 def request_of(pairs: Pairs) -> JsonRequest:
-    """Return the JSON form of parameters.  Raises RequestError, which names the parameter."""
+    """Return the JSON form of parameters. Raises RequestError with the name of the parameter."""
     request: Members = {"groups": {}}
     keys: set[str] = set()
     for key, value in pairs:
@@ -59,7 +62,7 @@ def request_of(pairs: Pairs) -> JsonRequest:
 
 
 def pairs_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> list[tuple[str, str]]:
-    """Return the parameters of a request at a version.  Raises the same errors as `query_of`."""
+    """Return the parameters of a request at a version. Raises the same errors as `query_of`."""
     stated: _Request = request
     for member in BODY_MEMBERS:
         if stated.get(member):
@@ -81,7 +84,7 @@ def pairs_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> list[tupl
 
 
 def _check_form(request: _Request) -> None:
-    """Raise RequestError, which names the member, if a member is not an object but has to be."""
+    """Raise RequestError, with the name of the member, if a member is not an object but must be."""
     groups = request.get("groups")
     if not isinstance(groups, Mapping):
         raise RequestError("groups", "expected an object, the groups by their suffixes")
@@ -94,7 +97,7 @@ def _check_form(request: _Request) -> None:
 
 
 def _place(key: str, request: Members) -> tuple[Form, Members]:
-    """Return the form of a parameter, and the object that has its value."""
+    """Return the form of a parameter, and the object that contains its value."""
     if key in REQUEST_FORMS:
         return REQUEST_FORMS[key], request
     if key in ROOT_FORMS:
@@ -117,7 +120,7 @@ def _parameters(
 
 
 def _for_v1(request: _Request, version: Version) -> _Request:
-    """Return an equivalent request for a version of 1.x.  Raises RequestError if there is none."""
+    """Return an equivalent request for a 1.x version. Raises RequestError if there is none."""
     path = next(_members_beyond(request, version), None)
     if path is not None:
         raise _not_expressible(path, version)
@@ -133,7 +136,7 @@ def _for_v1(request: _Request, version: Version) -> _Request:
 
 
 def _members_beyond(request: _Request, version: Version) -> Iterator[str]:
-    """Yield the paths of the members that a version of 1.x cannot express."""
+    """Yield the paths of the members that a 1.x version cannot express."""
     yield from _root_members_beyond(request.get("root") or {})
     if any(rule.get("not") for rule in request.get("same_subtree") or ()):
         yield "same_subtree"

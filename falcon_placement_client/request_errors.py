@@ -2,7 +2,7 @@
 
 from falcon_placement_client.errors import ClientError
 
-MAX_REPEATED = 80  # characters of a value in an error
+MAX_REPEATED = 80  # maximum length of a value in an error, in characters
 
 
 class RequestError(ClientError, ValueError):
@@ -19,13 +19,13 @@ class RequestError(ClientError, ValueError):
 
 
 def bad_value(key: str, value: str, text: str) -> RequestError:
-    """Return the error about a value, with an excerpt of limited length."""
+    """Return the error for a value, with an excerpt of limited length."""
     repeated = value if len(value) <= MAX_REPEATED else f"{value[:MAX_REPEATED]}…"
     return RequestError(f"{key}={repeated}", text)
 
 
 def path_of(*steps: str | int) -> str:
-    """Return the path of a member as in responses: `groups._NIC.required[0]`."""
+    """Return the path of a member in the same form as in responses: `groups._NIC.required[0]`."""
     path = ""
     for step in steps:
         if isinstance(step, int):

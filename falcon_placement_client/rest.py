@@ -1,4 +1,4 @@
-"""The REST API over a keystoneauth1 adapter, with JSON values and exceptions."""
+"""The REST API over a keystoneauth1 adapter. Values are JSON, and errors are exceptions."""
 
 import logging
 import random
@@ -10,7 +10,7 @@ from falcon_placement_client.answers import RefusedError, refusal
 from falcon_placement_client.errors import ClientError, NoPlacementService, ServiceTooOld
 
 if TYPE_CHECKING:
-    # PERF: commands that need no adapter start without it.
+    # PERF: commands that do not need an adapter start faster without it.
     from keystoneauth1.adapter import Adapter
 
 LOG = logging.getLogger(__name__)
@@ -21,9 +21,9 @@ Result = TypeVar("Result")
 LEAST: Version = (1, 36)
 MAX_V1: Version = (1, 39)
 V2: Version = (2, 0)
-# Requests that state no consumer types, and so keep them, use this version.
+# Version of requests without consumer types. Consumers keep their types.
 TYPES_UNSTATED: Version = LEAST
-NOT_ACCEPTABLE = 406  # status for an unsupported version
+NOT_ACCEPTABLE = 406  # status of the response to an unsupported version
 
 _ADVICE = "is the endpoint that of placement?"
 
@@ -32,7 +32,7 @@ class RestApi:
     """One service. Thread-safe."""
 
     def __init__(self, adapter: "Adapter", at_most: Version = V2, **options: Any) -> None:
-        """Take an adapter of the service.
+        """Create the API.
 
         Args:
             adapter: sends the requests.
@@ -43,7 +43,7 @@ class RestApi:
         self._options = options
         self._at_most = at_most
         self._version: Version | None = None
-        # Whether the service supports 2.0 but has no /provider_trees; found out by a request.
+        # Whether the service supports 2.0 but not /provider_trees. A request determines this.
         self.lacks_trees = False
 
     @property
@@ -53,7 +53,7 @@ class RestApi:
 
     @property
     def version(self) -> Version:
-        """The microversion in use. It is negotiated again by `run` if it is refused.
+        """The microversion in use. If the service refuses it, `run` negotiates it again.
 
         Raises:
             ServiceTooOld: the service does not support 1.36.
@@ -69,11 +69,14 @@ class RestApi:
 
     @property
     def writes_trees(self) -> bool:
-        """Whether the service supports `PUT /provider_trees`, unless a request shows otherwise."""
+        """Whether the service supports `PUT /provider_trees`.
+
+        A request may show that it does not.
+        """
         return self.supports_v2 and not self.lacks_trees
 
     def require_v2(self, feature: str) -> None:
-        """Raise ServiceTooOld, with the name of a feature, unless the service supports 2.0."""
+        """Raise ServiceTooOld, with the name of a feature, if the service does not support 2.0."""
         if not self.supports_v2:
             raise ServiceTooOld(
                 f"{feature} needs placement 2.0; requests of the service use "
@@ -81,7 +84,7 @@ class RestApi:
             )
 
     def run(self, operation: Callable[[], Result]) -> Result:
-        """Return the result of an operation, repeated if the service has changed its version.
+        """Return the result of an operation. Repeat it if the service has changed its version.
 
         After a downgrade, a service refuses the previous version with 406. Requests of the
         operation may then be repeated: reads, and writes that compare with the state that was read.
@@ -92,34 +95,34 @@ class RestApi:
         except ClientError as error:
             if isinstance(error, RefusedError) and error.status == NOT_ACCEPTABLE:
                 self._version = self._negotiate()
-            # Another thread may have negotiated already, between two requests of this operation.
+            # Another thread may have already negotiated between two requests of this operation.
             if self.version == version:
                 raise
         LOG.info("the service supports placement %d.%d now, not %d.%d", *self.version, *version)
         return operation()
 
     def get(self, path: str, version: Version | None = None) -> Any:
-        """Return the JSON value at a path.  Raises RefusedError, as all these methods."""
+        """Return the JSON value at a path. Raises RefusedError, like all of these methods."""
         return self.send("GET", path, None, version)
 
     def put(
         self, path: str, body: Mapping[str, Any] | None = None, version: Version | None = None
     ) -> Any:
-        """Send a body, if there is one; return the JSON of the response, None if it has none."""
+        """Send a body, if there is one. Return the JSON value in the response, or None."""
         return self.send("PUT", path, body, version)
 
     def put_tree(self, root: str, body: Mapping[str, Any]) -> Any:
-        """Write a whole tree. After a 404, `writes_trees` is false."""
+        """Write a whole tree. If the response is 404, `writes_trees` becomes false."""
         try:
             return self.put(f"/provider_trees/{root}", body, V2)
         except RefusedError as refusal:
-            # The service would create a missing root, so the unknown object is the path.
+            # The service would create a missing root, so the path is the unknown object.
             if refusal.status == 404:
                 self.lacks_trees = True
             raise
 
     def post(self, path: str, body: Mapping[str, Any], version: Version | None = None) -> Any:
-        """Send a body; return the JSON of the response, None if it has none."""
+        """Send a body. Return the JSON value in the response, or None."""
         return self.send("POST", path, body, version)
 
     def delete(self, path: str) -> None:
@@ -127,7 +130,7 @@ class RestApi:
         self.send("DELETE", path)
 
     def pages(self, query: str, version: Version | None = None) -> Iterator[Mapping[str, Any]]:
-        """Yield the providers of a list, which the service may return in pages."""
+        """Yield the providers in a list. The service may return the list in pages."""
         path = f"/resource_providers?{query}"
         answer = self.get(path, version)
         while True:
@@ -144,7 +147,7 @@ class RestApi:
         body: Mapping[str, Any] | None = None,
         version: Version | None = None,
     ) -> Any:
-        """Send a request, at the given microversion or the one in use.
+        """Send a request at the given microversion, or at the version in use.
 
         Raises:
             RefusedError: the response has an error status.
@@ -152,7 +155,7 @@ class RestApi:
             keystoneauth1.exceptions.ClientException: there is no response.
         """
         major, minor = version or self.version
-        # Set here, because the adapter does not know placement's microversions.
+        # The header is set here, because the adapter does not know placement's microversions.
         headers = {
             "Accept": "application/json",
             "OpenStack-API-Version": f"placement {major}.{minor}",
@@ -201,7 +204,7 @@ def retry(
     pauses: Iterable[float],
     is_retriable: Callable[[ClientError], bool] = lambda error: error.is_conflict,
 ) -> Result:
-    """Return the result of `attempt`, which is repeated after conflicts with other writers.
+    """Return the result of `attempt`. Repeat it after conflicts with other writers.
 
     Args:
         attempt: the operation.

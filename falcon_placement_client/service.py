@@ -1,7 +1,7 @@
-"""Parts of falcon-placement that the client uses if the service is installed, too.
+"""Parts of falcon-placement that the client uses if the service is also installed.
 
-The client does not import the service: the service registers the modules as entry points. The name
-of its package would be ambiguous, because openstack-placement has the same one.
+The client does not import the service. Instead, the service registers the modules as entry points.
+The name of the package would be ambiguous, because openstack-placement uses the same name.
 """
 
 from importlib import metadata
@@ -24,7 +24,7 @@ def load(name: str, feature: str) -> Any:
         feature: name of the feature that needs the module, for the error.
 
     Raises:
-        ServiceNotInstalled: the text says what to install.
+        ServiceNotInstalled: the text contains the package to install.
     """
     for entry in metadata.entry_points(group=GROUP, name=name):
         return entry.load()

@@ -9,11 +9,11 @@ from falcon_placement_client.rest import V2, RestApi
 
 
 class JsonAddedHosts(TypedDict, total=False):
-    """Hosts that are equal to an existing one, without usage."""
+    """Unused hosts that are copies of an existing host."""
 
     #: The UUID of a root, or the name of an added host.
     like: Required[str]
-    #: The number of hosts, 1 if it is omitted.
+    #: The number of hosts. The default is 1.
     count: int
 
 
@@ -22,14 +22,14 @@ class JsonSimulatedClaim(TypedDict, total=False):
 
     #: The request.
     request: Required[JsonRequest]
-    #: A spread group of the claims of the simulation: `name` and `max_per_host`.
+    #: A spread group that exists only in the simulation: `name` and `max_per_host`.
     spread_group: Mapping[str, Any]
 
 
 class JsonChange(TypedDict, total=False):
-    """A change of a simulation; it has exactly one member."""
+    """A change in a simulation. It has exactly one member."""
 
-    #: UUIDs of roots that serve nothing more, and whose consumers move.
+    #: UUIDs of roots that serve no further consumers, and whose consumers move.
     drain: Sequence[str]
     #: UUIDs of roots that no longer exist.
     remove: Sequence[str]
@@ -44,29 +44,29 @@ class JsonHeadroom(TypedDict, total=False):
 
     #: Requests by name, without `limit` and `order`.
     requests: Required[Mapping[str, JsonRequest]]
-    #: Maximum of all numbers of consumers, 10,000 if it is omitted.
+    #: Maximum of all numbers of consumers. The default is 10,000.
     limit: int
     #: UUIDs of aggregates whose hosts are also counted separately.
     by: Sequence[str]
-    #: Whether to count as if nothing were allocated.
+    #: Whether to measure as if there were no allocations.
     empty: bool
 
 
 class JsonSimulation(TypedDict, total=False):
     """The body of `POST /simulations`."""
 
-    #: The changes, in the order of their application.
+    #: The changes, in the order in which they are applied.
     changes: Required[Sequence[JsonChange]]
-    #: Requests for the places of consumers, by UUID.
+    #: Requests for the new allocations of consumers, by UUID.
     requests: Mapping[str, JsonRequest]
-    #: The order of hosts; by default the order of the UUIDs of roots.
+    #: The order of hosts. By default, hosts are sorted by the UUID of the root.
     order: Sequence[JsonOrderKey]
     #: Requests whose headroom is measured after the changes.
     headroom: JsonHeadroom
 
 
-# A consumer that moves. `from` and `to`: UUIDs of the roots of all that it holds before and after.
-# `body`: its member in the body of `POST /allocations`.
+# A consumer that moves. `from` and `to` contain the UUIDs of the roots of its allocations before
+# and after the move. `body` is its member in the body of `POST /allocations`.
 Move = TypedDict(
     "Move",
     {
@@ -80,39 +80,39 @@ Move = TypedDict(
 
 
 class Unplaceable(TypedDict):
-    """A consumer for which no place was found."""
+    """A consumer that could not be moved."""
 
     #: UUID of the consumer.
     consumer: str
-    #: A code of explanations, or one of those of simulations.
+    #: A code of explanations or of simulations.
     code: str
-    #: Why there is no place.
+    #: The reason why the consumer could not be moved.
     text: str
-    #: Where its request comes from.
+    #: The origin of the request of the consumer.
     request: Literal["given", "remembered", "derived"]
 
 
 class SimulationResult(TypedDict):
-    """The answer of `POST /simulations`."""
+    """The response of `POST /simulations`."""
 
-    #: Whether each consumer has a place and each claim a candidate; None if it is not decided.
+    #: Whether each consumer could be moved and each claim has a candidate. None if undecided.
     fits: bool | None
-    #: The consumers that have a new place.
+    #: The consumers that have moved.
     moves: list[Move]
-    #: The consumers that have none.
+    #: The consumers that could not be moved.
     unplaceable: list[Unplaceable]
-    #: UUIDs of consumers that were not looked at within the bound on work.
+    #: UUIDs of consumers that were not evaluated within the limit on work.
     undecided: list[str]
-    #: What each claim would get, or `code` and `text`.
+    #: The resources of each claim, or `code` and `text`.
     claims: list[dict[str, Any]]
-    #: Whether everything was looked at.
+    #: Whether everything was evaluated.
     complete: bool
-    #: Name of a request -> figures as in the response of `POST /headroom`, if it was requested.
+    #: Name of a request -> figures as in the response of `POST /headroom`, if requested.
     headroom: NotRequired[dict[str, Any]]
 
 
 def simulate(api: RestApi, simulation: JsonSimulation) -> SimulationResult:
-    """Simulate changes of hosts; nothing is stored.
+    """Simulate changes of hosts. Nothing is stored.
 
     Raises:
         ServiceTooOld: the service does not support placement 2.0.

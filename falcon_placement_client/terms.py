@@ -1,8 +1,8 @@
-"""The forms of values that queries and flavors have in common, converted to and from JSON.
+"""The forms of values in queries and flavors, and their conversion to and from JSON.
 
-A reader takes the key (for errors), the value, and the object that gets the members: a group, the
-root, or the request. A writer takes such an object and returns the values of the key, one for each
-repetition.
+A reader takes the key (for errors), the value, and the object to which it adds the members: a
+group, the root, or the request. A writer takes such an object and returns the values of the key,
+one for each repetition.
 """
 
 import re
@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 from falcon_placement_client.request_errors import bad_value
 
-Members = dict[str, Any]  # of a JSON object under construction
+Members = dict[str, Any]  # a JSON object that is being built
 
-NAME = re.compile(r"[A-Z0-9_]{1,255}\Z")  # of resource classes and traits
+NAME = re.compile(r"[A-Z0-9_]{1,255}\Z")  # names of resource classes and traits
 _AMOUNT = re.compile(r"[0-9]{1,18}\Z", re.ASCII)
 _SUFFIX = re.compile(r"[A-Za-z0-9_-]{1,64}\Z", re.ASCII)
 
 
 class Form(NamedTuple):
-    """The conversion of a kind of value from and to JSON."""
+    """The conversion of one kind of value from and to JSON."""
 
     # Function that adds the JSON value of a text to an object.
     read: Callable[[str, str, Members], None]
@@ -133,7 +133,7 @@ def _read_tolerate(key: str, value: str, request: Members) -> None:
 
 
 def _list_of(member: str) -> Callable[[Mapping[str, Any]], list[str]]:
-    """Return a writer that joins a list of names to one value."""
+    """Return a writer that joins a list of names into a single value."""
 
     def write(members: Mapping[str, Any]) -> list[str]:
         return [",".join(members[member])] if members.get(member) else []
@@ -153,7 +153,7 @@ def _provider(member: str) -> Form:
 
 
 def _choice(member: str, *values: str) -> Form:
-    """Return the form for one of several words."""
+    """Return the form for a choice of several words."""
 
     def read(key: str, value: str, request: Members) -> None:
         if value not in values:
@@ -174,7 +174,7 @@ def _scalar(member: str) -> Callable[[Mapping[str, Any]], list[str]]:
 _TRAITS = Form(_read_traits, _write_traits)
 _MEMBERSHIP = Form(_read_membership, _write_membership)
 
-# Forms of a group, of the root, and of the request, by keyword, in the order of output.
+# Forms in a group, in the root, and in the request, by keyword, in the order of output.
 GROUP_FORMS: Mapping[str, Form] = {
     "resources": Form(_read_resources, _write_resources),
     "required": _TRAITS,
@@ -195,7 +195,7 @@ REQUEST_FORMS: Mapping[str, Form] = {
 
 
 def is_uuid(text: str) -> bool:
-    """Return whether a text is a UUID, in any of its spellings."""
+    """Return whether a text is a UUID in any spelling."""
     try:
         uuid.UUID(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The difference of two trees, which can be applied and described in words."""
+"""The difference between two trees. It can be applied, and described in words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,11 +8,11 @@ from falcon_placement_client.errors import ProviderTreeError
 from falcon_placement_client.inventory import FIELDS, InventoryRecord
 from falcon_placement_client.provider_data import ProviderData
 
-Providers = dict[str, ProviderData]  # by UUID, while a difference is applied
+Providers = dict[str, ProviderData]  # providers by UUID, while a difference is being applied
 
 
 class TreeChange(Protocol):
-    """A change of a tree, whose text describes it."""
+    """A change in a tree. Its text describes the change."""
 
     @property
     def uuid(self) -> str:
@@ -116,9 +116,9 @@ class InventoryChanged:
     name: str
     # Resource class of the record.
     resource_class: str
-    # The previous record. None means that it is new.
+    # The previous record, or None if the record is new.
     old: InventoryRecord | None
-    # The new record. None means that it is removed.
+    # The new record, or None if the record is removed.
     record: InventoryRecord | None
 
     def revise(self, providers: Providers) -> None:
@@ -186,7 +186,7 @@ class TreeDifference:
 
 
 def difference(old: Sequence[ProviderData], new: Sequence[ProviderData]) -> TreeDifference:
-    """Return the changes from one tree to another; both have parents before their children."""
+    """Return the changes from one tree to another. In both, parents come before their children."""
     olds, news = _by_uuid(old), _by_uuid(new)
     changes: list[TreeChange] = []
     for provider in new:
@@ -209,7 +209,7 @@ def difference(old: Sequence[ProviderData], new: Sequence[ProviderData]) -> Tree
 def revised(
     providers: Sequence[ProviderData], difference: TreeDifference
 ) -> Sequence[ProviderData]:
-    """Return providers with a difference applied.  Raises ProviderTreeError if one is missing."""
+    """Return providers after applying a difference. Raises ProviderTreeError if one is missing."""
     by_uuid = _by_uuid(providers)
     for change in difference:
         change.revise(by_uuid)
@@ -253,7 +253,7 @@ def _below(change: Any) -> str:
 
 
 def _amounts(old: InventoryRecord | None, new: InventoryRecord) -> str:
-    """Return the changed members of a record, or all set members of a new record."""
+    """Return the changed members of a record. For a new record, return all members that are set."""
     if old is None:
         return ", ".join(
             f"{member} {value:g}" if isinstance(value, float) else f"{member} {value}"

@@ -1,4 +1,4 @@
-"""Validation and sorting of a list of providers as trees."""
+"""Validate a list of providers, and sort it as trees."""
 
 from collections.abc import Mapping
 
@@ -7,13 +7,13 @@ from falcon_placement_client.provider_data import ProviderData
 
 
 def parents_first(providers: list[ProviderData]) -> dict[str, ProviderData]:
-    """Return providers by UUID, parents before their children.  Raises ProviderTreeError."""
+    """Return providers by UUID, with parents before their children. Raises ProviderTreeError."""
     by_uuid = {provider.uuid: provider for provider in providers}
     names = {provider.name for provider in providers}
     if min(len(names), len(by_uuid)) < len(providers):
         raise ProviderTreeError("two providers of the tree have the same name or UUID")
     children = _children_by_parent(by_uuid)
-    # Roots first, then their children; the list grows during the walk.
+    # The list starts with the roots. Children are added during the iteration.
     ordered = children.pop(None, [])
     for provider in ordered:
         ordered += children.pop(provider.uuid, ())
@@ -26,7 +26,10 @@ def parents_first(providers: list[ProviderData]) -> dict[str, ProviderData]:
 def _children_by_parent(
     providers: Mapping[str, ProviderData],
 ) -> dict[str | None, list[ProviderData]]:
-    """Return the children of each provider, and the roots for None.  Raises ProviderTreeError."""
+    """Return the children of each provider.
+
+    The key None contains the roots. Raises ProviderTreeError.
+    """
     children: dict[str | None, list[ProviderData]] = {}
     for provider in providers.values():
         parent = provider.parent_uuid

@@ -1,4 +1,4 @@
-"""Trees of providers drawn with characters, for terminals."""
+"""Trees of providers, drawn with characters for terminals."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ _FULL, _EMPTY = "█", "░"
 
 
 def lines(rows: Sequence[ProviderRow], *, with_traits: bool = False) -> Iterator[str]:
-    """Yield the lines of a picture: each provider, with a bar for the use of each class.
+    """Yield the lines of a picture: each provider, with a bar for the usage of each class.
 
     Args:
         rows: the providers of one tree, each parent before its children.
@@ -31,7 +31,7 @@ def _below(
     indent: str,
     with_traits: bool,
 ) -> Iterator[str]:
-    """Yield what a provider has, and the providers below it."""
+    """Yield the content of a provider, and the providers below it."""
     below = children.get(provider.uuid, [])
     margin = f"{indent}{'│' if below else ' '}   "
     yield from (f"{margin}{text}" for text in _uses(provider))
@@ -48,7 +48,7 @@ def _uses(provider: ProviderRow) -> Iterator[str]:
     width = max(map(len, records), default=0)
     for name, record in records.items():
         used, capacity = provider.used[name], record.capacity
-        # A bar is full only if nothing is left, and empty only if nothing is used.
+        # A bar is full only if no unit is free, and empty only if no unit is used.
         share = used * BAR // capacity if capacity > 0 else BAR
         filled = min(BAR, max(share, 1 if used else 0))
         bar = _FULL * filled + _EMPTY * (BAR - filled)
@@ -56,5 +56,5 @@ def _uses(provider: ProviderRow) -> Iterator[str]:
 
 
 def _shown(name: str) -> str:
-    """Return a name for a terminal, quoted if it has control characters."""
+    """Return a name for a terminal. Names with control characters are quoted."""
     return name if name.isprintable() else repr(name)

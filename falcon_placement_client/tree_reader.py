@@ -1,4 +1,4 @@
-"""Reads of a tree of providers from the service."""
+"""Read a tree of providers from the service."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 
 
 def read_tree(api: RestApi, uuid: str, base: TreeSnapshot | None = None) -> list[ProviderData]:
-    """Return the providers of the tree of a provider; the result is empty if it does not exist.
+    """Return the providers in the tree of a provider. Empty if the provider does not exist.
 
     Args:
         api: the service.
@@ -37,7 +37,7 @@ def read_tree(api: RestApi, uuid: str, base: TreeSnapshot | None = None) -> list
 
 
 def read_sharing(api: RestApi, providers: Iterable[ProviderData]) -> list[ProviderData]:
-    """Return the providers that share with these through an aggregate, with their whole trees."""
+    """Return the providers that share with these through an aggregate, and their whole trees."""
     uuids = {provider.uuid for provider in providers}
     aggregates = sorted(frozenset[str]().union(*(provider.aggregates for provider in providers)))
     if not aggregates:
@@ -47,13 +47,13 @@ def read_sharing(api: RestApi, providers: Iterable[ProviderData]) -> list[Provid
     trees = {provider.uuid: provider for provider in sharing}
     for provider in sharing:
         if provider.parent_uuid is not None:
-            # The whole tree is needed for its position.
+            # The whole tree is needed to determine its position.
             trees |= {member.uuid: member for member in read_tree(api, provider.uuid)}
     return list(trees.values())
 
 
 def read_usages(api: RestApi, uuid: str) -> dict[str, dict[str, int]]:
-    """Return the usages of the providers of a tree, by UUID and class."""
+    """Return the usages of the providers in a tree, by UUID and class."""
     query = f"in_tree={uuid}"
     if api.supports_v2:
         entries = api.pages(f"{query}&include=usages")
@@ -73,22 +73,22 @@ def _read(api: RestApi, query: str, base: TreeSnapshot | None) -> list[ProviderD
 
 
 def _read_each(api: RestApi, query: str, read: Callable[[Mapping[str, Any]], Item]) -> list[Item]:
-    """Return a value for each provider of a list; start again if one of them was deleted."""
+    """Return a value for each provider in a list. Start again if one of them was deleted."""
     for _ in range(READS):
         entries = list(api.pages(query))
         try:
             return [read(entry) for entry in entries]
         except RefusedError as refusal:
-            if refusal.status != 404:  # deleted since it was listed
+            if refusal.status != 404:  # the provider was deleted after the list was read
                 raise
     raise UpdateFailed("other clients keep deleting the providers that are read: try again")
 
 
 def _complete(api: RestApi, entry: Mapping[str, Any], base: TreeSnapshot | None) -> ProviderData:
-    """Return a provider of a list with its parts, taken from the base if its generation matches."""
+    """Return a listed provider with its parts, from the base if the generation is the same."""
     provider = None if base is None else base.find(entry["uuid"])
     if provider is not None and provider.generation == entry["generation"]:
-        # Any write of a part moves the generation. Names and parents are in the list.
+        # Any write of a part increments the generation. Names and parents are in the list.
         return replace(provider, name=entry["name"], parent_uuid=entry["parent_provider_uuid"])
     for _ in range(READS):
         answers = {part: api.get(f"{_LIST}/{entry['uuid']}/{part}") for part in PARTS}

@@ -1,10 +1,10 @@
-"""Bodies of `PUT /provider_trees/{root}`: one request for each tree that differs.
+"""Bodies of `PUT /provider_trees/{root}`. Each tree that differs needs one request.
 
 A body lists the root and the providers that differ, each with the generation that was read. Without
-a generation, the service would create a provider that another client has deleted, with only the
-difference. Bodies do not prune, because that would delete providers that another client has added
-since the read. Names and parents have no generation: a rename by another client between the read
-and the write of an update is undone if the provider is listed.
+the generation, if another client had deleted a provider, the service would create it again with
+only the difference. Bodies do not prune, because pruning would delete providers that other clients
+have added since the read. Names and parents have no generation. If another client renames a listed
+provider between the read and the write, the update undoes the rename.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from falcon_placement_client.provider_data import NOTHING, Inventories, ProviderData
 from falcon_placement_client.provider_tree import TreeSnapshot
 
-MAX_PROVIDERS = 1000  # of one request
+MAX_PROVIDERS = 1000  # maximum number of providers in one request
 
 _MEMBER = re.compile(r"providers\[(\d+)\]")
 
@@ -23,13 +23,13 @@ _MEMBER = re.compile(r"providers\[(\d+)\]")
 class TreeRequest(NamedTuple):
     """A request that writes the difference of one tree."""
 
-    # The providers of the body, in its order; the first one is the root.
+    # The providers in the body, in order. The first one is the root.
     providers: Sequence[ProviderData]
     # The JSON value to send.
     body: Mapping[str, Any]
-    # Whether a provider gets more of a class than it has.
+    # Whether the request increases the amount of any class of a provider.
     adds_inventory: bool
-    # Providers to delete after the request, which empties their inventories.
+    # Providers to delete after the request. The request empties their inventories.
     drained: Sequence[ProviderData]
 
     @property
@@ -38,13 +38,13 @@ class TreeRequest(NamedTuple):
         return self.providers[0].uuid
 
     def name_of_refused(self, detail: str) -> str:
-        """Return the name of the provider that a refusal is about, by default of the root."""
+        """Return the name of the provider that a refusal is about. The default is the root."""
         named = _MEMBER.match(detail)
         return self.providers[int(named[1]) if named else 0].name
 
 
 def tree_requests(current: TreeSnapshot, target: TreeSnapshot) -> list[TreeRequest] | None:
-    """Return a request for each tree that differs in more than removed providers.
+    """Return a request for each tree whose differences are not only removed providers.
 
     Args:
         current: state in the service.
@@ -76,7 +76,7 @@ def tree_requests(current: TreeSnapshot, target: TreeSnapshot) -> list[TreeReque
 
 
 def gains(current: TreeSnapshot, provider: ProviderData) -> bool:
-    """Return whether a provider gets more of a class than it has."""
+    """Return whether a provider receives more of a class than it currently has."""
     old = inventory_of(current.find(provider.uuid))
     return any(
         name not in old or record.total > old[name].total
@@ -85,12 +85,12 @@ def gains(current: TreeSnapshot, provider: ProviderData) -> bool:
 
 
 def inventory_of(provider: ProviderData | None) -> Inventories:
-    """Return the inventory of a provider, an empty one if there is none."""
+    """Return the inventory of a provider. Empty if the provider has none."""
     return NOTHING if provider is None else provider.inventory
 
 
 def to_json(inventories: Inventories) -> dict[str, dict[str, int | float]]:
-    """Return inventories as requests have them."""
+    """Return inventories in the form of requests."""
     return {name: asdict(record) for name, record in inventories.items()}
 
 
@@ -113,7 +113,7 @@ def _request(
 
 
 def _entry(old: ProviderData | None, new: ProviderData) -> dict[str, Any]:
-    """Return a provider as the body lists it; without an old one, it must not exist."""
+    """Return a provider as an entry of the body. Without an old provider, it must not exist."""
     entry: dict[str, Any] = {
         "uuid": new.uuid,
         "name": new.name,

@@ -1,4 +1,4 @@
-"""Writes of the changes of a tree on top of the concurrent changes of other clients."""
+"""Write the changes of a tree on top of the concurrent changes of other clients."""
 
 import logging
 from itertools import chain
@@ -16,7 +16,7 @@ LOG = logging.getLogger(__name__)
 
 
 def create(writer: TreeWriter, tree: ProviderTree) -> TreeSnapshot | None:
-    """Write a tree without a base by creating all its providers.
+    """Write a tree without a base by creating all of its providers.
 
     Returns:
         The resulting tree, or None if `update` has to write it.
@@ -30,7 +30,7 @@ def create(writer: TreeWriter, tree: ProviderTree) -> TreeSnapshot | None:
 def update(
     api: RestApi, writer: TreeWriter, tree: ProviderTree, allocations: AllocationRecords | None
 ) -> TreeSnapshot:
-    """Write the changes of a tree once; raises as `ReportClient.update_from_provider_tree`."""
+    """Write the changes of a tree once. Raises the errors of `update_from_provider_tree`."""
     new = tree.snapshot()
     current, target = _compare(api, tree, new)
     written = current
@@ -39,7 +39,7 @@ def update(
             _refuse_stale(tree.base, current, target)
         LOG.info("%s", target - current)
         written = writer.write(current, target, allocations)
-    # Unchanged trees of sharing providers were not read again.
+    # Unchanged trees of sharing providers have not been read again.
     others = [
         provider
         for provider in tree.base
@@ -51,7 +51,7 @@ def update(
 def _compare(
     api: RestApi, tree: ProviderTree, new: TreeSnapshot
 ) -> tuple[TreeSnapshot, TreeSnapshot]:
-    """Return the present state of the tree in the service, and the state to write."""
+    """Return the current state of the tree in the service, and the state to write."""
     changes = new - tree.base
     roots = _roots_to_read([change.uuid for change in changes], tree.base, new)
     current: dict[str, ProviderData] = {}
@@ -72,9 +72,10 @@ def _compare(
 
 
 def _roots_to_read(changed: list[str], old: TreeSnapshot, new: TreeSnapshot) -> list[str]:
-    """Return the roots of changed providers, and always the first, which may have been deleted.
+    """Return the roots of changed providers. The first root is always included.
 
-    If a provider was moved from another tree, the root of that tree is included.
+    The first root may have been deleted. If a provider was moved from another tree, the root of
+    that tree is also included.
     """
     first = next(chain(old, new), None)
     roots = [] if first is None else [first.uuid]
@@ -84,10 +85,11 @@ def _roots_to_read(changed: list[str], old: TreeSnapshot, new: TreeSnapshot) -> 
 
 
 def _refuse_stale(base: TreeSnapshot, current: TreeSnapshot, target: TreeSnapshot) -> None:
-    """Raise ReshapeFailed if a provider that is reshaped was written to since it was read.
+    """Raise ReshapeFailed if a reshaped provider has been written since it was read.
 
-    Each claim moves the generation of its provider. A claim that was made after the allocations
-    were read is not part of them, and must not be lost when the inventory is removed.
+    Each claim increments the generation of its providers. The allocations do not contain claims
+    that were made after they were read. Such a claim must not be lost when the inventory is
+    removed.
     """
     for provider in current:
         old, new = base.find(provider.uuid), target.find(provider.uuid)

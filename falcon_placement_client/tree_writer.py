@@ -1,9 +1,9 @@
-"""Writes of the differences of a tree, in an order that can be interrupted anywhere.
+"""Write the differences of a tree, in an order that can be interrupted at any point.
 
 If the service supports `PUT /provider_trees`, the client sends one request for each tree. For other
-services, and for a reshape, it sends single requests. A provider is created without inventories,
-and receives them after its traits and aggregates, because an incomplete provider must not be
-offered. Removals come before additions, because no device must be offered twice. An update after an
+services, and for a reshape, it sends single requests. A provider is created without inventories and
+receives them after its traits and aggregates, because an incomplete provider must not be offered.
+Removals come before additions, because a device must not be offered twice. An update after an
 interruption completes the changes.
 """
 
@@ -33,14 +33,14 @@ _PROVIDER_NAME = "Conflicting resource provider name:"
 
 
 class TreeWriter:
-    """Writes trees to one service, and caches the custom names that exist there."""
+    """Writes trees to one service. It caches the custom names that exist in the service."""
 
     def __init__(self, api: RestApi) -> None:
         self._api = api
         self._names: set[str] = set()
 
     def create(self, target: TreeSnapshot) -> TreeSnapshot | None:
-        """Create trees without a read of the service.
+        """Create trees without reading from the service.
 
         Returns:
             The trees with their generations, or None if the service does not support whole trees,
@@ -65,7 +65,7 @@ class TreeWriter:
         target: TreeSnapshot,
         allocations: AllocationRecords | None = None,
     ) -> TreeSnapshot:
-        """Change the service's tree; return the result with its new generations.
+        """Change the tree in the service. Return the result with its new generations.
 
         Args:
             current: state in the service.
@@ -98,7 +98,7 @@ class TreeWriter:
         removed: Iterable[ProviderData],
         generations: dict[str, int | None],
     ) -> None:
-        """Write whole trees; delete providers of written trees after their inventories."""
+        """Write whole trees. Delete removed providers after their inventories have been written."""
         drained = [provider for request in requests for provider in request.drained]
         drained_uuids = {provider.uuid for provider in drained}
         self._remove(provider for provider in removed if provider.uuid not in drained_uuids)
@@ -160,7 +160,7 @@ class TreeWriter:
     def _describe(
         self, old: ProviderData | None, new: ProviderData, generations: dict[str, int | None]
     ) -> None:
-        """Write aggregates, then traits, because a trait can make a provider a sharing one."""
+        """Write aggregates first, then traits: a trait can make a provider a sharing provider."""
         for part in ("aggregates", "traits"):
             names = getattr(new, part)
             if names != (getattr(old, part) if old else frozenset()):
@@ -180,7 +180,7 @@ class TreeWriter:
         generations[provider.uuid] = answer[_GENERATION]
 
     def _remove(self, providers: Iterable[ProviderData]) -> None:
-        """Delete providers, children before their parents."""
+        """Delete providers. Children are deleted before their parents."""
         for provider in providers:
             self._send(provider, "DELETE", f"/resource_providers/{provider.uuid}")
 
@@ -222,14 +222,14 @@ class TreeWriter:
     def _send(
         self, provider: ProviderData, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> Any:
-        """Send a request about a provider; raise the error that its refusal means."""
+        """Send a request about a provider. Raise the error that corresponds to a refusal."""
         try:
             return self._api.send(method, path, body)
         except RefusedError as refusal:
             self._refuse(provider.name, refusal)
 
     def _refuse(self, name: str, refusal: RefusedError) -> NoReturn:
-        """Raise the error for the refusal of a request that is about the provider of this name."""
+        """Raise the error for the refusal of a request about the provider with this name."""
         if is_retriable(refusal) or refusal.status == NOT_ACCEPTABLE:
             raise refusal
         if refusal.status == 400:
@@ -243,7 +243,7 @@ class TreeWriter:
 
 
 def is_retriable(refusal: ClientError) -> bool:
-    """Return whether a retry with fresh data may succeed, after a concurrent write."""
+    """Return whether a retry with fresh data may succeed after a concurrent write."""
     if not isinstance(refusal, RefusedError):
         return False
     created = refusal.code == _DUPLICATE_NAME and _PROVIDER_NAME not in refusal.detail
@@ -251,7 +251,7 @@ def is_retriable(refusal: ClientError) -> bool:
 
 
 def _name_paths(provider: ProviderData) -> Iterable[str]:
-    """Return the paths of the custom names of a provider."""
+    """Return the paths of the custom names that a provider uses."""
     for collection, names in (
         ("resource_classes", provider.inventory),
         ("traits", sorted(provider.traits)),
@@ -262,7 +262,7 @@ def _name_paths(provider: ProviderData) -> Iterable[str]:
 
 
 def _changed_inventories(current: TreeSnapshot, target: TreeSnapshot) -> dict[str, Inventories]:
-    """Return the inventories that a reshape has to write; empty for removed providers."""
+    """Return the inventories that a reshape must write. Empty for removed providers."""
     changed: dict[str, Inventories] = {}
     for provider in target:
         if provider.inventory != inventory_of(current.find(provider.uuid)):

@@ -1,7 +1,7 @@
-"""Trees of providers for operators: shown, compared with a file, and replaced by one.
+"""Trees of providers for operators: show a tree, compare it with a file, and replace it.
 
-Each function is one command; it returns rows, which a command only formats. The documents are
-bodies of `PUT /provider_trees/{root}`; the list of their providers alone is accepted, too.
+Each function implements one command. It returns rows, and the command formats them. Documents are
+bodies of `PUT /provider_trees/{root}`. Only the list of providers is also accepted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,30 +22,30 @@ from falcon_placement_client.provider_data import (
 from falcon_placement_client.provider_tree import TreeSnapshot
 from falcon_placement_client.rest import RestApi
 
-# A provider as a document lists it.
+# A provider in a document.
 Entry = Mapping[str, Any]
 
 _PARENT = "parent_provider_uuid"
-# Members of an entry; documents may have the last one, which is not written.
+# Members of an entry. Documents may contain the last one, but it is not written.
 MEMBERS = (
     "uuid", "name", _PARENT, "generation", "inventories", "traits", "aggregates", "used",
 )  # fmt: skip
 
 
 class ProviderRow(NamedTuple):
-    """A provider of a tree; except for `used`, the row is an entry of a document."""
+    """A provider in a tree. Except for `used`, the row is an entry of a document."""
 
     # UUID of the provider.
     uuid: str
     # Name of the provider.
     name: str
-    # None for the root.
+    # UUID of the parent, or None for the root.
     parent_provider_uuid: str | None
     # Generation of the provider.
     generation: int | None
     # Records by resource class.
     inventories: Mapping[str, Mapping[str, int | float]]
-    # Allocated units by class, for the classes of the inventory.
+    # Allocated units by class, for the classes in the inventory.
     used: Mapping[str, int]
     # Sorted names of the traits.
     traits: Sequence[str]
@@ -54,31 +54,31 @@ class ProviderRow(NamedTuple):
 
 
 class ChangeRow(NamedTuple):
-    """A change that would make a tree equal to a document."""
+    """A change that would make a tree match a document."""
 
     # Name of the provider.
     provider: str
     # UUID of the provider.
     uuid: str
-    # What changes, in words.
+    # The change in words.
     change: str
 
 
 class AppliedRow(NamedTuple):
-    """What has become of a provider when a document was applied."""
+    """The result of applying a document to a provider."""
 
-    # Name of the provider, or empty if the provider is deleted.
+    # Name of the provider. Empty if the provider is deleted.
     name: str
     # UUID of the provider.
     uuid: str
     # `created`, `updated`, `unchanged` or `deleted`.
     change: str
-    # None if the provider is deleted.
+    # Generation after the write, or None if the provider is deleted.
     generation: int | None
 
 
 def show_tree(api: RestApi, provider: str) -> list[ProviderRow]:
-    """Return the tree of a provider, each parent before its children.
+    """Return the tree of a provider. Parents come before their children.
 
     Args:
         api: the service, of any version.
@@ -122,7 +122,7 @@ def apply_tree(
     check_generations: bool = True,
     dry_run: bool = False,
 ) -> list[AppliedRow]:
-    """Replace a tree by what a document lists, in one transaction.
+    """Replace a tree with the content of a document, in one transaction.
 
     Args:
         api: a service with placement 2.0.
@@ -172,7 +172,7 @@ def _row(provider: ProviderData, usages: Mapping[str, int]) -> ProviderRow:
 
 
 def _read(document: Any) -> tuple[Sequence[Entry], Mapping[str, Any]]:
-    """Return the entries of a document, and its other members.
+    """Return the entries in a document, and its other members.
 
     Raises:
         ProviderTreeError: the text says what was expected.
@@ -203,7 +203,7 @@ def _root(entries: Sequence[Entry]) -> str:
 
 
 def _target(current: TreeSnapshot, entries: Sequence[Entry], *, prune: bool) -> TreeSnapshot:
-    """Return the tree after a document is applied. Raises the same errors as `diff_tree`."""
+    """Return the tree after applying a document. Raises the same errors as `diff_tree`."""
     listed = [_provider(current, entry) for entry in entries]
     uuids = {provider.uuid for provider in listed}
     others = [] if prune else [provider for provider in current if provider.uuid not in uuids]

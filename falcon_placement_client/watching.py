@@ -1,4 +1,4 @@
-"""Follows a cloud: its trees at first, and then each tree that changes."""
+"""Follow a cloud: all trees first, and then each tree that changes."""
 
 import logging
 import time
@@ -15,31 +15,32 @@ LOG = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-# Seconds between two polls, which is how often the service looks for changes.
+# Seconds between two polls. The service looks for changes at the same interval.
 INTERVAL = 1.0
-# The poll after which trees that were listed at the beginning are confirmed.
+# Number of the poll after which the trees of the first list are confirmed.
 CONFIRMING_POLL = 2
 _EXPIRED = 410
 _UNAVAILABLE = 503
 
 
 class WatchEvent(StrEnum):
-    """The reason for which a watched tree is reported."""
+    """The reason why a watched tree is reported."""
 
-    # It exists: at the beginning, and again if the service does not remember all changes.
+    # The tree exists. Reported at the beginning, and again if the service no longer stores all
+    # changes.
     LISTED = "listed"
-    # Something in it has changed, or it is new.
+    # The tree is new or its content has changed.
     CHANGED = "changed"
-    # No root has this UUID any more. Its providers are deleted or in other trees.
+    # No root has this UUID any longer. The providers are deleted or are in other trees.
     GONE = "gone"
 
 
 class WatchedTree(NamedTuple):
-    """A tree to read again, or to forget."""
+    """A tree that must be read again or removed."""
 
     # UUID of the root.
     uuid: str
-    # The reason for which it is reported.
+    # The reason why the tree is reported.
     event: WatchEvent
 
 
@@ -49,12 +50,12 @@ class WatchMethods:
     _api: RestApi
 
     def watch(self, interval: float = INTERVAL) -> Iterator[WatchedTree]:
-        """Yield all trees, and then each tree that changes, as `watching.watch` does."""
+        """Yield all trees, and then each tree that changes. See `watching.watch`."""
         return watch(self._api, interval)
 
 
 def watch(api: RestApi, interval: float = INTERVAL) -> Iterator[WatchedTree]:
-    """Yield all trees, and then, without end, each tree that has changed.
+    """Yield all trees and then, without end, each tree that has changed.
 
     A tree may be reported more than once. While the service is not available, the watch waits.
 
@@ -68,7 +69,7 @@ def watch(api: RestApi, interval: float = INTERVAL) -> Iterator[WatchedTree]:
     api.require_v2("watch")
     known: set[str] = set()
     while True:
-        # The cursor first: what changes during the list is reported after it.
+        # Request the cursor first, so that changes during the list are reported after it.
         cursor = _patiently(lambda: api.get("/changes", V2)["cursor"], interval)
         listed = _patiently(lambda: _roots(api), interval)
         for uuid in sorted(known - listed):
@@ -80,11 +81,11 @@ def watch(api: RestApi, interval: float = INTERVAL) -> Iterator[WatchedTree]:
 
 
 def _follow(api: RestApi, cursor: str, known: set[str], interval: float) -> Iterator[WatchedTree]:
-    """Yield changes until the cursor expires; update the set of existing roots.
+    """Yield changes until the cursor expires. Update the set of existing roots.
 
-    A tree that was listed, and deleted before the service had numbered it, is in no change. The
-    second poll, an interval after the list, numbers what was listed; then a second list shows which
-    of these trees had been deleted before.
+    If a tree is listed and then deleted before the service has numbered it, no change contains the
+    tree. The second poll, one interval after the list, numbers the listed trees. A second list then
+    shows which of these trees were deleted before.
     """
     polls = 0
     while True:
@@ -104,7 +105,7 @@ def _follow(api: RestApi, cursor: str, known: set[str], interval: float) -> Iter
             else:
                 known.add(uuid)
                 yield WatchedTree(uuid, WatchEvent.CHANGED)
-        # Only now, because a watch that is closed must not skip any change.
+        # The cursor is updated only here, because a watch that is closed must not skip any change.
         cursor = answer["cursor"]
         if answer["complete"]:
             polls += 1
@@ -121,7 +122,7 @@ def _roots(api: RestApi) -> set[str]:
 
 
 def _patiently(request: Callable[[], Result], interval: float) -> Result:
-    """Return the result of a request, which is repeated while the service is not available."""
+    """Return the result of a request. Repeat the request while the service is not available."""
     from keystoneauth1.exceptions import ConnectFailure  # noqa: PLC0415
 
     while True:

@@ -1,1 +1,1 @@
-"""The schema revisions, and Alembic's entry point."""
+"""The schema revisions, and the entry point of Alembic."""

@@ -1,4 +1,4 @@
-"""Alembic's entry point: runs the revisions on the connection of `placement.db.schema`.
+"""The entry point of Alembic. It runs the revisions on the connection of `placement.db.schema`.
 
 Neither this module nor a revision imports modules of the service, except `placement.db.tables`.
 """
@@ -8,6 +8,6 @@ from alembic import context
 context.configure(
     connection=context.config.attributes["connection"],
     version_table=context.config.attributes["version_table"],
-    transactional_ddl=False,  # the caller manages the transaction
+    transactional_ddl=False,  # the caller begins and ends the transaction
 )
 context.run_migrations()

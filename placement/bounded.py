@@ -8,24 +8,25 @@ Value = TypeVar("Value")
 
 
 class SizeLimitedDict(dict[Any, Value]):
-    """Keeps values up to a total size. The oldest values are dropped first, but never the last one.
+    """A dictionary that keeps values up to a total size.
 
-    PERF: a lookup takes no lock, as in any dict.
+    The oldest values are removed first, but the last value is never removed. PERF: a lookup does
+    not need a lock, as in any dict.
     """
 
     def __init__(self, max_size: int, size_of: Callable[[Value], int]) -> None:
-        """Make an empty one.
+        """Create an empty dictionary.
 
         Args:
             max_size: limit of the total size.
             size_of: returns the size of a value, always the same for one value.
         """
         super().__init__()
-        # Total size of the values.
+        # Total size of all values.
         self.size = 0
         self._max_size = max_size
         self._size_of = size_of
-        # Held while a value is added and old ones are dropped.
+        # Held while a value is added and old values are removed.
         self._lock = threading.Lock()
 
     def __setitem__(self, key: Hashable, value: Value) -> None:

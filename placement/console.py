@@ -1,4 +1,4 @@
-"""The common parts of entry points, such as options, commands and error messages."""
+"""The common parts of entry points: options, commands and error messages."""
 
 import sys
 import textwrap
@@ -9,11 +9,11 @@ from placement.errors import ConfigurationError, DatabaseUnusable, PlacementErro
 from placement.logs import escaped
 from placement.suggestions import did_you_mean, nearest
 
-USAGE = 2  # exit code for a command line that cannot be understood, as argparse has it
+USAGE = 2  # exit code for an invalid command line, as in argparse
 HELP = frozenset(("-h", "--help"))
 
 _WIDTH = 80  # columns
-_INDENT = 29  # columns before the meaning of an entry
+_INDENT = 29  # columns before the description of an entry
 
 OPTIONS = {
     "-h, --help": "show this help, or the help of the command before it",
@@ -24,7 +24,7 @@ OPTIONS = {
 }
 
 _CONFIGURATION = ("--config-file", "--config-dir")
-# Options of oslo.config and oslo.log whose value is the next argument.
+# Options of oslo.config and oslo.log whose value is the following argument.
 OPTIONS_WITH_VALUE = frozenset(
     (
         *_CONFIGURATION, "--log-config-append", "--log-config", "--log_config", "--log-date-format",
@@ -37,7 +37,7 @@ OPTIONS_WITH_VALUE = frozenset(
 def configuration_first(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with --config-file and --config-dir before the command.
 
-    The parsers of commands do not know them.
+    The parsers of commands do not support these options.
     """
     moved, rest = [], []
     following = iter(arguments)
@@ -56,7 +56,7 @@ def configuration_first(arguments: Sequence[str]) -> list[str]:
 
 
 def unknown_command(arguments: Sequence[str], commands: Mapping[str, Any]) -> str | None:
-    """Return which command does not exist, and which may have been meant, or None if all exist.
+    """Return the name of the command that does not exist, with a suggestion, or None if all exist.
 
     commands: each name with the commands below it, a mapping of the same form.
     """
@@ -73,7 +73,7 @@ def unknown_command(arguments: Sequence[str], commands: Mapping[str, Any]) -> st
 
 
 def _words(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the arguments that are neither options of oslo nor their values."""
+    """Yield the arguments that are neither oslo options nor their values."""
     following = iter(arguments)
     for argument in following:
         if argument in OPTIONS_WITH_VALUE:
@@ -83,7 +83,7 @@ def _words(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def entries(meanings: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of a help text, with names in one column and meanings in another."""
+    """Yield the lines of a help text. Names are in one column, and descriptions in another."""
     for name, meaning in meanings.items():
         yield from textwrap.wrap(
             meaning,
@@ -95,12 +95,12 @@ def entries(meanings: Mapping[str, str]) -> Iterator[str]:
 
 
 def is_expected(error: Exception) -> bool:
-    """Return whether one line describes the error completely. Other errors are bugs."""
+    """Return whether one line is sufficient to describe the error. Other errors are bugs."""
     return isinstance(error, (ConfigurationError, PlacementError)) or _is_of_database(error)
 
 
 def describe(error: Exception) -> str:
-    """Return one line about an error for operators, which may say more than the client's text."""
+    """Return one line about an error for operators. It may contain more than the client's text."""
     if isinstance(error, DatabaseUnusable):
         return error.complaint
     if not _is_of_database(error):
@@ -111,13 +111,13 @@ def describe(error: Exception) -> str:
 
 
 def fail(error: Exception) -> None:
-    """Print an error to standard error, with a line for each problem of an invalid file."""
+    """Print an error to standard error. An invalid file has a line for each problem."""
     for line in f"placement: {describe(error)}".split("\n"):
         print(escaped(line), file=sys.stderr)
 
 
 def _is_of_database(error: Exception) -> bool:
-    # PERF: commands over REST start without SQLAlchemy. If it is not imported, it cannot have
-    # raised the error.
+    # PERF: commands over REST start without importing SQLAlchemy. If SQLAlchemy is not imported, it
+    # cannot have raised the error.
     sqlalchemy = sys.modules.get("sqlalchemy.exc")
     return sqlalchemy is not None and isinstance(error, sqlalchemy.SQLAlchemyError)

@@ -1,9 +1,9 @@
-"""The deadline of a request, which limits its work in Python and in database reads.
+"""The deadline of a request. It limits the work in Python and in reads of the database.
 
-It complements the limits on work (`[placement] max_search_steps` and others), which are counted
-and not measured. Each thread has one deadline, for its current request, so it is not passed
-as an argument. It is checked before each statement and each COMMIT, and in loops over many items.
-Waiting for locks or for a connection does not count: `[placement_database] write_timeout` and
+It complements the limits on work (`[placement] max_search_steps` and others), which count steps
+instead of time. Each thread has one deadline, for its current request, so it is not passed as an
+argument. It is checked before each statement and each COMMIT, and in loops over many items. Waiting
+for locks or for a connection does not count: `[placement_database] write_timeout` and
 `pool_timeout` limit it.
 """
 
@@ -17,9 +17,9 @@ from placement.errors import DeadlineExceeded
 
 
 class _Current(threading.local):
-    """The deadline of each thread's request, if the thread processes one."""
+    """The deadline of the request that a thread is processing, if there is one."""
 
-    # Value of `monotonic` at which it is reached.
+    # Value of `monotonic` at which the deadline is reached.
     ends = math.inf
     # Value of `[placement] request_deadline`, in seconds.
     seconds = 0.0
@@ -30,7 +30,7 @@ _current = _Current()
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Enter the work of a request, which may take `seconds`. 0 means no limit."""
+    """Enter the work for a request. It may take `seconds`. 0 means no limit."""
     _current.seconds = seconds
     _current.ends = monotonic() + seconds if seconds else math.inf
     try:
@@ -40,7 +40,7 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def lift() -> None:
-    """Remove the deadline, because the response is complete and only has to be sent."""
+    """Remove the deadline, because the response is complete and only needs to be sent."""
     _current.ends = math.inf
 
 
@@ -56,12 +56,12 @@ def check() -> None:
 
 
 class waiting:  # noqa: N801
-    """Enters a block whose time does not count, and during which no check fails.
+    """A block whose time does not count for the deadline. Checks do not fail within the block.
 
-    Each block needs an object of its own.
+    Each block needs a separate object.
     """
 
-    # PERF: a request uses up to a dozen; a generator takes twice as long.
+    # PERF: a request uses up to a dozen of these objects. A generator would take twice as long.
     __slots__ = ("_ends", "_started")
 
     def __enter__(self) -> None:

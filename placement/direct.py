@@ -1,4 +1,4 @@
-"""`PlacementDirect`: the complete REST API within this process.
+"""`PlacementDirect`: the complete REST API in this process.
 
 Requests pass through the same steps as in a server: versions, policy, schemas, errors. The thread
 that sends a request also processes it. Only the database may be remote.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 URL = "http://placement.direct"
 IN_MEMORY = frozenset(("sqlite://", "sqlite:///:memory:"))
-# A caller with access to the database may do anything. Only the service role may reshape.
+# A caller that has access to the database may use the whole API. Only the service role may reshape.
 IDENTITY = {"X-Auth-Token": "admin", "X-Roles": "admin,service"}
 
 
@@ -49,7 +49,7 @@ class PlacementDirect:
     """
 
     def __init__(self, conf: cfg.ConfigOpts | Settings, latest_microversion: bool = False) -> None:
-        """Take the configuration, above all that of the database.
+        """Store the configuration. The most important part is the database.
 
         Args:
             conf: options, or settings as read by `placement.config`. Options that were not parsed
@@ -64,16 +64,16 @@ class PlacementDirect:
         """
         # The settings of the service.
         self._settings = replace(_settings(conf), auth_strategy="noauth2")
-        # Microversion of requests that state none, or None for the default of the service.
+        # Microversion of requests without a microversion, or None for the default of the service.
         self._microversion = "latest" if latest_microversion else None
-        # The resources to release at the end of the context.
+        # The resources that are released at the end of the context.
         self._exits = ExitStack()
 
     @classmethod
     def on_database(cls, url: str) -> "PlacementDirect":
-        """Return a service on a database, with the default value of every option.
+        """Return a service on a database. All options have their default values.
 
-        The database is migrated to the newest schema when the context is entered.
+        When the context is entered, the database is migrated to the newest schema.
 
         Args:
             url: SQLAlchemy URL, such as `sqlite:///placement.db`. `sqlite://` is a private database
@@ -81,7 +81,7 @@ class PlacementDirect:
         """
         conf = cfg.ConfigOpts()
         config.register(conf)
-        # Otherwise oslo.config would read files named after the running program.
+        # Without this argument, oslo.config would read files named after the running program.
         conf([], default_config_files=[], default_config_dirs=[], use_env=False)
         conf.set_override("connection", url, "placement_database")
         conf.set_override("sync_on_startup", True, "placement_database")
@@ -96,14 +96,16 @@ class PlacementDirect:
         with ExitStack() as exits:
             settings = self._settings
             if settings.database.connection in IN_MEMORY:
-                # Each thread has its own connection, which would be a database of its own.
+                # Each thread has a separate connection. With an in-memory database, each connection
+                # would have its own database.
                 directory = exits.enter_context(TemporaryDirectory(prefix="placement-"))
                 url = f"sqlite:///{directory}/placement.db"
                 settings = replace(settings, database=replace(settings.database, connection=url))
             application, database = app.start(settings)
             exits.callback(database.dispose)
             session = exits.enter_context(requests.Session())
-            # No settings of the environment (proxies, .netrc) and no other hosts are used.
+            # The session does not use settings of the environment (proxies, .netrc) and no other
+            # hosts.
             session.trust_env = False
             session.adapters.clear()
             session.mount(URL, InProcessTransport(application))
@@ -137,7 +139,7 @@ def _settings(conf: cfg.ConfigOpts | Settings) -> Settings:
 
 
 class _Caller(FixedEndpointPlugin):
-    """Returns the URL of the service, and headers with the identity, which callers may replace."""
+    """Returns the URL of the service, and headers with an identity that callers can replace."""
 
     def get_headers(self, session: Session) -> dict[str, str]:
         return {}
@@ -153,7 +155,7 @@ class InProcessTransport(HTTPAdapter):
     def send(
         self, request: requests.PreparedRequest, *_options: Any, **_more_options: Any
     ) -> requests.Response:
-        """Return the response of the application, ignoring connection options."""
+        """Return the response of the application. Connection options are ignored."""
         started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start_response(
@@ -180,7 +182,7 @@ class InProcessTransport(HTTPAdapter):
 
 
 def _environ(request: requests.PreparedRequest) -> "WSGIEnvironment":
-    """Return the WSGI environment that a server would make for a request."""
+    """Return the WSGI environment that a server would create for a request."""
     url = urlsplit(str(request.url))
     body = _body(request.body)
     environ: WSGIEnvironment = {
@@ -202,7 +204,8 @@ def _environ(request: requests.PreparedRequest) -> "WSGIEnvironment":
         "wsgi.run_once": False,
     }
     for name, value in request.headers.items():
-        # As in servers: a name with an underscore could be mistaken for another header.
+        # As in servers, names with an underscore are ignored, because they could be mistaken for
+        # other headers.
         if "_" not in name:
             environ[_variable(name)] = _text(value)
     return environ

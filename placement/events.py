@@ -1,7 +1,8 @@
-"""Events in the service that logs and metrics count.
+"""Events in the service, which are logged and counted as metrics.
 
-Code emits an event here and does not know the listeners. With debug logging each event is a line of
-the logger `placement.events`; `placement.metrics` listens and counts.
+Code emits an event with this module and does not know the listeners. With debug logging, the logger
+`placement.events` writes a line for each event. `placement.metrics` listens to the events and
+counts them.
 """
 
 import logging
@@ -46,16 +47,19 @@ _listeners: list[Listener] = []
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Call the listener for each event on the thread that emits it. Returns a function to stop."""
+    """Call the listener for each event, on the thread that emits it.
+
+    Return a function that stops this.
+    """
     _listeners.append(listener)
     return lambda: _listeners.remove(listener)
 
 
 def emit(event: Event, **details: object) -> None:
-    """Emit an event to all listeners. An error of a listener is logged and has no other effect."""
+    """Emit an event to all listeners."""
     if LOG.isEnabledFor(logging.DEBUG):
         LOG.debug("%s: %s", event, " ".join(f"{name}={value}" for name, value in details.items()))
-    for listener in tuple(_listeners):  # another thread may remove its own concurrently
+    for listener in tuple(_listeners):  # another thread may concurrently remove its own listener
         try:
             listener(event, details)
         except Exception:

@@ -1,6 +1,7 @@
-"""Files of named requests: a YAML mapping of names to flavors or requests.
+"""Files of named requests. A YAML mapping assigns a flavor or a request to each name.
 
-A request has the member `groups`; every other value is a flavor, a mapping of keys to values.
+A request contains the member `groups`. Every other value is a flavor, which is a mapping of keys to
+values.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from placement.yamlfile.problems import UnusableFile
 
 
 def read_requests(path: Path) -> dict[str, JsonRequest]:
-    """Return name -> request of a file.
+    """Return name -> request, from a file.
 
     Raises:
         RequestError: the file cannot be used. The error names the file, and the request.

@@ -1,4 +1,4 @@
-"""Options and policy rules of this service, for oslo's generators and validators.
+"""Options and policy rules of this service, for the generators and validators of oslo.
 
 oslo-config-generator and oslo-config-validator use the entry point `placement.conf`;
 oslopolicy-sample-generator, -policy-generator, -list-redundant and -validator use `placement`.
@@ -19,12 +19,12 @@ from placement.errors import ConfigurationError
 
 
 def options() -> Sequence[tuple[str, Sequence[cfg.Opt]]]:
-    """Return the options of this service by group. Libraries have their own namespaces."""
+    """Return the options of this service by group. Libraries have separate namespaces."""
     return list(config.OPTIONS.items())
 
 
 def set_defaults() -> None:
-    """Set this service's defaults for the options of libraries."""
+    """Set the defaults of this service for the options of libraries."""
     config.set_log_defaults()
     wsgi_stack.register_options(cfg.CONF)
     policy.register_options(cfg.CONF)
@@ -36,7 +36,7 @@ def rules() -> Sequence[oslo_policy.RuleDefault]:
 
 
 def _descriptions() -> Mapping[str, str]:
-    """Return rule -> the summaries of its operations, which begin their handlers' docstrings."""
+    """Return rule -> the summaries of its operations, from the docstrings of their handlers."""
     summaries: dict[str, dict[str, None]] = {}
     for route in ROUTES:
         if route.rule is not None:
@@ -50,12 +50,12 @@ def _descriptions() -> Mapping[str, str]:
 
 
 def enforcer() -> oslo_policy.Enforcer:
-    """Return an enforcer of the configured rules.
+    """Return an enforcer with the configured rules.
 
     The configuration is that of the tool's command line, else the service's. Exits with one line if
     the files cannot be read.
     """
-    conf = cfg.CONF  # on which the tool has registered its own arguments
+    conf = cfg.CONF  # the tool has already registered its arguments
     try:
         config.parse(conf, sys.argv[1:], config.named_files())
     except ConfigurationError as error:
@@ -64,7 +64,7 @@ def enforcer() -> oslo_policy.Enforcer:
     policy.register_options(conf)
     path = conf.find_file(conf.oslo_policy.policy_file)
     if path is not None:
-        # The validator opens the file again, relative to its working directory.
+        # The validator opens the file again. The path is relative to its working directory.
         conf.set_override("policy_file", path, group="oslo_policy")
     policy_enforcer = oslo_policy.Enforcer(conf)
     policy_enforcer.register_defaults(rules())

@@ -1,4 +1,4 @@
-"""The gauges of `[metrics] headroom_file`: reads the file, and measures its requests."""
+"""The gauges of `[metrics] headroom_file`. The module reads the file and measures its requests."""
 
 import logging
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _SCHEMA = Schema(HEADROOM, path_of)
 
 
 class HeadroomFile:
-    """The requests of a file, read again when it has changed."""
+    """The requests in a file. The file is read again after each change."""
 
     def __init__(self, path: Path, service: Service) -> None:
         """Read the file.
@@ -32,13 +32,13 @@ class HeadroomFile:
         """
         self._path = path
         self._service = service
-        # Time of the latest change of the file that was read.
+        # Time of the last change of the file when it was read.
         self._modified = self._mtime()
-        # The requests that the file contains.
+        # The requests in the file.
         self._query = self._read()
 
     def state(self) -> object:
-        """Return a value that is equal while the measured numbers are, or None if not known."""
+        """Return a value that is equal while the numbers are equal, or None if this is unknown."""
         self._refresh()
         with self._service.database.read() as conn:
             trees = revisions.state_of_all(conn)
@@ -49,7 +49,7 @@ class HeadroomFile:
         return trees, bounds, repr(self._query)
 
     def measure(self) -> Mapping[str, RequestHeadroom]:
-        """Measure the requests, now and as if nothing were allocated.
+        """Measure the requests, both now and as if there were no allocations.
 
         Raises:
             PlacementError: a name does not exist, or the database or the process is busy.
@@ -66,7 +66,10 @@ class HeadroomFile:
         }
 
     def _refresh(self) -> None:
-        """Read the file again if it has changed. An unusable file changes nothing."""
+        """Read the file again if it has changed.
+
+        If the file cannot be used, keep the previous requests.
+        """
         modified = self._mtime()
         if modified == self._modified:
             return

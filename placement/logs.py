@@ -1,16 +1,16 @@
-"""Log lines that clients cannot forge, because unprintable characters are escaped."""
+"""Log lines that clients cannot forge. Unprintable characters are escaped."""
 
 import copy
 import logging
 from collections.abc import Iterator
 from typing import Any
 
-# Attributes of a record that formatters and handlers set themselves.
+# Attributes of a record that formatters and handlers set.
 _TRUSTED = frozenset({"color", "exc_text", "stack_info"})
 
 
 def guard() -> None:
-    """Make the handlers of all loggers write one line per record, followed by its traceback."""
+    """Make the handlers of all loggers write one line for each record, before the traceback."""
     for handler in _handlers():
         formatter: Any = handler.formatter or logging.Formatter()
         if "formatMessage" not in vars(formatter):
@@ -35,10 +35,10 @@ def _handlers() -> Iterator[logging.Handler]:
 
 
 def _one_line(format_message: Any) -> Any:
-    # The record is escaped and not the formatted line, because a format may contain colours.
+    # Escape the record instead of the formatted line, because a format may contain colours.
     def guarded(record: logging.LogRecord) -> Any:
         line = format_message(record)
-        # PERF: called for each request, and few lines have anything to escape.
+        # PERF: this function is called for each request, and only a few lines need escaping.
         if line.isprintable():
             return line
         texts = {

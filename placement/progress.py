@@ -1,4 +1,4 @@
-"""Progress of long operations, as a bar on a terminal or as a few lines elsewhere."""
+"""The progress of long operations: a bar on a terminal, and a few lines elsewhere."""
 
 import shutil
 import time
@@ -14,7 +14,10 @@ Item = TypeVar("Item")
 
 
 class Progress(Protocol):
-    """Shows progress over items: their noun, and their number if they have no length."""
+    """Shows the progress of an iteration.
+
+    It takes the noun of the items, and their number if needed.
+    """
 
     def __call__(
         self, items: Iterable[Item], noun: str, total: int | None = None
@@ -34,7 +37,7 @@ def progress(verb: str, out: TextIO, patience: float = 0) -> Progress:
     def bar(
         items: Iterable[Item], noun: str, total: int | None = None
     ) -> AbstractContextManager[Iterable[Item]]:
-        # On a terminal of unknown width tqdm would show an empty bar.
+        # If the width of a terminal is unknown, tqdm would show an empty bar.
         width = min(shutil.get_terminal_size().columns, 100)
         return tqdm(items, verb, total, file=out, ncols=width, unit=f" {noun}", delay=patience)
 
@@ -64,4 +67,4 @@ class _Silence:
         return nullcontext(items)
 
 
-silent: Progress = _Silence()  # shows nothing
+silent: Progress = _Silence()  # shows no progress

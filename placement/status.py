@@ -1,7 +1,7 @@
-"""`placement-status upgrade check`: whether a deployment is ready to be upgraded.
+"""The command `placement-status upgrade check`, which checks if an upgrade is possible.
 
-The exit code is that of the worst result (0 success, 1 warning, 2 failure), or 255 if the checks
-cannot be run. An unknown command is 2.
+The exit code is the code of the worst result (0 success, 1 warning, 2 failure), or 255 if the
+checks cannot be run. For an unknown command, it is 2.
 """
 
 import sys
@@ -55,7 +55,10 @@ class Checks(upgradecheck.UpgradeCommands):
         self._database.connect_first()
 
     def _read(self, result: Callable[[Connection], Result]) -> Result:
-        """Return a result that the database determines, FAILURE if it cannot be read."""
+        """Return a result that is read from the database.
+
+        FAILURE if the database cannot be read.
+        """
         assert self._database is not None
         try:
             with self._database.read() as conn:
@@ -64,7 +67,7 @@ class Checks(upgradecheck.UpgradeCommands):
             return Result(Code.FAILURE, console.describe(error))
 
     def _count(self, counter: Callable[[Connection], int], code: Code, fault: str) -> Result:
-        """Return `code` if the database has faulty rows."""
+        """Return `code` if the database contains faulty rows."""
 
         def counted(conn: Connection) -> Result:
             number = counter(conn)
@@ -121,7 +124,7 @@ def _warn_of(warnings: Iterable[str]) -> Result:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the checks, and return the worst result, or another code of the module's docstring."""
+    """Run the checks. Return the worst result, or another exit code in the module's docstring."""
     arguments = console.configuration_first(sys.argv[1:] if argv is None else argv)
     unknown = console.unknown_command(arguments, COMMANDS)
     if unknown is not None:
@@ -145,7 +148,7 @@ def _check(arguments: Sequence[str]) -> int:
         config.parse(conf, arguments)
         config.log_to_stderr(conf)
         checks.connect()
-        upgradecheck.CONF = conf  # from which the library reads --json
+        upgradecheck.CONF = conf  # the library reads --json from this value
         return int(upgradecheck.run(conf))
     except ConfigurationError as error:
         console.fail(error)

@@ -1,7 +1,8 @@
-"""Measurement of the phases of a request, and the number of its statements.
+"""The phases of a request with their durations, and the number of its statements.
 
 Each request has a `RequestTimer`, which belongs to its thread. Phases are exclusive: while a nested
-phase runs, the outer one is paused. So the seconds of all phases add up to the time of the request.
+phase runs, the outer phase is paused. Therefore, the durations of all phases add up to the duration
+of the request.
 """
 
 import threading
@@ -11,7 +12,7 @@ from time import perf_counter
 
 
 class Phase(StrEnum):
-    """What a request spends its time on."""
+    """A phase of a request."""
 
     # Get a connection from the pool, and begin a transaction.
     BEGIN = "begin"
@@ -22,18 +23,18 @@ class Phase(StrEnum):
     # Get the trees, from memory or from the database.
     TREES = "trees"
     SEARCH = "search"
-    # Lock trees, which waits for other writers of them.
+    # Lock trees. The request may wait for other writers of these trees.
     LOCKS = "locks"
-    # Statements outside of other phases.
+    # Execute statements outside of other phases.
     STATEMENTS = "statements"
     COMMIT = "commit"
     RENDERING = "rendering"
-    # Everything outside of other phases.
+    # All other work.
     OTHER = "other"
 
 
 class RequestTimer:
-    """Times the phases of one request.
+    """Measures the phases of one request.
 
     Attributes:
         statements: number of statements sent to the database, except begins and ends of
@@ -44,30 +45,30 @@ class RequestTimer:
     __slots__ = ("_began", "_ended", "marks", "statements")
 
     def __init__(self, max_marks: int | None = None) -> None:
-        """Start the time.
+        """Start the timer.
 
         Args:
             max_marks: maximum number of marks, of which the latest are kept, or None for all.
         """
         self.statements = 0
-        # PERF: marks are only added up for slow requests.
+        # PERF: the marks are added up only for slow requests.
         self.marks: deque[tuple[Phase | None, float]] = deque(maxlen=max_marks)
-        # Time at the start, on the clock of `perf_counter`.
+        # Start time, on the clock `perf_counter`.
         self._began = perf_counter()
-        # Time at the end, or None while the request is processed.
+        # End time, or None while the request is being processed.
         self._ended: float | None = None
 
     def stop(self) -> None:
-        """Stop the time, unless it is stopped already."""
+        """Stop the timer, unless it has already been stopped."""
         if self._ended is None:
             self._ended = perf_counter()
 
     def elapsed(self) -> float:
-        """Return the seconds until now, or until the time was stopped."""
+        """Return the seconds until now, or until the timer was stopped."""
         return (perf_counter() if self._ended is None else self._ended) - self._began
 
     def seconds(self) -> dict[Phase, float]:
-        """Return the seconds of each phase that occurred."""
+        """Return the duration of each phase that occurred, in seconds."""
         phases = {Phase.OTHER: 0.0}
         phase, since = Phase.OTHER, self._began
         outer: list[Phase] = []
@@ -78,17 +79,17 @@ class RequestTimer:
                 phase = outer.pop()
                 continue
             outer.append(phase)
-            # A statement counts for the phase around it, if there is one.
+            # The time of a statement counts for the phase around it, if there is one.
             if following is not Phase.STATEMENTS or phase is Phase.OTHER:
                 phase = following
         return phases
 
 
 class _Timers(threading.local):
-    """The timer of each thread's request, which keeps no marks without a request."""
+    """The timer of each thread's request. Without a request, the timer keeps no marks."""
 
     def __init__(self) -> None:
-        # Timer of the request that the thread processes.
+        # Timer of the request that the thread is processing.
         self.current = RequestTimer(max_marks=0)
 
 
@@ -96,7 +97,7 @@ _timers = _Timers()
 
 
 def begin() -> RequestTimer:
-    """Start the timer of a request on this thread, and return it."""
+    """Start the timer of a request on this thread, and return the timer."""
     timer = _timers.current = RequestTimer()
     return timer
 
@@ -107,14 +108,14 @@ def end() -> None:
 
 
 def statements() -> int:
-    """Return how many statements this thread has sent since `begin`, or since `end`."""
+    """Return the number of statements that this thread has sent since `begin`, or since `end`."""
     return _timers.current.statements
 
 
 class Timed:
-    """Times the block of a `with` as a phase. Thread-safe.
+    """A context manager that measures its block as a phase. Thread-safe.
 
-    The block must not yield, or the time of its consumer would count too.
+    The block must not yield, because the time of the consumer would count as well.
     """
 
     __slots__ = ("_phase",)
@@ -130,7 +131,7 @@ class Timed:
 
 
 class TimedStatement(Timed):
-    """Times the block of a `with` as a statement, and counts it."""
+    """A context manager that measures its block as a statement, and counts the statement."""
 
     __slots__ = ()
 
@@ -140,7 +141,7 @@ class TimedStatement(Timed):
         timer.marks.append((self._phase, perf_counter()))
 
 
-# PERF: created once, because a request uses a dozen of them.
+# PERF: the object is created only once, because a request uses it a dozen times.
 BEGIN = Timed(Phase.BEGIN)
 NAMES = Timed(Phase.NAMES)
 WINDOWS = Timed(Phase.WINDOWS)

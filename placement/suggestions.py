@@ -1,14 +1,14 @@
-"""Suggestions of existing names for an unknown one."""
+"""Suggestions of existing names for unknown names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-DEFAULT_CUTOFF = 0.6  # minimum similarity of a suggested name, from 0 to 1
+DEFAULT_CUTOFF = 0.6  # minimum similarity of a suggested name, between 0 and 1
 PARENTHESES = " ({})"
 
 
 def nearest(unknown: str, names: Iterable[str], cutoff: float = DEFAULT_CUTOFF) -> list[str]:
-    """Return the existing name that is most similar to an unknown one, or an empty list.
+    """Return the existing name that is most similar to an unknown name, or an empty list.
 
     The comparison takes about 25 µs for each name.
     """
@@ -16,7 +16,7 @@ def nearest(unknown: str, names: Iterable[str], cutoff: float = DEFAULT_CUTOFF) 
 
 
 def did_you_mean(proposals: Iterable[str], form: str = "; {}") -> str:
-    """Return a question that lists each proposal once, or "" if there is none.
+    """Return a question that contains each proposal once, or "" if there are no proposals.
 
     Args:
         proposals: existing names.

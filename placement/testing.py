@@ -1,6 +1,6 @@
-"""The service for tests of programs that use it, in the process of the test or as a server.
+"""The service for tests of programs that use it, either in process or as a server.
 
-`falcon_placement_client` has the fixtures. It finds this module by its entry point.
+The fixtures are in `falcon_placement_client`, which finds this module through its entry point.
 """
 
 import os
@@ -27,16 +27,16 @@ from placement.progress import silent
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
 
-PRIVATE = "sqlite://"  # a new database, which is deleted afterwards
-START_SECONDS = 120  # for a server to answer, on a busy machine
+PRIVATE = "sqlite://"  # a new database, which is deleted at the end
+START_SECONDS = 120  # seconds that a server may take to respond on a busy machine
 POLL_SECONDS = 0.05
-MAX_LOG = 2000  # characters of a server's log in an error
+MAX_LOG = 2000  # maximum length of a server's log in an error, in characters
 
 __all__ = ["IDENTITY", "direct", "load", "serving"]
 
 
 def direct(conf: cfg.ConfigOpts | None = None, *, private: bool = True) -> PlacementDirect:
-    """Return the service in this process, which the context manager starts.
+    """Return the service in this process. The context manager starts it.
 
     Args:
         conf: the configuration, or None for the default value of every option.
@@ -53,7 +53,7 @@ def direct(conf: cfg.ConfigOpts | None = None, *, private: bool = True) -> Place
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """Run a server on a new SQLite database, as operators start it, and yield its URL.
+    """Run a server on a new SQLite database in the same way as operators, and yield its URL.
 
     Raises:
         RuntimeError: the server does not start. The text ends with its log.
@@ -64,7 +64,7 @@ def serving() -> Iterator[str]:
         socket.create_server(("127.0.0.1", 0)) as listener,
     ):
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        Path(home, "placement.conf").touch()  # and no file of this machine is read
+        Path(home, "placement.conf").touch()  # and files of this machine are not read
         log = Path(home, "log")
         with log.open("wb") as output:
             server = subprocess.Popen(  # noqa: S603 - the command is constant
@@ -79,7 +79,7 @@ def serving() -> Iterator[str]:
                 pass_fds=[listener.fileno()],
             )
         try:
-            # Without this copy, connections are refused if the server ends.
+            # Without this copy, connections would be refused when the server ends.
             listener.close()
             _await_answer(url, server, log)
             yield url
@@ -115,10 +115,10 @@ def _environment(home: str) -> dict[str, str]:
 
 
 def _await_answer(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Wait until a server answers.  Raises RuntimeError if it does not."""
+    """Wait until a server responds. Raises RuntimeError if the server does not respond."""
     deadline = time.monotonic() + START_SECONDS
     with requests.Session() as session:
-        session.trust_env = False  # a proxy cannot reach this machine
+        session.trust_env = False  # proxies cannot reach this machine
         while True:
             left = deadline - time.monotonic()
             try:

@@ -1,4 +1,4 @@
-"""Turns at large work, which a process gives to one request at a time."""
+"""Turns at large work. A process executes such work for one request at a time."""
 
 import threading
 from collections.abc import Iterator
@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from placement import deadline
 from placement.errors import LargeWorkBusy
 
-# Seconds that a request waits for its turn.
+# Maximum time that a request waits for its turn, in seconds.
 PATIENCE = 5.0
 
 
 class Turns:
-    """Lets one request at a time do large work, while the other requests of the process wait."""
+    """Allows one request at a time to do large work. Other requests of the process wait."""
 
     def __init__(self) -> None:
-        # Held by the request that does large work.
+        # Held by the request that is doing large work.
         self._lock = threading.Lock()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Enter the work when no other request does such work.
+        """Enter the work as soon as no other request is doing large work.
 
         Raises:
             LargeWorkBusy: another request was still working after the wait.

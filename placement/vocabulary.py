@@ -1,4 +1,4 @@
-"""Words and limits of the API that several layers share."""
+"""Names and limits of the API that several layers share."""
 
 from enum import Enum
 from typing import NamedTuple
@@ -26,22 +26,22 @@ FIRST_GENERATION = 1  # of a consumer
 
 
 class ConditionKind(Enum):
-    """What a condition on a provider compares, after names were translated to ids."""
+    """The kind of a condition on a provider, after names have been translated to ids."""
 
     ANY_TRAIT = "any trait"
     NO_TRAIT = "no trait"
     ANY_AGGREGATE = "any aggregate"
     NO_AGGREGATE = "no aggregate"
-    # By the id of its root.
+    # The id of its root is compared.
     TREE = "tree"
-    # By the spellings of the UUID of its top provider that rows may have.
+    # The stored spellings of the UUID of the top provider of the subtree are compared.
     SUBTREE = "subtree"
 
 
 class IdCondition(NamedTuple):
     """A condition on a provider in the form that the database evaluates."""
 
-    # What is compared.
+    # The kind of the comparison.
     kind: ConditionKind
-    # The values that it is compared with: ids, or texts as stored in rows.
+    # The values of the comparison: ids, or texts as stored in rows.
     ids: frozenset[int] | frozenset[str]

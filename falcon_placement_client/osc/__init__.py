@@ -1,1 +1,1 @@
-"""Commands of the program `openstack`: `pip install 'falcon-placement-client[openstack]'`."""
+"""Commands for the program `openstack`: `pip install 'falcon-placement-client[openstack]'`."""

@@ -1,7 +1,7 @@
-"""The base classes of the commands, with examples in the help, errors in one line, and exit codes.
+"""The base classes of the commands. Help contains examples, and errors are one line.
 
-The exit code is 0 for success, 1 for an error, 2 for wrong arguments, and 3 if the response is no:
-no host fits, a tree differs, or a host cannot be emptied.
+The exit code is 0 for success, 1 for an error, 2 for invalid arguments, and 3 for a negative
+result: no host fits, a tree differs, or a host cannot be emptied.
 """
 
 import argparse
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from falcon_placement_client.command_client import RestClient
 
 NO_CANDIDATES = "placement.no_candidates"
-NEGATIVE = 3  # exit code: there is a response, and it is no
+NEGATIVE = 3  # exit code for a negative result
 
 
 class PlacementCommand(command.Command):
     """A command of this plugin."""
 
-    # A call of the command, for its help; without `openstack`.
+    # An example of the command for its help, without `openstack`.
     example: ClassVar[str] = ""
 
-    # Exit code if the command does not fail.
+    # Exit code unless the command fails.
     exit_code = 0
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments of the command to its parser."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser; descriptions and examples keep their lines."""
+        """Return the parser. Descriptions and examples keep their line breaks."""
         parser = super().get_parser(prog_name)
         usual: Any = parser.formatter_class
         formatter: Any = type("ExampleFormatter", (argparse.RawDescriptionHelpFormatter, usual), {})
@@ -47,7 +47,7 @@ class PlacementCommand(command.Command):
         return parser
 
     def get_epilog(self) -> str:
-        """Return the text after the arguments: the example."""
+        """Return the text after the arguments, which is the example."""
         return f"example:\n  openstack {self.example}\n\n{super().get_epilog()}"
 
     @property
@@ -63,7 +63,7 @@ class PlacementCommand(command.Command):
         return self.api.adapter
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Run the command; return the exit code.
+        """Run the command. Return its exit code.
 
         Raises:
             CommandError: the command fails; the text is one line.
@@ -92,7 +92,7 @@ class ShowCommand(PlacementCommand, command.ShowOne):
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
-    """Return rows as cliff takes them: mappings and lists readable in tables, complete in JSON.
+    """Return rows in the form that cliff expects. Mappings and lists are readable in tables.
 
     Args:
         columns: names of the columns, such as `ROW._fields` of a named tuple.

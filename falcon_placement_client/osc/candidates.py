@@ -8,7 +8,7 @@ from falcon_placement_client.candidates import CandidateRow, RejectionRow
 from falcon_placement_client.osc import requests
 from falcon_placement_client.osc.base import NEGATIVE, ListCommand, table
 
-LIMIT = 10  # candidates, by default
+LIMIT = 10  # default number of candidates
 
 
 class ListCandidates(ListCommand):

@@ -1,4 +1,4 @@
-"""`openstack placement change`: what changes in a cloud."""
+"""The command `openstack placement change`, which prints changes in a cloud."""
 
 import argparse
 import json
@@ -38,7 +38,7 @@ class WatchChanges(PlacementCommand):
         for tree in watching.watch(self.api, parsed_args.interval):
             if tree.event is WatchEvent.LISTED and not parsed_args.listed:
                 continue
-            # Names change, so none is kept.
+            # Names can change, so names are not cached.
             name = ProviderNames(self.api)(tree.uuid)
             row = {"event": tree.event.value, "uuid": tree.uuid, "name": name}
             line = json.dumps(row) if parsed_args.json else "{event} {uuid} {name}".format(**row)

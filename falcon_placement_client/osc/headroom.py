@@ -1,4 +1,4 @@
-"""`openstack placement headroom`: how many more of a request fit."""
+"""The command `openstack placement headroom`, which shows how many more consumers fit."""
 
 import argparse
 from typing import Any

@@ -11,7 +11,7 @@ from falcon_placement_client.rest import RestApi
 
 
 class _Taint(ListCommand):
-    # In a tuple, because a class would make a method of a function.
+    # The function is in a tuple, because a class attribute would become a method.
     action: ClassVar[tuple[Callable[[RestApi, str, str], HostRow]]]
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

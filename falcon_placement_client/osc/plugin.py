@@ -1,7 +1,7 @@
 """The plugin that python-openstackclient loads (`openstack.cli.extension`).
 
-Its name is not that of osc-placement, `placement`, so both can be installed. The commands take the
-session, region, interface and endpoint of the program, and the identity of its caller.
+Its name differs from `placement`, which osc-placement uses, so both can be installed. The commands
+use the session, region, interface and endpoint of the program, and the identity of its caller.
 """
 
 import argparse
@@ -15,15 +15,15 @@ from falcon_placement_client.rest import LEAST, V2, Version
 if TYPE_CHECKING:
     from falcon_placement_client.command_client import RestClient
 
-# Names that python-openstackclient expects of a plugin.
+# Names that python-openstackclient expects in a plugin.
 API_NAME = "falcon_placement"
 API_VERSION_OPTION = "os_falcon_placement_api_version"
-DEFAULT_API_VERSION = "2"  # of the group of commands, `openstack.falcon_placement.v2`
+DEFAULT_API_VERSION = "2"  # the group of the commands in `openstack.falcon_placement.v2`
 API_VERSIONS = ("2",)
 
 # Option `--os-placement-api-version` of osc-placement, or the key of clouds.yaml.
 _VERSION_KEY = "placement_api_version"
-_UNSET = ("", "1", "None")  # osc-placement has a default of 1
+_UNSET = ("", "1", "None")  # osc-placement's default is 1
 
 
 def make_client(instance: Any) -> "RestClient":
@@ -32,7 +32,7 @@ def make_client(instance: Any) -> "RestClient":
     Raises:
         CommandError: there is no placement endpoint, or the version cannot be used.
     """
-    # PERF: other commands of `openstack` start without it.
+    # PERF: other commands of `openstack` start faster without it.
     from falcon_placement_client.command_client import RestClient  # noqa: PLC0415
 
     at_most = _at_most(instance.get_configuration())
@@ -46,12 +46,12 @@ def make_client(instance: Any) -> "RestClient":
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add no option: osc-placement has the one for the version."""
+    """Add no options. The option for the version belongs to osc-placement."""
     return parser
 
 
 def _at_most(configuration: dict[str, Any]) -> Version:
-    """Return the newest microversion that the caller permits.  Raises CommandError."""
+    """Return the newest microversion that the caller allows. Raises CommandError."""
     stated = str(configuration.get(_VERSION_KEY) or "")
     if stated in _UNSET:
         return V2

@@ -1,4 +1,4 @@
-"""Requests for candidates as arguments of commands."""
+"""Candidate requests as arguments of commands."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from falcon_placement_client.names import find_provider
 from falcon_placement_client.query import parse_query
 from falcon_placement_client.rest import RestApi
 
-_CONDITIONS = ("required", "forbidden", "member_of")  # of the group without suffix
+_CONDITIONS = ("required", "forbidden", "member_of")  # parameters of the group without a suffix
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_request(options: argparse.Namespace, api: RestApi, manager: Any) -> AnyRequest:
-    """Return the request that arguments state.
+    """Return the request in the arguments.
 
     Args:
         options: the parsed arguments.
@@ -84,13 +84,13 @@ def _whole(options: argparse.Namespace, manager: Any) -> dict[str, Any]:
     if options.flavor is not None:
         return dict(flavors.request_of_flavor(read_flavor(manager, options.flavor)))
     if options.query is not None:
-        # A path before the query, as in logs, is ignored.
+        # The query may follow a path, as in logs. Ignore the path.
         return dict(parse_query(options.query.rpartition("?")[2]))
     return {} if options.request is None else _read_file(options.request)
 
 
 def _group(options: argparse.Namespace, api: RestApi) -> dict[str, Any]:
-    """Return the conditions of the group without suffix."""
+    """Return the conditions on the group without a suffix."""
     group: dict[str, Any] = {
         name: getattr(options, name) for name in _CONDITIONS if getattr(options, name)
     }
@@ -145,7 +145,7 @@ def read_flavor(manager: Any, name: str) -> flavors.Flavor:
         raise exceptions.CommandError(f"flavor {name}: {' '.join(str(error).split())}") from None
     if flavor is None:
         raise exceptions.CommandError(f"flavor {name}: there is no such flavor")
-    # As nova requests them: swap is in MB.
+    # Amounts as nova requests them. Swap is in MB.
     disk = (flavor.disk or 0) + (flavor.ephemeral or 0) - (-(flavor.swap or 0) // 1024)
     amounts = {"vcpus": flavor.vcpus, "ram": flavor.ram, "disk": disk}
     return {**amounts, **(flavor.extra_specs or {})}

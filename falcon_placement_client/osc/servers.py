@@ -1,4 +1,4 @@
-"""Servers of nova, which are consumers of the placement service."""
+"""Servers of nova. They are consumers of the placement service."""
 
 import re
 from typing import Any
@@ -27,7 +27,7 @@ def consumer_uuid(manager: Any, text: str) -> str:
         )
     compute = manager.sdk_connection.compute
     try:
-        # nova reads the name as a regular expression.
+        # nova treats the name as a regular expression.
         servers = [*compute.servers(details=False, name=f"^{re.escape(text)}$")]
     except SDKException as error:
         raise exceptions.CommandError(f"server {text}: {' '.join(str(error).split())}") from None

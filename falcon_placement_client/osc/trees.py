@@ -17,7 +17,7 @@ from falcon_placement_client.trees import AppliedRow, ChangeRow, ProviderRow
 
 
 class _Inventories(FormattableColumn[dict[str, Any]]):
-    """The inventories of a provider; tables have the capacity of each class."""
+    """The inventories of a provider. In tables, they show the capacity of each class."""
 
     def human_readable(self) -> str:
         """Return a text such as `MEMORY_MB=2048, VCPU=16`."""
@@ -140,7 +140,7 @@ class ApplyTree(_FileCommand):
 
 
 def _read(path: str) -> Any:
-    """Return the value of a YAML or JSON file.  Raises CommandError if it cannot be read."""
+    """Return the value in a YAML or JSON file. Raises CommandError if the file cannot be read."""
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
         return yaml.safe_load(text)

@@ -1,7 +1,7 @@
-"""The tables of openstack-placement's schema since 2022.
+"""The tables of the schema that openstack-placement has used since 2022.
 
-An existing database does not change. In an empty one the tables are created, and `alembic_version`
-records their schema: openstack-placement can use the database, too.
+An existing database does not change. In an empty database, the revision creates the tables and
+records their schema in `alembic_version`, so that openstack-placement can also use the database.
 """
 
 import sqlalchemy as sa
@@ -124,8 +124,8 @@ users = _table(
     sa.UniqueConstraint("external_id", name="uniq_users0external_id"),
 )
 
-# Ids of classes are not generated: a standard class has its position in the list of standard
-# classes (the first is 0), custom classes have ids from 10000.
+# Ids of classes are not generated. The id of a standard class is its position in the list of
+# standard classes, starting at 0. Custom classes have ids from 10000 on.
 resource_classes = _table(
     "resource_classes",
     _id(autoincrement=False),
@@ -194,8 +194,8 @@ def _lacking(inspector: sa.Inspector, table: sa.Table) -> list[str]:
 def upgrade() -> None:
     """Create the missing tables.
 
-    The version is recorded first. If each statement commits on its own, it identifies the tables
-    after an interruption.
+    The version is recorded first. On engines that commit each statement separately, the version
+    identifies the tables after an interruption.
     """
     connection = op.get_bind()
     alembic_version.create(connection, checkfirst=True)

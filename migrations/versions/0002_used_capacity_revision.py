@@ -1,7 +1,7 @@
 """The derived columns: `inventories.used` and `.capacity`, `resource_providers.revision`.
 
-Their server defaults let software that does not know them insert rows. Every `placement-manage
-db sync` computes their values after the revisions have run.
+They have server defaults, so that software that does not use them can insert rows. Each run of
+`placement-manage db sync` computes their values after the revisions.
 """
 
 import sqlalchemy as sa

@@ -1,7 +1,7 @@
 """An index of inventories by class and max_unit.
 
-It finds that no host has the requested amount, independent of the size of the cloud. Claims
-do not change its columns.
+With this index, a search detects that no host has the requested amount, regardless of the size of
+the cloud. Claims do not change the indexed columns.
 """
 
 import sqlalchemy as sa

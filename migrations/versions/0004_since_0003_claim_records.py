@@ -1,6 +1,6 @@
-"""A table of holds, spread groups and remembered requests, one row for each consumer that has any.
+"""A table of holds, spread groups and stored requests, with one row for each such consumer.
 
-Releases that need 0003 ignore it.
+Releases that require 0003 ignore this table.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,7 @@
 """Three tables of numbered changes, for `GET /changes`.
 
-Releases that need 0003 or 0004 ignore them. They are empty until the first request.
+Releases that require 0003 or 0004 ignore these tables. The tables are empty until the first
+request.
 """
 
 import sqlalchemy as sa

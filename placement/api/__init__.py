@@ -1,1 +1,1 @@
-"""The HTTP layer, with versions, routes, schemas, queries, bodies and errors."""
+"""The HTTP layer: versions, routes, schemas, queries, bodies, responses and errors."""

@@ -1,7 +1,7 @@
-"""Authentication, in one of two WSGI layers that identify the caller or return 401.
+"""Authentication: one of two WSGI layers identifies the caller or returns 401.
 
-The layer puts the caller, an oslo.context RequestContext, into the environment under `CALLER_KEY`
-before it calls the application.
+The layer stores the caller as an oslo.context RequestContext in the environment, under
+`CALLER_KEY`, before it calls the application.
 """
 
 import logging
@@ -22,7 +22,7 @@ LOG = logging.getLogger(__name__)
 
 CALLER_KEY = "placement.caller"
 
-VALID = "204 No Content"  # response of the guard to a valid token
+VALID = "204 No Content"  # status that the inner application returns if the token is valid
 RETRY_AFTER = [("Retry-After", "1")]  # seconds
 
 
@@ -36,7 +36,7 @@ class NoAuth:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Process one request; without a token only public paths are served."""
+        """Process one request. Without a token, the caller can only access public paths."""
         token = environ.get("HTTP_X_AUTH_TOKEN")
         if token is not None:
             environ[CALLER_KEY] = _caller(token, environ)
@@ -71,8 +71,8 @@ class Keystone:
         from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
         from keystonemiddleware import auth_token  # noqa: PLC0415
 
-        # With a delayed decision, requests with invalid tokens would reach the policy, and the
-        # rule `@` admits any caller.
+        # If the decision were delayed, requests with invalid tokens would reach the policy, and the
+        # rule `@` would admit any caller.
         options = {"oslo_config_config": conf, "delay_auth_decision": False}
         try:
             self._guard = auth_token.AuthProtocol(_let_pass, options)
@@ -87,7 +87,7 @@ class Keystone:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Process one request; 401 if the token is missing or invalid."""
+        """Process one request. Return 401 if the token is missing or invalid."""
         if environ.get("PATH_INFO", "") in self._public:
             return self._application(environ, start_response)
         answers: list[tuple[str, list[tuple[str, str]]]] = []

@@ -1,4 +1,4 @@
-"""The bytes of a request body, limited in size and in the CPU time that reading takes."""
+"""Read the bytes of a request body, with limits on its size and on the CPU time of reading."""
 
 import logging
 import time
@@ -12,7 +12,7 @@ from placement.errors import PlacementError
 LOG = logging.getLogger(__name__)
 
 CHUNK = 64 * 1024  # bytes
-MAX_READING_SECONDS = 0.5  # CPU time; servers spend some µs on each chunk
+MAX_READING_SECONDS = 0.5  # CPU time; servers use some microseconds for each chunk
 
 
 def read(req: falcon.Request, max_size: int) -> bytes:
@@ -26,7 +26,7 @@ def read(req: falcon.Request, max_size: int) -> bytes:
     stated_size = req.content_length or 0
     if stated_size > max_size:
         raise too_large
-    # PERF: the chunks are joined once, at the end.
+    # PERF: chunks are joined only once, at the end.
     chunks: list[bytes] = []
     size, started = 0, time.thread_time()
     stream = _stream(req)
@@ -45,8 +45,8 @@ def read(req: falcon.Request, max_size: int) -> bytes:
 
 
 def _stream(req: falcon.Request) -> Any:
-    # Servers that end the input themselves set a flag. No other server marks the end of a chunked
-    # body.
+    # Servers that terminate the input themselves set a flag. Other servers do not mark the end of a
+    # chunked body.
     chunked = req.content_length is None and req.env.get("wsgi.input_terminated")
     return req.stream if chunked else req.bounded_stream
 
@@ -62,7 +62,7 @@ def _next_chunk(stream: Any) -> bytes:
         chunk: bytes = stream.read(CHUNK)
     except PlacementError:
         raise
-    # Each server has its own errors for malformed chunks and for disconnected clients.
+    # Each server raises its own errors for malformed chunks and for disconnected clients.
     except Exception as error:
         LOG.info("a body cannot be read: %r", error)
         raise RequestRefused(

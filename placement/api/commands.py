@@ -50,8 +50,8 @@ def custom_name(name: str, kind: str) -> str:
 
 
 def record(body: Body) -> InventoryRecord:
-    """Return an inventory record; missing members have their defaults."""
-    # In JSON, 5.0 and 5 are equal.
+    """Return an inventory record. Missing members get their defaults."""
+    # 5.0 and 5 are the same number in JSON.
     amounts = {name: int(body[name]) for name in INVENTORY_AMOUNTS if name in body}
     return InventoryRecord(**amounts, allocation_ratio=float(body.get("allocation_ratio", 1.0)))
 
@@ -127,7 +127,7 @@ def reshape(body: Body) -> ReshapeCommand:
 def provider_tree(root: str, body: Body) -> TreeCommand:
     """Return a whole tree of providers.
 
-    Raises BadPath for a root that is no UUID, and BadBody for members that contradict each other.
+    Raises BadPath if the root is not a UUID, and BadBody if members contradict each other.
     """
     root_uuid = identifiers.canonical(root)
     if root_uuid is None:

@@ -1,4 +1,4 @@
-"""Schemas for the OpenAPI document, with references to named schemas and examples."""
+"""Schemas of the OpenAPI document, with references to named schemas and to examples."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,13 +7,13 @@ from placement.api.shapes import Fragment
 
 
 class Components:
-    """The named schemas of a document, which are the schemas with a title."""
+    """The named schemas of a document. These are the schemas that have a title."""
 
     def __init__(self) -> None:
         self.schemas: dict[str, Any] = {}
 
     def add(self, schema: Fragment) -> dict[str, Any]:
-        """Return the schema with references instead of the named schemas within it.
+        """Return the schema, with each named schema in it replaced by a reference.
 
         Raises:
             ValueError: two different schemas have the same name.
@@ -49,7 +49,7 @@ def _by_keys(schema: Fragment) -> Fragment:
 
 
 def example_of(schema: Fragment) -> Any:
-    """Return the example of a schema, or one composed of examples within it.
+    """Return the example of a schema, or compose one from the examples of its parts.
 
     Raises:
         ValueError: there is no example.

@@ -31,28 +31,28 @@ from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath, Unstorable
 from placement.objects import identifiers
 
-CACHED = "no-cache"  # clients may cache the response, but must revalidate it
+CACHED = "no-cache"  # clients may cache the response but must revalidate it
 NOT_STORED = "no-store"
-MAX_CHUNK = 256 * 1024  # bytes of a response that are written at once
+MAX_CHUNK = 256 * 1024  # bytes of a response that are written at a time
 
 
 @dataclass(frozen=True, slots=True)
 class CallersRights:
-    """The rights of a caller, by default on its own project."""
+    """The rights of a caller, which apply to its own project by default."""
 
     # The policy rules of the service.
     policy: Policy
     # None if the request needs no authentication.
     caller: RequestContext | None
-    # Object of the operation. None means the caller's own project.
+    # Object of the operation. None means the project of the caller.
     target: Mapping[str, Any] | None = None
 
     def allow(self, rule: str) -> bool:
-        """Return whether the rule allows it."""
+        """Return whether the rule allows the operation on its object."""
         return self.caller is not None and self.policy.allows(rule, self.caller, self.target)
 
     def require(self, rule: str) -> None:
-        """Raise RequestRefused unless the rule allows it."""
+        """Raise RequestRefused unless the rule allows the operation on its object."""
         refusal = self.policy.refusal(rule, self.caller, self.target)
         if refusal is not None:
             raise RequestRefused(403, refusal)
@@ -64,7 +64,7 @@ class Endpoint:
     def __init__(
         self, methods: Mapping[str, Versioned[Route]], service: Service, policy: Policy
     ) -> None:
-        # An operation of a later major version does not exist here, nor does a path without any
+        # Operations of a later major version do not exist here, and neither do paths that have no
         # other operations.
         self._by_line = {
             line.newest.major: {
@@ -79,13 +79,13 @@ class Endpoint:
         self._policy = policy
 
     def on_request(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
-        """Process one request, of any method."""
+        """Process one request with any method."""
         with deadline.limit(self._service.settings.request_deadline):
             self._respond(req, resp, path)
 
     def _respond(self, req: falcon.Request, resp: falcon.Response, path: Mapping[str, str]) -> None:
         if "" in path.values() or req.path.removeprefix("/").endswith("/"):
-            raise falcon.HTTPNotFound  # no path ends with a slash
+            raise falcon.HTTPNotFound  # no path of the API ends with a slash
         version = req.context.version
         route = self._route(req, version)
         req.env[OPERATION_KEY] = route.operation
@@ -114,7 +114,7 @@ class Endpoint:
         if route.order.before_body is not None:
             route.order.before_body(call)
         if route.body_schema is not None:
-            # Last, because it is the most expensive step.
+            # This check is the last one because it is the most expensive one.
             call = self._with_body(req, route, route.body_schema, call)
         try:
             reply = route.handler(call)
@@ -122,7 +122,7 @@ class Endpoint:
             _write_unmodified(resp, unmodified.tag)
             return
         except Unstorable as error:
-            # The engine reports the text that it cannot store; find the text in the request.
+            # The engine reports the text that it cannot store. Find this text in the request.
             raise BadBody(f"{_name_of(call, error.text)}: {error}") from error
         if reply.tag is not None and tags.ANY in known_tags:
             _write_unmodified(resp, reply.tag)
@@ -173,7 +173,8 @@ class Endpoint:
             value = json_body.decode(raw)
             schemas.at(call.version).check(value)
         except BadBody:
-            # Some operations first look up the object of the path: 404 takes precedence over 400.
+            # Some operations look up the object of the path first, so that 404 takes precedence
+            # over 400.
             if route.order.at_bad_body is not None:
                 route.order.at_bad_body(call)
             raise
@@ -197,7 +198,7 @@ def _known_tags(req: falcon.Request) -> tuple[str, ...]:
 
 
 def _name_of(call: Call, text: str) -> str:
-    """Return the source of a text: the name of a parameter, or the path of a body member."""
+    """Return where a text comes from: the name of a parameter, or the path of a body member."""
     for name, value in (*call.path.items(), *parse_qsl(call.query_string)):
         if text in value:
             return name
@@ -278,7 +279,7 @@ def _write_body(resp: falcon.Response, content: Any) -> None:
 
 
 def _join_chunks(pieces: Sequence[bytes], ends: Sequence[int]) -> Iterator[bytes]:
-    """Yield pieces joined up to a size. `ends` contains the total length up to each piece."""
+    """Yield pieces joined up to a size."""
     start, written = 0, 0
     while start < len(pieces):
         end = max(start + 1, bisect_right(ends, written + MAX_CHUNK))
@@ -287,7 +288,7 @@ def _join_chunks(pieces: Sequence[bytes], ends: Sequence[int]) -> Iterator[bytes
 
 
 def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> None:
-    """Add every path of the route table to the application."""
+    """Add every path in the route table to the application."""
     app.router_options.default_to_on_request = True
     # Responses without a body have no type; all other responses set it.
     app.resp_options.default_media_type = None  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""`dry_run=true` in the query of a write, which is executed completely and rolled back."""
+"""Dry runs: writes with `dry_run=true` in the query are executed completely and rolled back."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ RESPONSE_HEADER: Mapping[str, Mapping[str, object]] = {
 
 
 def exists_at(version: Microversion) -> bool:
-    """Return whether writes of a version have dry runs."""
+    """Return whether writes of a version support dry runs."""
     return version >= v(PARAMETERS[NAME].since)
 
 

@@ -1,4 +1,4 @@
-"""The interface of handlers, which take a `Call`, return a `Reply`, and do not use Falcon."""
+"""The interface of handlers. Handlers take a `Call`, return a `Reply`, and do not use Falcon."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ MAX_TEXT = 16 * 1024 * 1024  # bytes cached of one kind of text
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The objects that all handlers share, created once by the application."""
+    """The objects that all handlers share. The application creates them once."""
 
     # Validated options of the service.
     settings: Settings
@@ -29,13 +29,13 @@ class Service:
     trees: TreeCache
     # Returns the OpenAPI document as JSON, at a version and below a path prefix.
     document: Callable[[Microversion, str], bytes]
-    # Window and cache sizes of searches; they do not change results.
+    # Window and cache sizes of searches. They do not affect the results.
     tuning: SearchTuning = DEFAULT_TUNING
     # Texts of parts of providers, by part and version.
     parts: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 5, MAX_TEXT))
     # Texts of providers in lists, by view.
     lists: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 2, MAX_TEXT))
-    # Turns of expensive requests, which a process executes one at a time.
+    # Turns of expensive requests. A process executes only one such request at a time.
     large_work: Turns = field(default_factory=Turns)
 
 
@@ -59,9 +59,10 @@ class Call:
     version: Microversion
     # Variables of the route's path.
     path: Mapping[str, str]
-    # The query as sent; handlers without parameters ignore it.
+    # The query as sent. Handlers without parameters ignore it.
     query_string: str
-    # Body that the operation's schema has validated, or None if the operation takes no body.
+    # Body after validation with the schema of the operation, or None if the operation takes no
+    # body.
     body: Any
     # Prefix of all paths in links.
     mount: str
@@ -85,7 +86,7 @@ class Reply:
 
     # HTTP status.
     status: int
-    # Value that the shape of the route's response renders, or None for a response without a body.
+    # Value that the shape of the route's response renders, or None if the response has no body.
     value: Any = None
     # Path of the created object, or None if none was created.
     location: str | None = None
@@ -98,18 +99,18 @@ class Reply:
 
 
 def newest(times: Iterable[datetime | None]) -> datetime | str:
-    """Return the latest of several times, NOW if there is none."""
+    """Return the latest of several times, or NOW if there is none."""
     return max((time for time in times if time is not None), default=NOW)
 
 
 def http_date(changed_at: datetime | str) -> str:
-    """Return the value of a Last-Modified header; rows hold times in UTC without a time zone."""
+    """Return the value of a Last-Modified header. Rows contain times in UTC without a time zone."""
     if not isinstance(changed_at, datetime):
         changed_at = datetime.now(UTC)
     return _http_date(changed_at.replace(microsecond=0, tzinfo=UTC))
 
 
-# PERF: many responses share the current second, and hosts are often written together.
+# PERF: many responses contain the current second, and many hosts are written at the same time.
 @lru_cache(maxsize=1024)
 def _http_date(second: datetime) -> str:
     return format_datetime(second, usegmt=True)

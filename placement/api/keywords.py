@@ -1,8 +1,8 @@
-"""The keywords of JSON schemas, checked in an order that makes refusals cheap.
+"""The keywords of JSON schemas, checked in an order that rejects invalid bodies cheaply.
 
-Cheap keywords come first, and the caller stops at the first error. For example, the length of a
-text is checked before its pattern, and the type of items before their uniqueness. Error messages
-contain limited excerpts of the body. Nested schemas are compiled once.
+Cheap keywords are checked first, and the caller stops at the first error. For example, the length
+of a text is checked before its pattern, and the type of items before their uniqueness. Error
+messages quote only a limited part of the body. Nested schemas are compiled once.
 """
 
 import re
@@ -23,7 +23,7 @@ ORDER = (
     "properties", "patternProperties", "items", "uniqueItems",
 )  # fmt: skip
 
-# Keywords for the OpenAPI document, which a body cannot violate.
+# Keywords that only serve the OpenAPI document. A body cannot violate them.
 ANNOTATIONS = frozenset({"title", "description", "examples"})
 
 Errors = Iterator[ValidationError]
@@ -37,11 +37,11 @@ FORMATS = FormatChecker(formats=())
 
 
 class _Check(NamedTuple):
-    """A check of one keyword."""
+    """The check of one keyword."""
 
-    # Returns whether a value of the expected type is valid. None: only `errors` decides.
+    # Returns whether a value of the expected type is valid. None means that only `errors` decides.
     accepts: Callable[[Any], object] | None
-    # Yields the errors of a value of any type, as the functions of `jsonschema` do.
+    # Yields the errors of a value of any type, like the functions of `jsonschema`.
     errors: Callable[..., Any]
     # Value of the keyword.
     argument: Any
@@ -54,9 +54,10 @@ class _Compiled(NamedTuple):
     validator: Any
     # All checks in order.
     checks: Sequence[_Check]
-    # Type that the schema allows, except numbers -> the checks that can fail for its values.
+    # Type that the schema allows, except numbers -> the checks that can fail for values of this
+    # type.
     checks_by_type: Mapping[type, Sequence[_Check]]
-    # Minimum of a schema for amounts; infinite for other schemas.
+    # Minimum of a schema for amounts. It is infinite for other schemas.
     least: float
     # Maximum of a schema for amounts.
     most: float
@@ -65,7 +66,7 @@ class _Compiled(NamedTuple):
 
     @classmethod
     def of(cls, validator: Any, schema: Mapping[str, Any]) -> Self:
-        """Compile a schema with sorted keywords."""
+        """Compile a schema after sorting its keywords."""
         checks = [
             _Check(None, validator.VALIDATORS[keyword], argument)
             for keyword, argument in schema.items()
@@ -91,12 +92,12 @@ class _Compiled(NamedTuple):
             self.texts.add(text)
 
 
-# Types except numbers: 5.0 is also an integer.
+# Types except numbers, because 5.0 is also an integer.
 _PYTHON_TYPES: Mapping[str, type] = {
     "object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)
 }  # fmt: skip
 
-# Type -> the keywords that can refuse its values.
+# Type -> the keywords that can reject values of this type.
 _KEYWORDS: Mapping[str, Collection[str]] = {
     "object": (
         "maxProperties", "minProperties", "additionalProperties", "required", "properties",
@@ -113,7 +114,7 @@ _compiled: dict[int, _Compiled] = {}
 MAX_REMEMBERED = 1000  # texts of one schema
 MAX_REMEMBERED_LENGTH = 64  # characters of a text
 
-# Keywords of a schema for amounts.
+# The keywords of a schema for amounts.
 _OF_AMOUNTS = frozenset({"type", "minimum", "maximum"})
 
 
@@ -123,7 +124,7 @@ def _is_uuid(value: object) -> bool:
 
 
 def in_order(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema, and all schemas within it, with keywords in the order of their checks.
+    """Return a schema, and all schemas in it, with keywords in the order of their checks.
 
     Annotations are omitted.
 
@@ -143,7 +144,7 @@ def _within(keyword: str, value: Any) -> Any:
 def errors(validator: Any, value: Any) -> Errors:
     """Yield the errors of a value in the order of the checks.
 
-    PERF: as `validator.iter_errors`, which takes twice as long.
+    PERF: this replaces `validator.iter_errors`, which takes twice as long.
     """
     schema = validator.schema
     compiled = _compiled.get(id(schema)) or _compile(validator, schema)
@@ -152,7 +153,7 @@ def errors(validator: Any, value: Any) -> Errors:
             yield from check(compiled.validator, argument, value, schema) or ()
 
 
-# PERF: `re.compile` finds a known pattern ten times slower.
+# PERF: `re.compile` takes ten times as long to find a known pattern.
 @lru_cache(maxsize=256)
 def _search(pattern: str) -> Callable[[str], object]:
     return re.compile(pattern).search
@@ -161,7 +162,8 @@ def _search(pattern: str) -> Callable[[str], object]:
 def _acceptance(keyword: str, schema: Mapping[str, Any]) -> Callable[[Any], object] | None:
     """Return a function that accepts the valid values of a keyword's type, or None.
 
-    PERF: most values are valid. Making sure of that takes a tenth of the time of yielding no error.
+    PERF: most values are valid, and this function takes a tenth of the time that the generator of
+    errors takes.
     """
     argument = schema[keyword]
     if keyword in {"maxLength", "maxItems", "maxProperties"}:
@@ -187,7 +189,7 @@ def _type(validator: Any, types: Any, value: Any, _schema: Any) -> Errors:
 
 
 def _at_most(kind: type[str | list[Any] | dict[Any, Any]]) -> Callable[..., Errors]:
-    """Return a check of the maximum size of one kind of value; other kinds pass."""
+    """Return a check of the maximum size of one kind of value. Values of other kinds pass."""
 
     def check(_validator: Any, limit: int, value: Any, _schema: Any) -> Errors:
         if isinstance(value, kind) and len(value) > limit:
@@ -198,7 +200,7 @@ def _at_most(kind: type[str | list[Any] | dict[Any, Any]]) -> Callable[..., Erro
 
 def _additional(_validator: Any, _allowed: bool, value: Any, schema: Any) -> Errors:
     """Check `additionalProperties`: false."""
-    if not isinstance(value, dict):  # but a list, where both are allowed
+    if not isinstance(value, dict):  # lists have no properties
         return
     properties, patterns = schema.get("properties", {}), schema.get("patternProperties", ())
     if value.keys() <= properties.keys():
@@ -236,7 +238,7 @@ def _pattern_properties(validator: Any, schemas: Any, value: Any, _schema: Any) 
 
 
 def _items(validator: Any, within: Any, value: Any, _schema: Any) -> Errors:
-    if isinstance(value, list):  # the schema may allow texts too
+    if isinstance(value, list):  # the schema may also allow texts
         yield from _descend(validator, within, enumerate(value))
 
 
@@ -245,14 +247,14 @@ def _descend(validator: Any, schema: Any, members: Iterable[tuple[Any, Any]]) ->
     inner, all_checks, checks_by_type, least, most, texts = compiled
     for key, member in members:
         # PERF: most members of large bodies are valid amounts. The validator takes ten times as
-        # long.
+        # long to accept them.
         if type(member) is int and least <= member <= most:
             continue
-        # PERF: a body may repeat the few names of a cloud many times.
+        # PERF: a body may repeat the names of a cloud many times.
         if type(member) is str and member in texts:
             continue
         is_right = True
-        # PERF: `validator.iter_errors` would take twice as long.
+        # PERF: `validator.iter_errors` takes twice as long.
         for accepts, check, argument in checks_by_type.get(type(member), all_checks):
             if accepts is not None and accepts(member):
                 continue

@@ -36,7 +36,7 @@ class MetricsPage:
     """Serves the metrics, and passes all other requests to the application."""
 
     def __init__(self, application: "WSGIApplication", page: Page, policy: Policy) -> None:
-        """Wrap an application. If a token is required, callers must be authenticated already."""
+        """Wrap an application. If a token is required, an outer layer authenticates the callers."""
         self._application = application
         self._page = page
         self._port = str(page.port)

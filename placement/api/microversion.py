@@ -22,15 +22,15 @@ class Microversion(NamedTuple):
 
 
 class MalformedVersionError(ValueError):
-    """The header does not contain a version; the argument is its value."""
+    """The header does not contain a version. The argument is the value of the header."""
 
 
-# PERF: callers state one of a few versions.
+# PERF: most callers use one of a few versions.
 @lru_cache(maxsize=100)
 def requested(header: str | None, latest: Microversion) -> Microversion:
     """Return the version of a header, or 1.0 for a header without a version.
 
-    The caller has to check whether the version is supported.
+    The caller must check whether the version is supported.
 
     Raises:
         MalformedVersionError: the header is malformed.

@@ -1,4 +1,4 @@
-"""Processing of every request before its operation, and of every response after it."""
+"""The steps before the operation of every request, and after its response."""
 
 import re
 from typing import Any

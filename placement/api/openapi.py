@@ -1,4 +1,4 @@
-"""The OpenAPI document, generated from the declarations that the service itself uses.
+"""The OpenAPI document, which is generated from the declarations that the service uses.
 
 There is one document for each microversion. It contains the routes, request schemas, parameters and
 responses of that version.
@@ -147,7 +147,7 @@ def _operation(route: Route, version: Microversion, components: Components) -> d
         operation["description"] = more
     if route.body_schema is not None:
         schema = route.body_schema.at(version).schema
-        # Bodies that several operations share have a title already.
+        # Bodies of several operations already have a title.
         named = {"title": f"{_capitalised(route.operation)}Request", **schema}
         operation["requestBody"] = {"required": True, "content": _content(named, components)}
     return operation
@@ -166,7 +166,7 @@ def _responses(
     if _is_tagged(route, version):
         responses["304"] = {"description": REASONS[304], "headers": ETAG}
     for status in sorted(_failures(route)):
-        # Failures are the same for all operations.
+        # All operations can fail with the same errors.
         responses[str(status)] = {"$ref": f"#/components/responses/{_failure_name(status)}"}
     return responses
 
@@ -219,7 +219,7 @@ def _query(
             "description": parameter.about,
             "schema": parameter.schema,
         }
-    # OpenAPI cannot declare parameters by a pattern, but it can declare properties that way.
+    # OpenAPI cannot declare parameters by a pattern, but it can declare properties by a pattern.
     if suffixed and SUFFIX.at(version):
         yield _groups(suffixed, SUFFIX.at(version), components)
 

@@ -1,8 +1,8 @@
-"""Errors as HTTP responses, with the table of error classes and statuses.
+"""The conversion of errors to HTTP responses, with a table of error classes and statuses.
 
-A domain error gets the status of its nearest base class in the table. Any other error is a bug of
-the service. It results in 500, the log contains its traceback, and the client only receives the
-request id.
+The status of a domain error is the status of its nearest base class in the table. Any other error
+is a bug in the service: the response is 500, the log contains the traceback, and the client
+receives only the request id.
 """
 
 import http
@@ -31,7 +31,7 @@ STATUS: Mapping[type[Exception], int] = {
 }
 
 MAX_COMPARED = 255  # characters of an unknown path that is compared with existing paths
-MAX_DETAIL = 4000  # characters, because a detail may repeat client data
+MAX_DETAIL = 4000  # characters; a detail may repeat data of the client
 
 FAULT = "The server met an unexpected fault; its log has the details under this request id"
 
@@ -68,7 +68,7 @@ ERRORS: Mapping[str, Any] = {
 
 
 class RequestRefused(Exception):
-    """The pipeline refuses a request before its handler runs."""
+    """A request that the pipeline refuses before the handler runs."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ def domain_error(
     if isinstance(error, errors.Unavailable) and error.retry_after is not None:
         resp.set_header("Retry-After", str(error.retry_after))
     version = _version(req)
-    # Versions 1.x have no codes for 503.
+    # Versions 1.x do not define codes for 503.
     is_coded = status != 503 or (version is not None and Feature.WHOLE_LANGUAGE.at(version))
     code = error.code if is_coded else errors.UNDEFINED
     _render(resp, status, envelope(status, str(error), req.context.request_id, version, code))
@@ -150,7 +150,7 @@ def domain_error(
 def refusal(
     req: falcon.Request, resp: falcon.Response, error: RequestRefused, _params: Any
 ) -> None:
-    """Process a request that the pipeline refused."""
+    """Respond to a request that the pipeline refused."""
     resp.set_headers(dict(error.headers))
     _render(
         resp,
@@ -173,7 +173,7 @@ def http_error(
     *,
     paths: Iterable[str] = (),
 ) -> None:
-    """Respond to an error that Falcon itself raises: unknown paths, malformed lines.
+    """Respond to an error that Falcon itself raises, such as an unknown path or a malformed line.
 
     Args:
         req: the request.
@@ -206,7 +206,7 @@ def _filled(pattern: str, segment: str) -> str:
 
 
 def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _params: Any) -> None:
-    """Respond to an unexpected exception, which is a bug of the service."""
+    """Respond to an unexpected exception. Such an exception is a bug in the service."""
     LOG.exception("unexpected error in %s %s", req.method, req.path, exc_info=error)
     _render(resp, 500, envelope(500, FAULT, req.context.request_id, _version(req)))
 

@@ -1,8 +1,8 @@
 """The id of a request, its context, and its lines in the log.
 
-Log records of all libraries contain the request through its context. The context belongs to the
-thread: each request sets a new context before authentication, and clears it at its end. A slow
-request is logged with a second line, which contains the duration of each phase.
+The log records of all libraries contain the request, because they use its context. The context
+belongs to the thread: each request sets a new context before authentication, and clears it at its
+end. For a slow request, the log contains a second line with the duration of each phase.
 """
 
 import logging
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 LOG = logging.getLogger(__name__)
-REQUEST_LOG = logging.getLogger("placement.requestlog")  # operators filter by this name
+REQUEST_LOG = logging.getLogger("placement.requestlog")  # operators filter logs by this name
 
 REQUEST_ID = "X-Openstack-Request-Id"
 REQUEST_ID_KEY = "openstack.request_id"
@@ -36,19 +36,19 @@ VERSION_KEY = "placement.version"
 OPERATION_KEY = "placement.operation"
 
 NO_OPERATION = "other"
-METRICS = "show_metrics"  # operation of paths outside of the API
-PROBES = {"check_health", METRICS}  # operations that monitoring calls continuously
+METRICS = "show_metrics"  # name of the operation for paths outside of the API
+PROBES = {"check_health", METRICS}  # operations that monitoring systems call continuously
 
 LINE = '%s "%s %s" status: %s len: %s microversion: %s time: %.6f statements: %s'
 _GLOBAL_ID = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _PLAIN = re.compile(r"[\w/.-]*\Z", re.ASCII)
-_IN_PATHS = "/:@!$&'()*+,;="  # characters that need no quoting in paths
+_IN_PATHS = "/:@!$&'()*+,;="  # characters that do not have to be quoted in paths
 
 
 class RequestLog:
-    """Gives each request an id and a context, and writes the access log.
+    """Assigns an id and a context to each request, and writes the access log.
 
-    An exception that no inner layer has handled becomes 500, with its traceback in the log.
+    If no inner layer handles an exception, the response is 500, and the log contains the traceback.
     """
 
     def __init__(self, application: "WSGIApplication", slow: float) -> None:
@@ -63,7 +63,7 @@ class RequestLog:
         caller = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
         environ[REQUEST_ID_KEY] = request_id = f"req-{uuid.uuid4()}"
         environ[GLOBAL_ID_KEY] = global_id = caller if _GLOBAL_ID.match(caller) else None
-        # This sets the context of the thread.
+        # This call sets the context of the thread.
         context.RequestContext(request_id=request_id, global_request_id=global_id)
         answer = _Answer(environ, start_response, self._slow)
         try:
@@ -77,7 +77,7 @@ class RequestLog:
 
 
 class _Answer:
-    """The status of a response, kept until the response ends and is logged."""
+    """The status of a response. It is kept until the response ends and is logged."""
 
     __slots__ = ("_environ", "_slow", "_start_response", "_status", "_timer")
 
@@ -91,7 +91,7 @@ class _Answer:
         self._timer = stopwatch.begin()
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-        """Start the response, as WSGI's `start_response`, with the request id in its headers."""
+        """Start the response like WSGI's `start_response`, with the request id in its headers."""
         self._status = status[:3]
         headers.append((REQUEST_ID.lower(), self._environ[REQUEST_ID_KEY]))
         if dry_run.is_requested(self._environ):
@@ -99,7 +99,7 @@ class _Answer:
         return self._start_response(status, headers, exc_info)
 
     def finish(self) -> None:
-        """Stop the time when the response is complete but not sent yet."""
+        """Stop the timer. The response is complete at this point, but has not been sent yet."""
         self._timer.stop()
 
     def end(self, length: int) -> None:
@@ -157,7 +157,7 @@ class _Answer:
 
 
 class _Whole(list[bytes]):
-    """A complete body. The server calls `close` after it has sent the body.
+    """A complete body.
 
     Therefore, the client does not wait for the log and the metrics.
     """
@@ -173,7 +173,7 @@ class _Whole(list[bytes]):
 
 
 class _Pieces:
-    """A body that is generated while it is sent."""
+    """A body that is generated while the server sends it."""
 
     def __init__(self, body: Iterable[bytes], answer: _Answer) -> None:
         self._body = body
@@ -190,7 +190,7 @@ class _Pieces:
         return piece
 
     def close(self) -> None:
-        """End the response, complete or not; servers call this once."""
+        """End the response, whether it is complete or not. Servers call this method once."""
         try:
             close = getattr(self._body, "close", None)
             if close is not None:
@@ -207,7 +207,7 @@ def refuse(
     headers: Sequence[tuple[str, str]] = (),
     exc_info: Any = None,
 ) -> list[bytes]:
-    """Respond to an error from outside the application, in the format of the API."""
+    """Respond to an error that was raised outside of the application, in the format of the API."""
     body = orjson.dumps(problems.envelope(status, detail, environ[REQUEST_ID_KEY], None))
     entity_headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
     start_response(f"{status} {problems.title(status)}", [*headers, *entity_headers], exc_info)
@@ -219,7 +219,7 @@ def _longest_first(phases: Mapping[Phase, float]) -> list[tuple[Phase, float]]:
 
 
 def _uri(environ: "WSGIEnvironment") -> str:
-    """Return path and query in their original form, because servers unquote the path."""
+    """Return path and query in their original form. Servers unquote the path."""
     path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     query = environ.get("QUERY_STRING", "")
     quoted = path

@@ -202,7 +202,7 @@ def _by_version(properties: Sequence[Property]) -> Mapping[str, Mapping[str, Pro
     for since in sorted(versions, key=v):
         present: dict[str, Property] = {}
         for member in properties:
-            # The last declaration of a name counts, at the position of the first.
+            # The last declaration of a name applies, at the position of the first one.
             if v(member.since) <= v(since):
                 present[member.name] = member
         table[since] = present

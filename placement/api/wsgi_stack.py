@@ -1,8 +1,8 @@
 """The WSGI layers around the application.
 
 A request passes them in this order: request log, files of the explorer, headers of a proxy, CORS,
-authentication, metrics. The second to the fourth exist only if they are configured. Metrics that
-need no token come before authentication.
+authentication, metrics. The second, third and fourth layers exist only if they are configured.
+Metrics that need no token come before authentication.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""The bound on the work of one search.
+"""The limit on the work of one search.
 
-The unit of work is the check of one provider for one group, about 0.1 µs. Code that costs more than
-a few units charges the budget, in advance if the work is large. The budget also checks the deadline
-of the request each time that a certain amount of work is done.
+The unit of work is the check of one provider for one group, which takes about 0.1 µs. Code that
+costs more than a few units charges the budget, in advance if the work is large. The budget also
+checks the deadline of the request at regular amounts of work.
 """
 
 from collections.abc import Callable
@@ -12,39 +12,39 @@ from placement import deadline
 # Cost of a step: trying a provider for a slot, or checking one constraint for it.
 COST_PER_STEP = 8
 
-# Work between two checks of the deadline, which takes a few milliseconds.
+# Amount of work between two checks of the deadline. It takes a few milliseconds.
 COST_PER_CHECK = 20_000
 
 # The options of `[placement]` that may end a search.
 MAX_SEARCH_STEPS = "max_search_steps"
 REQUEST_DEADLINE = "request_deadline"
 
-# Charges an amount of work to a budget.
+# Function that charges an amount of work to a budget.
 Charge = Callable[[int], None]
 
 
 def uncharged(cost: int) -> None:
-    """Charge nothing, for work that has no bound."""
+    """Charge nothing. Callers pass this function for work without a limit."""
 
 
 class BudgetSpentError(Exception):
-    """The search has reached its bound on work or its deadline."""
+    """The search has reached its limit on work or its deadline."""
 
 
 class Budget:
-    """The work that a search may do and has done."""
+    """The work that a search may do, and the work that it has done."""
 
     def __init__(self, max_steps: int) -> None:
-        """max_steps: bound on all work, in steps."""
+        """max_steps: limit on all work, in steps."""
         # Number of providers tried for a slot.
         self.steps = 0
         # All work so far, in units.
         self.cost = 0
-        # The option that ended the search, or None if no bound was reached.
+        # The option that ended the search, or None if no limit was reached.
         self.ended_by: str | None = None
-        # The bound on `cost`.
+        # The limit on `cost`.
         self._max_cost = max_steps * COST_PER_STEP
-        # PERF: one comparison for both bounds.
+        # PERF: a single comparison checks both limits.
         self._next_check = min(COST_PER_CHECK, self._max_cost)
 
     def spend(self, cost: int) -> None:
@@ -83,5 +83,5 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Whether a bound ended the search."""
+        """Whether a limit has ended the search."""
         return self.ended_by is not None

@@ -8,7 +8,7 @@ from falcon_placement_client.inventory import Stock
 
 
 class OptionList(tuple[int, ...]):
-    """Positions of the pool members that can serve a slot alone.
+    """Positions of the pool members that can each serve a slot alone.
 
     PERF: hashed by identity, because the lists are long and slots with equal options share one
     object.
@@ -18,11 +18,11 @@ class OptionList(tuple[int, ...]):
     __hash__ = object.__hash__
 
 
-# Slot -> positions of the members that can serve it alone.
+# Slot -> positions of the members that can each serve it alone.
 Options = Sequence[Sequence[int]]
 
 
-# Slot -> position of the pool member that serves it, or the number (below 0) of a split.
+# Slot -> position of the pool member that serves it, or the negative number of a split.
 Assignment = tuple[int, ...]
 
 # (position, units) of each pool member that serves a part of an amount.
@@ -54,7 +54,7 @@ class Member(NamedTuple):
 
     # UUID of the provider.
     uuid: str
-    # Position of the parent in the tree; -1 for the root.
+    # Position of the parent in the tree, or -1 for the root.
     parent: int
     # Inventories and usages by resource class.
     stocks: Stocks
@@ -66,7 +66,7 @@ class Member(NamedTuple):
     id: int = 0
 
     def after(self, amounts: Mapping[str, int]) -> "Member":
-        """Return the provider with these amounts (class -> units) added to its usages."""
+        """Return the provider after adding these amounts (class -> units) to its usages."""
         used = {name: self.stocks[name].used + amount for name, amount in amounts.items()}
         changed = {name: self.stocks[name]._replace(used=total) for name, total in used.items()}
         return self._replace(stocks=Stocks({**self.stocks, **changed}))
@@ -74,15 +74,15 @@ class Member(NamedTuple):
 
 @dataclass(slots=True, eq=False, frozen=True)
 class Tree:
-    """The providers of a tree at one revision."""
+    """The providers of a tree at a certain revision."""
 
     # Id of the root's row.
     id: int
     # UUID of the root.
     uuid: str
-    # Random number that changes with each write to the tree.
+    # Random number that each write to the tree changes.
     revision: int
-    # The root first, and every parent before its children.
+    # The members. Each parent comes before its children, so the root is the first member.
     members: tuple[Member, ...]
     # Normalized UUIDs of the aggregates of all members.
     aggregates: frozenset[str]
@@ -90,7 +90,10 @@ class Tree:
     rendered: tuple[Any, ...] | None = field(default=None, init=False)
 
     def keep_rendered(self, rendered: tuple[Any, ...]) -> None:
-        """Cache a rendering with the tree. Concurrent readers see all of it or None."""
+        """Cache a rendering with the tree.
+
+        Concurrent readers see either the complete rendering or None.
+        """
         object.__setattr__(self, "rendered", rendered)
 
     @property
@@ -116,7 +119,7 @@ class Tree:
         return frozenset(positions)
 
     def after(self, allocations: Mapping[str, Mapping[str, int]]) -> "Tree":
-        """Return the tree with allocations added to its usages.
+        """Return the tree after adding allocations to its usages.
 
         Args:
             allocations: provider UUID -> class -> units. Providers of other trees are ignored.
@@ -129,7 +132,7 @@ class Tree:
 
 
 class SharingMember(NamedTuple):
-    """A sharing provider, which may serve anchors of other trees."""
+    """A sharing provider. It may serve anchors of other trees."""
 
     # The tree of the provider.
     tree: Tree
@@ -140,20 +143,20 @@ class SharingMember(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """The providers that one anchor can use."""
+    """The providers that an anchor can use."""
 
-    # None for the sharing providers of an anchor that serves nothing itself.
+    # The tree of the anchor, or None if the anchor serves nothing itself.
     anchor: Tree | None
-    # The members of the anchor in the order of the tree, then the sharing providers.
+    # The members of the anchor in the order of its tree, followed by the sharing providers.
     members: tuple[Member, ...]
-    # The sharing providers, in the order in which `members` ends.
+    # The sharing providers, in the same order as at the end of `members`.
     sharing: tuple[SharingMember, ...] = ()
     # (root id, position) of each sharing provider.
     reached: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def local(self) -> int:
-        """Number of leading members that belong to the anchor."""
+        """Number of members that belong to the anchor. They come first."""
         return len(self.members) - len(self.sharing)
 
     @property
@@ -168,5 +171,5 @@ class Pool(NamedTuple):
         return self.sharing[position - self.local].tree
 
     def stocks(self, name: str) -> list[Stock | None]:
-        """Return each member's stock of a class, or None without an inventory of the class."""
+        """Return the stock of a class of each member, or None if the member has no inventory."""
         return [member.stocks.get(name) for member in self.members]

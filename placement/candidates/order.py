@@ -1,4 +1,4 @@
-"""The order of hosts that a request states, as sort keys of trees."""
+"""The order of hosts that a request specifies, as sort keys of trees."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from placement.objects import identifiers
 class OrderKey:
     """A property of hosts to sort by."""
 
-    # Kind of the key's name ("trait", …) if the name has to exist, or None.
+    # Kind of the name in the key ("trait", …) if the name must exist, or None.
     name_kind: ClassVar[str | None] = None
 
     # Name of the class, trait or aggregate as the client wrote it.
     name: str
 
     def rank(self, tree: Tree) -> int:
-        """Return a number that is smaller for hosts that come earlier."""
+        """Return a number. Hosts with smaller numbers come first."""
         raise NotImplementedError
 
 
@@ -58,7 +58,7 @@ class TraitKey(OrderKey):
 
 @dataclass(frozen=True, slots=True)
 class AggregateKey(OrderKey):
-    """Whether the root is in an aggregate, which need not exist."""
+    """Whether the root is in an aggregate. The aggregate does not have to exist."""
 
     # Whether members of the aggregate come first.
     present: bool
@@ -76,14 +76,14 @@ class AggregateKey(OrderKey):
 
 Order = tuple[OrderKey, ...]
 
-# The sort key of a host: the rank by each key of the order.
+# The sort key of a host. It contains the rank by each key of the order.
 Rank = tuple[int, ...]
 
 
 def rank_by(order: Order) -> Callable[[Tree], Rank]:
     """Return the sort-key function of hosts."""
     ranks = [key.rank for key in order]
-    if len(ranks) == 1:  # PERF: every host is ranked, most by one key
+    if len(ranks) == 1:  # PERF: every host is ranked, usually by a single key
         (rank,) = ranks
         return lambda tree: (rank(tree),)
     return lambda tree: tuple([rank(tree) for rank in ranks])

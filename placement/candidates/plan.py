@@ -1,4 +1,4 @@
-"""The requirements of a request, computed once for all anchors."""
+"""The requirements of a request, which are computed once for all anchors."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -9,17 +9,18 @@ from placement.candidates.stats import TraitSet
 from placement.candidates.terms import PlaceTerm, RequiredTraits, Term, TermChecks, lowest, of_kind
 from placement.candidates.trace import Refusal
 
-MAX_SUMS = 256  # maximum of sums of amounts of a class; with more, every number counts as a sum
+# Maximum number of sums of amounts of a class; above it, every number counts as a sum.
+MAX_SUMS = 256
 
 
 class SearchPlan:
     """The slots of a request, with their individual and collective requirements."""
 
-    split = False  # candidates serve each slot whole
+    split = False  # each slot of a candidate is served by a single provider
 
     def __init__(self, request: CandidateRequest, *, splits: bool = False) -> None:
         """splits: whether several providers serve at least one of the splittable classes."""
-        # The request that the plan is made for.
+        # The request of the plan.
         self.request = request
         # One slot per suffixed group, and one per class of the unsuffixed group.
         self.slots = slots_of(request)
@@ -27,7 +28,7 @@ class SearchPlan:
         self.unsuffixed_slots, suffixed = _by_suffix(self.slots)
         # Suffix -> position of the slot of the group.
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
-        # Slots that several providers may serve in parts, or empty in a plan without splits.
+        # Slots that several providers may serve in parts. Empty in a plan without splits.
         self.splittable = self._splittable() if splits else ()
         # Whether one provider serves the whole unsuffixed group.
         self.alone = len(self.unsuffixed_slots) == 1 and not splits
@@ -35,7 +36,7 @@ class SearchPlan:
         self.requirements: list[Requirement] = requirements(self.slots, alone=self.alone)
         # Terms that the providers of the unsuffixed slots satisfy together.
         self.collective_terms = self._collective_terms()
-        # The trait sets of `collective_terms`; a provider must have a trait of each.
+        # The trait sets of `collective_terms`. A provider must have a trait from each set.
         self.collective_traits = tuple([term.any_of for term in self.collective_terms])
         # The checks of the terms on the root.
         self._root_checks = TermChecks(request.root)
@@ -50,7 +51,7 @@ class SearchPlan:
         # Class -> slot -> requested units.
         self._amounts = _amounts_by_class(self.slots)
         # Classes that several slots request whole, and the splittable slots whose class another
-        # slot requests too.
+        # slot also requests.
         self.contended_classes, self.contended_splits = self._contended()
         # Contended class -> sorted sums of the amounts of any of its slots.
         self.sums = {name: _sums(self._amounts[name].values()) for name in self.contended_classes}
@@ -69,7 +70,7 @@ class SearchPlan:
         return tuple(slots)
 
     def _collective_terms(self) -> tuple[RequiredTraits, ...]:
-        """Return the collective terms. If one provider serves the whole group, there are none."""
+        """Return the collective terms. Empty if one provider serves the whole group."""
         if self.alone:
             return ()
         for group in self.request.groups:
@@ -78,13 +79,13 @@ class SearchPlan:
         return ()
 
     def _contended(self) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Return the classes that several slots request, and the splittable slots among these."""
+        """Return the classes that several slots request, and the splittable slots among them."""
         classes: list[str] = []
         splits: list[int] = []
         for name, amounts in self._amounts.items():
             if len(amounts) == 1:
                 continue
-            # At most one slot of a class is splittable, which is in the unsuffixed group.
+            # At most one slot of a class can be split. It belongs to the unsuffixed group.
             splittable = amounts.keys() & self.splittable
             if splittable:
                 splits += splittable
@@ -110,7 +111,7 @@ class SearchPlan:
         return self._root_checks.term(lowest(mask)).root_code if mask else None
 
     def unmet_traits(self, pool: Pool) -> tuple[TraitSet, ...]:
-        """Return the collective trait sets that share no trait with any provider of the pool."""
+        """Return the collective trait sets of which no provider in the pool has any trait."""
         return tuple(
             traits
             for traits in self.collective_traits
@@ -137,7 +138,7 @@ def _amounts_by_class(slots: Sequence[Slot]) -> dict[str, dict[int, int]]:
 
 
 def _sums(amounts: Collection[int]) -> Sequence[int]:
-    """Return the sorted sums of any of the amounts, or all numbers if there are too many sums."""
+    """Return the sorted sums of any of the amounts. If there are too many, return all numbers."""
     sums = {0}
     for amount in amounts:
         sums |= {total + amount for total in sums}

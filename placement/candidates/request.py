@@ -1,4 +1,4 @@
-"""A candidate request, with request groups and the conditions that join them.
+"""A candidate request: its groups, and the conditions that join them.
 
 All forms of requests (queries, bodies) are parsed into the same values.
 """
@@ -25,7 +25,7 @@ def parameter_of(keyword: str, suffix: str, _name: str) -> str:
 class RequestGroup:
     """The parameters that share a suffix.
 
-    A group without resources also has a provider, which appears in the mappings only.
+    A group without resources also has a provider, but this provider appears only in the mappings.
     """
 
     # Suffix of the group, or empty for the unsuffixed group.
@@ -56,7 +56,7 @@ class Slot(NamedTuple):
 
 
 class SubtreeRule(NamedTuple):
-    """Groups that are served in the same subtree, and groups that are served outside of it.
+    """Groups that must be served in the same subtree, and groups that must be served outside of it.
 
     One provider of the inside groups is the root of the subtree.
     """
@@ -69,15 +69,15 @@ class SubtreeRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
-    """Request groups, and the conditions and options of the whole request."""
+    """Request groups, with the conditions and options of the whole request."""
 
     # The groups in the order of the request.
     groups: tuple[RequestGroup, ...]
     # Suffixes of groups whose provider serves no other suffixed group.
     isolate: frozenset[str] = frozenset()
-    # Positions of groups relative to each other in a tree.
+    # The relative positions of groups in a tree.
     same_subtree: tuple[SubtreeRule, ...] = ()
-    # Conditions on the root of the anchor's tree, whether or not the root serves anything.
+    # Conditions on the root of the anchor's tree. They apply even if the root serves nothing.
     root: tuple[Term, ...] = ()
     # Maximum number of candidates, or None for no limit.
     limit: int | None = None
@@ -87,11 +87,12 @@ class CandidateRequest:
     tolerate: frozenset[str] = frozenset()
     # Sort keys of the hosts, or empty for no order.
     order: Order = ()
-    # UUIDs of the roots with the maximum number of members of the claim's spread group.
+    # UUIDs of the roots of hosts that are full for the spread group of the claim.
     full_hosts: frozenset[str] = frozenset()
     # Whether `group_policy` isolates all suffixed groups.
     isolate_all: bool = field(default=False, compare=False)
-    # "summary" to explain the request as a whole, "providers" to explain single hosts too, or None.
+    # "summary" to explain the request as a whole, "providers" to explain single hosts as well, or
+    # None.
     explain: str | None = field(default=None, compare=False)
     # Returns the path of a name in the client's request, for error messages.
     error_path: ErrorPath = field(default=parameter_of, compare=False, repr=False)

@@ -1,4 +1,6 @@
-"""Requirements of a slot on a single provider.
+"""The requirements of a slot on a single provider.
+
+Conditions on several slots are in `constraints`.
 
 Conditions that join several slots are in `constraints`.
 """
@@ -21,26 +23,26 @@ from placement.candidates.trace import Refusal
 
 
 class Requirement:
-    """The requirements that equal slots have on one provider, prepared once per request."""
+    """The requirements of equal slots on one provider. They are prepared once for each request."""
 
     def __init__(self, slot: Slot, terms: Sequence[Term]) -> None:
         """terms: the terms that each provider must satisfy alone."""
         # Positions of the slots.
         self.slots: list[int] = []
         group = slot.group
-        # Suffix of the group; empty for the unsuffixed group.
+        # Suffix of the group, or empty for the unsuffixed group.
         self.suffix = group.suffix
         # Class and units of each amount.
         self._resources = slot.resources
-        # The checks of the terms, or None without terms.
+        # The checks of the terms, or None if there are no terms.
         self._checks = TermChecks(terms, spans=not group.suffixed) if terms else None
         codes = {term.code for term in terms}
         # Cost of checking one provider.
         self.cost = 2 * (1 + len(slot.resources) + len(codes)) + len(slot.resources)
         self.cost += sum(term.cost for term in group.terms)
-        # Key of a set of sharing providers -> positions of the members that can serve.
+        # Key of a set of sharing providers -> positions of the members that can serve the slots.
         self._sharing: dict[object, list[int]] = {}
-        # Whether some term requires something of the root.
+        # Whether any term also requires something of the root.
         self._asks_root = not group.suffixed and any(
             term.root_role is RootRole.REQUIRED for term in terms
         )
@@ -53,11 +55,14 @@ class Requirement:
         return self._among(pool, pool.members)
 
     def current_providers(self, pool: Pool) -> list[int]:
-        """Return the same without a cache, for pools whose sharing providers change."""
+        """Like `providers`, but without a cache, for pools whose sharing providers change."""
         return self._among(pool, pool.members)
 
     def _sharing_providers(self, pool: Pool, local: int) -> list[int]:
-        """Return the positions of sharing providers, cached for pools with the same ones."""
+        """Return the positions of sharing providers.
+
+        Cached for pools with the same sharing providers.
+        """
         key: object = (local, pool.reached)
         if self._asks_root and self._checks is not None and pool.anchor is not None:
             key = (key, self._checks.required_of_root(pool.anchor.root))
@@ -73,7 +78,8 @@ class Requirement:
             first: position of the first of the members in the pool.
         """
         positions = []
-        # PERF: loops, because a call per member takes longer and most trees have few members.
+        # PERF: these are loops, because a call for each member takes longer and most trees are
+        # small.
         for position, member in enumerate(members, first):
             stocks = member.stocks
             for name, amount in self._resources:
@@ -89,8 +95,8 @@ class Requirement:
     def part_sizes(self, pool: Pool, name: str, amount: int) -> dict[int, range]:
         """Return position -> possible sizes of a part, for the anchor's own members.
 
-        The members satisfy all conditions, except that their capacity may not suffice for the whole
-        amount.
+        These members satisfy all conditions, except that the whole amount may exceed their
+        capacity.
         """
         units = {
             position: sizes(stock, amount)
@@ -112,7 +118,7 @@ class Requirement:
         ]
         if not positions:
             return _shortage(stocks.values())
-        # Each provider is rejected by its first failed term. Return the last of these terms.
+        # The first failed term of a provider rejects it. Return the last of these terms.
         checks = self._checks
         with_room = set(positions)
         masks = each_mask(checks.masks(pool)) if checks else []
@@ -136,7 +142,7 @@ class Requirement:
 
 
 def _shortage(stocks: Iterable[Sequence[tuple[Stock, int]]]) -> Refusal:
-    """Return the stock condition that rejects the last provider.
+    """Return the condition on inventories that rejects the last provider.
 
     Args:
         stocks: (stock, requested units) pairs of each provider; no provider has room for all

@@ -1,7 +1,7 @@
-"""Statistics of the trees that were searched so far.
+"""Statistics of the trees that have been searched so far.
 
-They determine how many roots are read next, and the condition that drives the database's search for
-matching roots.
+They determine how many roots are read next, and from which condition the database starts its search
+for matching roots.
 """
 
 from collections import Counter
@@ -19,11 +19,11 @@ class Outcome:
     served: bool = False
     # Whether the root fails the conditions on roots.
     wrong_root: bool = False
-    # Position of the slot that no provider can serve, or None if every slot has a provider.
+    # Position of the slot that no provider can serve, or None if each slot has a provider.
     unmet_slot: int | None = None
-    # Whether some provider has the capacity for the unmet slot.
+    # Whether any provider has the capacity for this slot.
     with_capacity: bool = False
-    # Collective trait sets that share no trait with any provider.
+    # Collective trait sets of which no provider has any trait.
     unmet_traits: tuple[TraitSet, ...] = ()
 
 
@@ -46,17 +46,17 @@ class RootStats:
     unmet_slots: Counter[int] = field(default_factory=Counter)
     # Position of a slot -> number of these trees in which some provider has the capacity for it.
     unmet_with_capacity: Counter[int] = field(default_factory=Counter)
-    # Traits of which the providers of a candidate need at least one -> number of trees in which
-    # no provider has any of them.
+    # Set of traits, of which a candidate needs at least one -> number of trees in which no provider
+    # has any of them.
     unmet_traits: Counter[TraitSet] = field(default_factory=Counter)
 
     def plus(self, outcomes: Collection[Outcome]) -> "RootStats":
-        """Return the statistics with the outcomes of further trees."""
+        """Return the statistics after adding the outcomes of further trees."""
         wrong_root = self.wrong_root
         unmet_slots = self.unmet_slots.copy()
         unmet_with_capacity = self.unmet_with_capacity.copy()
         unmet_traits = self.unmet_traits.copy()
-        # PERF: most trees are served and need no further counting.
+        # PERF: most trees can serve the request and need no further counting.
         of_others = [outcome for outcome in outcomes if outcome is not SERVED]
         trees = self.trees + len(outcomes)
         served = self.served + len(outcomes) - len(of_others)

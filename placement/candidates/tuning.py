@@ -1,15 +1,15 @@
-"""Sizes of the reads of a search, as one value that tests can replace."""
+"""Sizes of the reads of a search. Tests can replace this value."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTuning:
-    """Sizes that change the cost of a search, but not its candidates.
+    """Sizes that affect the cost of a search, but not its candidates.
 
-    A window is a run of roots. The first window has twice the limit, between `smallest_window` and
-    `first_window`. Further windows are sized by the share of roots that matched. Batches of trees
-    are loaded and searched together.
+    A window is a run of roots. The first window has twice as many roots as the limit of candidates,
+    but at least `smallest_window` and at most `first_window`. The share of matching roots
+    determines the size of the next windows. The trees of a batch are loaded and searched together.
     """
 
     # Minimum size of the first window, in roots.
@@ -22,23 +22,23 @@ class SearchTuning:
     largest_window: int = 16_384
     # Matches are rare if at most one in this number of roots matches.
     rare_match: int = 16
-    # Number of random positions that a random sample is taken from.
+    # Number of random positions in a random sample.
     sample_runs: int = 4
-    # If at most this number of roots satisfies the driving condition, their trees are searched
-    # without evaluating the other conditions in SQL.
+    # If at most this number of roots satisfies the driving condition, their trees are searched, and
+    # the other conditions are not evaluated in SQL.
     few_roots: int = 64
-    # Size of the first batch, in trees; each further batch has four times the size.
+    # Size of the first batch, in trees. Each of the next batches has four times the size.
     first_batch: int = 64
     # Maximum size of a batch, in trees.
     largest_batch: int = 1000
-    # Number of cached trees with a candidate after which no other trees are read, or None to read
-    # all trees. It is set for searches that accept any candidates, because concurrent writers keep
+    # Number of cached trees with a candidate after which no other trees are read. None reads all
+    # trees. It is set for searches that accept any candidates, because concurrent writers keep
     # changing the other trees.
     stop_after_cached: int | None = None
-    # Maximum number of conditions of one statement. Planners take seconds for more than about
-    # twenty.
+    # Maximum number of conditions in one statement. With more than about twenty, query planners
+    # take seconds.
     max_conditions: int = 8
-    # Maximum number of classes, trait sets or aggregate sets of one condition.
+    # Maximum number of classes, trait sets or aggregate sets in one condition.
     max_terms: int = 8
 
 

@@ -8,21 +8,23 @@ from itertools import takewhile
 from placement import __version__, console
 from placement.cli.commands import COMMANDS, describe, names
 
-INTERRUPTED = 130  # exit codes of a process that a signal ends: SIGINT
+INTERRUPTED = 130  # exit code of a process that is ended by a signal: SIGINT
 OUTPUT_CLOSED = 141  # SIGPIPE
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return its exit code."""
+    """Run one command. Return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _run(arguments)
-        sys.stdout.flush()  # within the try block, because the reader may have gone away
+        # Inside of the try block, because the reader of the output may have exited.
+        sys.stdout.flush()
     except KeyboardInterrupt:
         console.fail(Exception("interrupted"))
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of the output, such as `head`, has closed it. Discard the rest.
+        # The reader of the output, such as `head`, has closed the output. Discard the remaining
+        # output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OUTPUT_CLOSED
     except Exception as error:
@@ -34,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run the command of the arguments, or print help; return the exit code."""
+    """Run the command in the arguments, or print the help. Return the exit code."""
     arguments = console.configuration_first(arguments)
     unknown = console.unknown_command(arguments, names())
     if unknown is not None:
@@ -47,7 +49,7 @@ def _run(arguments: list[str]) -> int:
     if "--version" in leading:
         print(__version__)
         return 0
-    # PERF: neither the version nor the help needs the libraries of oslo.
+    # PERF: the version and the help do not need the oslo libraries.
     from placement.cli.run import run  # noqa: PLC0415
 
     return run(arguments)

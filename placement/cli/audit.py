@@ -1,6 +1,6 @@
 """The command `placement-manage audit`, which lists rows that need an operator's attention.
 
-The exit code is 0 if nothing is wrong, 3 if something is, and 1 for errors.
+The exit code is 0 if no row needs attention, 3 if a row does, and 1 for errors.
 """
 
 import json
@@ -24,15 +24,15 @@ from placement.objects.audit import AuditCheck, Inquiry, Owners, Row
 from placement.progress import progress
 
 WRONG = 3  # exit code; argparse uses 2
-BATCH = 100  # consumers that are deleted in one transaction
+BATCH = 100  # consumers that one transaction deletes
 HOUR = 3600
 
 Findings = Mapping[str, Sequence[Row]]  # by the name of the check
-LeftOut = Mapping[str, int]  # consumers that were not judged, by the name of the check
+LeftOut = Mapping[str, int]  # number of consumers that were not examined, by the name of the check
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     names = [check.name for check in audit.CHECKS]
     parser.description = (
         "Reads the configured database. Exit code: 0 if nothing is wrong, 3 if something is, 1 for "
@@ -75,7 +75,7 @@ def set_up(parser: Any) -> None:
 
 
 def _audit(conf: cfg.ConfigOpts) -> int:
-    """Print the findings, delete orphans if requested, and return the exit code."""
+    """Print the findings. Delete orphans if this is requested. Return the exit code."""
     options = conf.category
     _refuse_unsafe(options)
     owners = _owners(options)
@@ -105,7 +105,7 @@ def _refuse_unsafe(options: Any) -> None:
 def _owners(options: Any) -> Owners | None:
     if options.owners is None:
         return None
-    # The database holds times in UTC without a time zone.
+    # The database stores times in UTC, without a time zone.
     now = datetime.now(UTC).replace(tzinfo=None)
     try:
         created_before = now - timedelta(seconds=options.older_than)
@@ -117,7 +117,7 @@ def _owners(options: Any) -> Owners | None:
 
 
 def _checks(options: Any) -> list[AuditCheck]:
-    """Return the requested checks; by default all checks that can be run."""
+    """Return the requested checks. The default is all checks that can be run."""
     names = set(options.check or (check.name for check in audit.CHECKS))
     if not options.owners:
         if options.check and audit.WITHOUT_OWNER in names:
@@ -161,7 +161,7 @@ def _agreed(count: int) -> bool:
 
 
 def _delete(database: Database, orphans: Sequence[Row]) -> int:
-    """Delete unchanged orphans; return how many were not deleted."""
+    """Delete orphans that have not changed. Return the number of orphans that were not deleted."""
     batches = [orphans[start : start + BATCH] for start in range(0, len(orphans), BATCH)]
     deleted = 0
     with progress("deleting", sys.stderr)(batches, f"times {BATCH} consumers") as batches_to_do:
@@ -212,7 +212,7 @@ def _texts(check: AuditCheck, row: Row) -> list[str]:
 
 
 def _text(value: object) -> str:
-    # Names chosen by clients must not start a new row or move the cursor.
+    # Names that clients have chosen must not start a new row or move the cursor.
     return escaped(",".join(map(str, value)) if isinstance(value, list) else str(value))
 
 

@@ -18,7 +18,7 @@ Findings = Sequence[tuple[IntegrityCheck, Finding]]
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     parser.set_defaults(action=_check)
     parser.description = (
         "Exit code: 0 if nothing is wrong or all findings are harmless; 1 for faults and errors."
@@ -34,7 +34,7 @@ def set_up(parser: Any) -> None:
 
 
 def _check(conf: cfg.ConfigOpts) -> int:
-    """List the faults, repair them if requested; return 1 if any remain that matter."""
+    """List the faults, and repair them if requested. Return 1 if relevant faults remain."""
     database = connect(conf)
     options = conf.category
     consumer_owner = config.incomplete_consumer_owner(conf)
@@ -42,7 +42,7 @@ def _check(conf: cfg.ConfigOpts) -> int:
     findings = _inspect(database, consumer_owner, limit)
     remaining = None  # after a repair
     if not options.json:
-        # Printed before the repair, which may take long.
+        # Print this before the repair, which may take a long time.
         _print_findings(findings, with_remedies=options.repair)
     if options.repair and any(check.mend for check, _ in findings):
         progress = delayed_progress("repairing")

@@ -1,4 +1,4 @@
-"""The commands of `placement-manage`, with their help and the modules that implement them."""
+"""The commands of `placement-manage`, with their help texts and the modules that implement them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ class Command:
 
     # Summary for lists of commands.
     help: str
-    # Function of this package that sets up the parser, as MODULE:NAME, or empty for a group.
+    # Function in this package that sets up the parser, as MODULE:NAME. Empty for a group.
     setup: str = ""
-    # Commands of the group by name, or empty for a command.
+    # Commands of the group by name. Empty for a command.
     actions: Mapping[str, "Command"] = field(default_factory=dict)
 
 
@@ -89,7 +89,7 @@ def describe() -> str:
 
 
 def _leaves(commands: Mapping[str, Command]) -> Iterator[tuple[str, Command]]:
-    """Yield the names of commands, with the name of their group if they have a group."""
+    """Yield the names of the commands. The names of grouped commands include the group."""
     for name, command in commands.items():
         for action, below in _leaves(command.actions):
             yield f"{name} {action}", below

@@ -1,4 +1,4 @@
-"""The database that commands use."""
+"""The connection of commands to the database."""
 
 import sys
 
@@ -23,5 +23,5 @@ def connect(conf: cfg.ConfigOpts) -> Database:
 
 
 def delayed_progress(verb: str) -> Progress:
-    """Return a Progress on standard error for commands that may take long on a large cloud."""
+    """Return a Progress on standard error, for commands that may take long in a large cloud."""
     return progress(verb, sys.stderr, PROGRESS_DELAY)

@@ -11,7 +11,7 @@ from placement.errors import ConfigurationError
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     parser.set_defaults(action=_describe)
     parser.add_argument(
         "--microversion", default=str(LATEST), help=f"version of the document (default: {LATEST})"

@@ -14,7 +14,7 @@ from placement.yamlfile.problems import Problem, UnusableFile
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     parser.set_defaults(action=_draw)
     parser.add_argument("file", help="cloud file (YAML); see etc/demo-cloud.yaml for the format")
     parser.add_argument(
@@ -63,7 +63,7 @@ def only(cloud: Cloud, names: list[str]) -> Cloud:
         if name not in roots:
             raise UnusableFile(cloud.source, [Problem(0, "", f"no root has the name {name!r}")])
     uuids = {roots[name] for name in names}
-    # Parents come before their children, so one pass reaches all descendants of the roots.
+    # Parents come before their children, so a single pass finds all descendants of the roots.
     for provider in cloud.providers:
         if provider.parent_uuid in uuids:
             uuids.add(provider.uuid)

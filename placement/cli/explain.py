@@ -1,6 +1,6 @@
 """The command `placement-manage explain`, which prints a server's explanation of a request.
 
-The exit code is 0 if a host can serve it, 3 if none can, and 1 for errors.
+The exit code is 0 if at least one host can serve the request, 3 if no host can, and 1 for errors.
 """
 
 import json
@@ -27,11 +27,11 @@ from placement.cli.terminal import Terminal
 from placement.logs import escaped
 
 VERSION: Version = (2, 0)
-NO_HOST = 3  # exit code: explained, and no host can serve the request
+NO_HOST = 3  # exit code if no host can serve the request
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     parser.description = "Exit code: 0 if a host can serve the request, 3 if none, 1 for errors."
     parser.set_defaults(action=_explain)
     parser.add_argument(
@@ -51,7 +51,7 @@ def set_up(parser: Any) -> None:
 
 
 def _explain(conf: cfg.ConfigOpts) -> int:
-    """Print the explanation of the server; return the exit code."""
+    """Print the server's explanation. Return the exit code."""
     options = conf.category
     try:
         request = _request(options.query, options.flavor)
@@ -80,7 +80,7 @@ def _request(query: str | None, settings: list[str] | None) -> JsonRequest:
     if (query is None) == (settings is None):
         raise RequestError("explain", "expected a query, or --flavor with a file or key=value")
     if settings is None:
-        # A path before the query, as in logs, is ignored.
+        # The query may follow a path, as in logs. Ignore the path.
         return parse_query(str(query).rpartition("?")[2])
     flavor: dict[str, str] = {}
     for setting in settings:
@@ -98,7 +98,7 @@ def _flavor(setting: str) -> dict[str, str]:
 
 def _request_explanation(client: RestClient, request: JsonRequest, detail: str) -> dict[str, Any]:
     """Return the explanation of a request.  Raises RestError."""
-    # The candidates themselves are not printed, so one is enough.
+    # One candidate is sufficient, because the candidates are not printed.
     body = {**request, "limit": 1, "explain": detail}
     try:
         answer = client.post("/allocation_candidates", body)
@@ -113,13 +113,13 @@ def _request_explanation(client: RestClient, request: JsonRequest, detail: str) 
 
 
 def _names(client: RestClient) -> Callable[[str], str]:
-    """Return a function that requests the name of a provider from the server and caches it."""
+    """Return a function that requests the name of a provider from the server, with a cache."""
 
     @cache
     def name_of(uuid: str) -> str:
         try:
             return escaped(str(client.get(f"/resource_providers/{uuid}")["name"]))
         except RefusedError:
-            return uuid  # the provider was deleted in the meantime
+            return uuid  # the provider has been deleted in the meantime
 
     return name_of

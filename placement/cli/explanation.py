@@ -1,7 +1,7 @@
-"""An explanation of a candidate request as text for a terminal.
+"""The text of an explanation for a terminal.
 
-The explanation has the form of servers' responses to `explain`: the number of hosts after each
-condition, the reasons for rejections, and the conditions that could be relaxed.
+The input is a server's response to `explain`. It contains the number of hosts after each condition,
+the reasons for rejections, and the conditions that could be relaxed.
 """
 
 import re
@@ -17,10 +17,10 @@ Explanation = Mapping[str, Any]
 NameOf = Callable[[str], str]  # UUID of a provider -> its name
 
 BAR = 24  # columns
-EXAMPLES = 3  # hosts listed for a reason
+EXAMPLES = 3  # maximum number of hosts that are listed for a reason
 BETWEEN_CAUSES = "; "  # separates the causes in a detail
 
-# Member of a request as JSON -> text for the request without one of its conditions.
+# Member of a JSON request -> text for the request without one of the conditions in this member.
 _DROPS: Mapping[str, str] = {
     "required": "without the trait {}",
     "forbidden": "with the trait {} allowed",
@@ -62,7 +62,7 @@ def lines(
 
 
 def _headline(explanation: Explanation, terminal: Terminal) -> Iterator[str]:
-    """Yield the summary, its first sentence in colour, and the extent of the search."""
+    """Yield the summary with its first sentence in colour, and the extent of the search."""
     hosts = explanation["hosts"]
     rows = list(terminal.wrap(explanation["text"]))
     yield terminal.paint(rows[0], "good" if hosts["served"] else "bad")
@@ -89,7 +89,7 @@ def _conditions(members: Mapping[str, Any]) -> str:
 def _funnel(
     title: str, conditions: str, steps: Sequence[Mapping[str, Any]], terminal: Terminal
 ) -> Iterator[str]:
-    """Yield the number of hosts after each step that rejected any."""
+    """Yield the number of hosts after each step that rejected hosts."""
     yield ""
     heading = next(iter(terminal.wrap(conditions, "    ", f"{title}: ")), title)
     yield terminal.paint(heading, "bold")
@@ -114,19 +114,19 @@ def _funnel(
 
 
 def _reason(step: Mapping[str, Any]) -> str:
-    """Return the meaning of a code, and the request's value if the step has it."""
+    """Return the meaning of a code, and the value in the request if the step contains it."""
     meaning = _meaning(step)
     return f"{meaning}: {step['detail']}" if step.get("detail") else meaning
 
 
 def _meaning(step: Mapping[str, Any]) -> str:
-    return str(step.get("meaning") or step["code"])  # older servers send no meaning
+    return str(step.get("meaning") or step["code"])  # older servers do not send the meaning
 
 
 def _reasons(
     blocked: Sequence[Mapping[str, Any]], terminal: Terminal, name_of: NameOf
 ) -> Iterator[str]:
-    """Yield the reasons for rejections: a line for each cause, and the names of some hosts."""
+    """Yield the reasons for rejections: a line for each cause, with the names of some hosts."""
     if not blocked:
         return
     yield ""
@@ -187,7 +187,7 @@ def _hosts(
     terminal: Terminal,
     name_of: NameOf,
 ) -> Iterator[str]:
-    """Yield a paragraph for each host that is explained separately."""
+    """Yield a paragraph for each host with a separate explanation."""
     yield ""
     yield terminal.paint("Host by host", "bold")
     if not providers:

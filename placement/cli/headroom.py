@@ -1,4 +1,4 @@
-"""`placement-manage headroom`: how many more of each flavor fit.
+"""The command `placement-manage headroom`, which prints how many more consumers fit.
 
 The exit code is 0 if at least one consumer of each request fits, 3 if not, and 1 for errors.
 """
@@ -26,12 +26,12 @@ from placement.cli import server
 from placement.flavorfile import read_requests
 from placement.logs import escaped
 
-NONE_FITS = 3  # exit code: a request does not fit even once
+NONE_FITS = 3  # exit code if not even one consumer of a request fits
 WATCH_SECONDS = 60.0
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     parser.description = "Exit code: 0 if each request fits at least once, 3 if not, 1 for errors."
     parser.set_defaults(action=_run)
     parser.add_argument(
@@ -59,7 +59,7 @@ def set_up(parser: Any) -> None:
 
 
 def _run(conf: cfg.ConfigOpts) -> int:
-    """Print the rows; return the exit code."""
+    """Print the rows. Return the exit code."""
     options = conf.category
     if (options.flavor is None) == (options.file is None):
         console.fail(Exception("headroom: expected --flavor or --file"))
@@ -123,7 +123,7 @@ def _print(rows: Sequence[HeadroomRow], *, as_json: bool) -> None:
 
 
 def _number(row: HeadroomRow) -> str:
-    """Return the number of consumers, or the interval."""
+    """Return the number of consumers, or the interval that contains it."""
     if not row.complete:
         return f"{row.fits} or more"
     return str(row.fits) if row.fits == row.at_most else f"{row.fits} to {row.at_most}"

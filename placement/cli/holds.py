@@ -1,4 +1,4 @@
-"""`placement-manage holds`: list the holds in the database, and release them."""
+"""The commands `placement-manage holds`, which list and release the holds in the database."""
 
 import json
 from datetime import UTC, datetime
@@ -14,13 +14,13 @@ from placement.objects.consumer_list import ListedConsumer
 
 
 def set_up_list(parser: Any) -> None:
-    """Give the parser of `holds list` its arguments and its action."""
+    """Add the arguments and the action of `holds list` to its parser."""
     parser.set_defaults(action=_list)
     parser.add_argument("--json", action="store_true", help="print the holds as JSON")
 
 
 def set_up_release(parser: Any) -> None:
-    """Give the parser of `holds release` its arguments and its action."""
+    """Add the arguments and the action of `holds release` to its parser."""
     parser.description = (
         "Releases the holds that have expired. Before a switch to software that does not know "
         "holds, release them with --all: they would stay for good."
@@ -30,7 +30,7 @@ def set_up_release(parser: Any) -> None:
 
 
 def _list(conf: cfg.ConfigOpts) -> int:
-    """Print the holds; return the exit code."""
+    """Print the holds. Return the exit code."""
     rows = [_row(each) for each in holds.find_all(connect(conf))]
     if conf.category.json:
         print(json.dumps(rows, indent=2))
@@ -54,7 +54,7 @@ def _row(hold: ListedConsumer) -> dict[str, str | None]:
 
 
 def _release(conf: cfg.ConfigOpts) -> int:
-    """Release holds, print their number, and return the exit code."""
+    """Release holds and print their number. Return the exit code."""
     database = connect(conf)
     release = holds.release_all if conf.category.all else holds.release_expired
     print(f"released: {release(database)} holds")

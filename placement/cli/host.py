@@ -1,4 +1,4 @@
-"""The command `placement-manage host`, which taints and untaints hosts."""
+"""The commands `placement-manage host`, which taint and untaint hosts."""
 
 import json
 import sys
@@ -18,18 +18,18 @@ from placement import console
 from placement.cli import server
 from placement.logs import escaped
 
-# Takes a client and the arguments.
+# Function that takes a client and the arguments.
 Function = Callable[[RestClient, Any], Sequence[HostRow]]
 
 
 def set_up_taint(parser: Any) -> None:
-    """Give the parser of `host taint` its arguments and its action."""
+    """Add the arguments and the action of `host taint` to its parser."""
     _set_up(parser, lambda client, options: [hosts.taint_host(client, options.host, options.trait)])
     parser.add_argument("host", help="UUID or name of the root provider")
 
 
 def set_up_untaint(parser: Any) -> None:
-    """Give the parser of `host untaint` its arguments and its action."""
+    """Add the arguments and the action of `host untaint` to its parser."""
     _set_up(
         parser, lambda client, options: [hosts.untaint_host(client, options.host, options.trait)]
     )
@@ -37,7 +37,7 @@ def set_up_untaint(parser: Any) -> None:
 
 
 def set_up_list(parser: Any) -> None:
-    """Give the parser of `host list` its arguments and its action."""
+    """Add the arguments and the action of `host list` to its parser."""
     _set_up(parser, lambda client, options: hosts.tainted_hosts(client, options.trait))
     parser.add_argument(
         "--tainted", action="store_true", required=True, help="list the hosts with the trait"
@@ -56,7 +56,7 @@ def _set_up(parser: Any, function: Function) -> None:
 
 
 def _run(conf: cfg.ConfigOpts, function: Function) -> int:
-    """Run a function of the client and print its rows; return the exit code."""
+    """Run a function of the client and print its rows. Return the exit code."""
     options = conf.category
     try:
         with closing(RestClient(options.url, server.caller(options))) as client:

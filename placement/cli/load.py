@@ -26,7 +26,7 @@ UNNAMED = (
 
 
 def set_up_load(parser: Any) -> None:
-    """Give the parser of `load-cloud` its arguments and its action."""
+    """Add the arguments and the action of `load-cloud` to its parser."""
     parser.set_defaults(action=_load)
     parser.description = (
         "The server must be given by --url, --os-cloud or the environment. If it has providers "
@@ -45,7 +45,7 @@ def set_up_load(parser: Any) -> None:
 
 
 def set_up_dump(parser: Any) -> None:
-    """Give the parser of `dump-cloud` its arguments and its action."""
+    """Add the arguments and the action of `dump-cloud` to its parser."""
     parser.set_defaults(action=_dump)
     parser.add_argument("file", nargs="?", default="-", help="default: standard output")
     _add_server(parser)
@@ -61,7 +61,7 @@ def _add_server(parser: Any, *, named: bool = False) -> None:
 
 
 def _load(conf: cfg.ConfigOpts) -> int:
-    """Load the file, or preview it; return the exit code.
+    """Load the file, or preview the changes. Return the exit code.
 
     Raises:
         ConfigurationError: no server is named.
@@ -77,7 +77,7 @@ def _load(conf: cfg.ConfigOpts) -> int:
 
 
 def _unconfirmed(_cloud: Cloud, client: RestClient) -> str:
-    """Return an empty text if the server is empty or the operator has typed yes.
+    """Return "" if the server is empty or the operator has typed yes.
 
     Raises:
         LoadError: the operator has given another answer, or there is no terminal.

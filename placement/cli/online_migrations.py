@@ -1,7 +1,7 @@
 """The command `placement-manage db online_data_migrations`, which completes very old rows.
 
-The exit code is 0 if nothing is left to do, 1 if a run with --max-count changed rows (run it
-again), 2 if a migration failed, 127 for an invalid --max-count.
+The exit code is 0 if all rows are complete, 1 if a run with --max-count has changed rows (run it
+again), 2 if a migration has failed, and 127 if --max-count is invalid.
 """
 
 from collections.abc import Callable
@@ -17,17 +17,17 @@ from placement.db.engine import Database
 from placement.errors import ConfigurationError, PlacementError
 from placement.objects import online_migrations
 
-BATCH = 50  # rows completed in one transaction
+BATCH = 50  # rows that one transaction completes
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     parser.set_defaults(action=_complete)
     parser.add_argument("--max-count", help="complete at most this many rows")
 
 
 def _complete(conf: cfg.ConfigOpts) -> int:
-    """Complete rows in batches, print how many, and return the exit code."""
+    """Complete rows in batches and print their number. Return the exit code."""
     max_count = conf.category.max_count
     if max_count is None:
         print(f"Running batches of {BATCH} until complete")
@@ -73,7 +73,7 @@ def _run(
     consumer_owner: tuple[str, str],
     limit: int | None,
 ) -> int:
-    """Complete up to `limit` rows, or all; return their number."""
+    """Complete up to `limit` rows, or all rows. Return their number."""
     if limit is not None:
         return database.write(lambda conn: migration(conn, limit, consumer_owner))
     total = 0

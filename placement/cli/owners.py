@@ -1,4 +1,4 @@
-"""Lists of consumer owners, as printed by other services."""
+"""Lists of the owners of consumers, in the format in which other services print them."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ STANDARD_INPUT = "-"
 
 
 def read_owners(path: str) -> set[str]:
-    """Return the UUIDs of a list with one per line.
+    """Return the UUIDs in a list that contains one UUID on each line.
 
     Args:
         path: path of the file; `-` for standard input.

@@ -1,7 +1,7 @@
 """The command `placement-manage reshape`, which transforms provider trees offline.
 
-The exit code is 0 if all trees are as the file states, 1 if something was refused, 130 if it was
-interrupted.
+The exit code is 0 if all trees match the file, 1 if a change was refused, and 130 if the command
+was interrupted.
 """
 
 import logging
@@ -28,7 +28,7 @@ from placement.yamlfile.problems import UnusableFile
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     parser.description = (
         "Works directly on the configured database. Stop all services first. If it is interrupted, "
         "run it again: it continues with the remaining trees."
@@ -39,7 +39,7 @@ def set_up(parser: Any) -> None:
 
 
 def _reshape(conf: cfg.ConfigOpts) -> int:
-    """Transform the trees, or show what would change; return the exit code."""
+    """Transform the trees, or show the changes. Return the exit code."""
     options = conf.category
     try:
         transformation = load_transformation(options.file)
@@ -60,7 +60,7 @@ def _reshape(conf: cfg.ConfigOpts) -> int:
 
 @contextmanager
 def _without_info() -> Iterator[None]:
-    """Suppress the log lines of the service for each request and of the client for each tree."""
+    """Suppress log lines of the service for each request, and of the client for each tree."""
     log = logging.getLogger("placement")
     level = log.level
     log.setLevel(max(level, logging.WARNING))
@@ -102,7 +102,7 @@ def _print_complaints(survey: Survey, transformation: Transformation) -> None:
 
 
 def _table(tally: ReshapeTally) -> prettytable.PrettyTable:
-    """Return the changed totals, by class and kind of provider."""
+    """Return the totals that change, by class and kind of provider."""
     table = prettytable.PrettyTable(["class", "of", "providers", "total", "used"])
     table.align = "l"
     for row in tally.rows():

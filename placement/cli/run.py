@@ -1,4 +1,4 @@
-"""Running one command, with options from the command line, files and the environment."""
+"""Run one command, with options from the command line, files and the environment."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from importlib import import_module
@@ -11,7 +11,7 @@ from placement.cli.commands import COMMANDS, Command
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command of the arguments, or print the help of a group; return the exit code.
+    """Run the command in the arguments, or print the help of a group. Return the exit code.
 
     Raises:
         ConfigurationError: an option is invalid.
@@ -32,10 +32,13 @@ def run(arguments: Sequence[str]) -> int:
 def _add_commands(
     subparsers: Any, commands: Mapping[str, Command], arguments: Container[str]
 ) -> None:
-    """Add the commands to a parser, with their arguments if the command line names them."""
+    """Add the commands to a parser.
+
+    Add the arguments of a command only if the command line names it.
+    """
     for name, command in commands.items():
         parser = subparsers.add_parser(name, help=command.help)
-        # PERF: some modules import the whole service.
+        # PERF: some of the modules import the whole service.
         if name in arguments:
             _set_up(parser, command, arguments)
 

@@ -1,6 +1,6 @@
 """The command `placement-manage samples`, which writes configurations and deployment files.
 
-They are installed with the service as data of the package `placement.samples`.
+The files are installed with the service, as data of the package `placement.samples`.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from placement.errors import ConfigurationError
 
-# Files and directories. In a source tree the package has more.
+# Files and directories. In a source tree, the package contains more files.
 CONTENTS = (
     "placement.conf",
     "placement.conf.sample",
@@ -30,7 +30,7 @@ CONTENTS = (
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     parser.description = (
         "Writes configurations, constraints for pip, files for systemd, proxies, containers and "
         "Kubernetes, a dashboard, alerts and cloud files. The directory must be new or empty."
@@ -40,7 +40,7 @@ def set_up(parser: Any) -> None:
 
 
 def _write(conf: cfg.ConfigOpts) -> int:
-    """Write the files.  Raises ConfigurationError if that fails."""
+    """Write the files. Raises ConfigurationError if a file cannot be written."""
     directory = Path(conf.category.directory)
     samples = dict(list_samples())
     try:
@@ -58,7 +58,7 @@ def _write(conf: cfg.ConfigOpts) -> int:
 
 
 def list_samples() -> Iterator[tuple[str, Traversable]]:
-    """Yield the relative path of each sample, and the file itself."""
+    """Yield the relative path and the content of each sample file."""
     package = files("placement.samples")
     for name in CONTENTS:
         yield from _files(name, package / name)

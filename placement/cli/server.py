@@ -1,11 +1,11 @@
-"""The server that commands over REST connect to."""
+"""The connection of commands to a server, over the REST API."""
 
 import os
 from typing import Any
 
 from falcon_placement_client.identity import DEFAULT_TOKEN, DEFAULT_URL, Identity, NamedCloud
 
-# Variables that name a cloud or an identity service, and so a server (`identity.connect`).
+# Variables that select a cloud or an identity service, and thus a server (`identity.connect`).
 _NAMING = ("OS_CLOUD", "OS_AUTH_TYPE", "OS_AUTH_PLUGIN", "OS_AUTH_URL")
 
 
@@ -35,12 +35,15 @@ def add_arguments(parser: Any, *, named: bool = False) -> None:
 
 
 def caller(options: Any) -> Identity:
-    """Return the identity of the caller that the arguments state."""
+    """Return the identity of the caller that the arguments specify."""
     return NamedCloud(options.os_cloud) if options.os_cloud else options.token
 
 
 def is_named(options: Any) -> bool:
-    """Return whether the arguments or the environment name a server; the default is DEFAULT_URL."""
+    """Return whether the arguments or the environment select a server.
+
+    The default is DEFAULT_URL.
+    """
     if options.url or options.os_cloud:
         return True
     return not options.token and any(map(os.environ.get, _NAMING))

@@ -1,4 +1,4 @@
-"""Capabilities of a terminal, such as width, colours and characters for bars."""
+"""The capabilities of a terminal: width, colours, and characters for bars."""
 
 import os
 import shutil
@@ -25,7 +25,10 @@ class Terminal:
 
     @classmethod
     def of(cls, out: TextIO) -> Self:
-        """Return the layout for a stream; no colour unless it is a terminal, or with NO_COLOR."""
+        """Return the layout for a stream.
+
+        Colours are used only on a terminal and without NO_COLOR.
+        """
         width = shutil.get_terminal_size().columns
         plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         return cls(
@@ -41,7 +44,7 @@ class Terminal:
     def bar(self, part: int, total: int, width: int) -> str:
         """Return a bar for a part of a total, padded to the width.
 
-        A part above zero has at least one block.
+        If the part is above zero, the bar has at least one block.
         """
         blocks = 0 if not part or not total else max(1, round(width * part / total))
         return (self.block * blocks).ljust(width)

@@ -1,4 +1,4 @@
-"""`placement-manage watch`: print the trees of a cloud as they change."""
+"""The command `placement-manage watch`, which prints the trees of a cloud as they change."""
 
 import json
 import shlex
@@ -17,7 +17,7 @@ from placement.cli import server
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     parser.set_defaults(action=_run)
     server.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print each change as a JSON object")
@@ -45,7 +45,7 @@ def _run(conf: cfg.ConfigOpts) -> int:
                 change = json.dumps({"uuid": tree.uuid, "event": tree.event})
                 print(change if options.json else f"{tree.event:<7} {tree.uuid}", flush=True)
                 if command:
-                    # The operator's own command.
+                    # The command was specified by the operator.
                     subprocess.run(command, input=f"{change}\n", text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError, ClientError) as error:
         console.fail(error)

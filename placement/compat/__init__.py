@@ -1,1 +1,1 @@
-"""Private parts of libraries, in one module for each library, with tests that detect changes."""
+"""The private parts of libraries that the service uses. Each library has a module."""

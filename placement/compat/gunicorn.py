@@ -1,7 +1,7 @@
-"""Extensions of gunicorn where it has no suitable server hook.
+"""Extensions of gunicorn, where it has no suitable server hook.
 
-Its hooks run after a signal was handled, after listeners were closed, or after the settings of a
-reload took effect. None of them can refuse a reload.
+gunicorn calls its hooks after it has handled a signal, closed the listeners, or applied the
+settings of a reload. No hook can refuse a reload.
 """
 
 from collections.abc import Callable
@@ -24,13 +24,13 @@ def get_addresses(master: Any) -> list[str]:
 
 
 def get_own_listeners(master: Any) -> list[Any]:
-    """Return the listeners, or none if another master or systemd may share them."""
+    """Return the listeners. If another master or systemd may share them, return no listeners."""
     is_shared = master.reexec_pid or master.master_pid or master.systemd
     return [] if is_shared else list(master.LISTENERS)
 
 
 def after_setup(master: Any, act: Callable[[], None]) -> None:
-    """Call a function after settings were read again, and before listeners are created."""
+    """Call a function after the settings have been read again and before listeners are created."""
 
     def setup(app: Any) -> None:
         type(master).setup(master, app)
@@ -40,7 +40,7 @@ def after_setup(master: Any, act: Callable[[], None]) -> None:
 
 
 def before_stop(master: Any, act: Callable[[], None]) -> None:
-    """Stop gracefully on SIGINT too, and call a function before listeners are closed."""
+    """Also stop gracefully on SIGINT, and call a function before listeners are closed."""
 
     def stop() -> None:
         act()
@@ -50,7 +50,7 @@ def before_stop(master: Any, act: Callable[[], None]) -> None:
 
 
 def before_reload(master: Any, act: Callable[[], bool]) -> None:
-    """Call a function on SIGHUP, and reload if it returns true."""
+    """Call a function on SIGHUP, and reload only if the function returns true."""
 
     def reload() -> None:
         if act():

@@ -1,8 +1,9 @@
-"""Extensions of prometheus-client where it has no public function.
+"""Extensions of prometheus-client, where it has no public function.
 
-The library reads its directory from the environment when it is imported, that is with this module.
-It creates sparse files: the kernel kills a process (SIGBUS) that writes to one while the file
-system is full. Here blocks are allocated first, so a full file system raises OSError instead.
+The library reads its directory from the environment when it is imported, which is when this module
+is imported. It creates sparse files: the kernel kills a process (SIGBUS) that writes to one while
+the file system is full. Here blocks are allocated first, so a full file system raises OSError
+instead.
 """
 
 import mmap
@@ -26,12 +27,12 @@ class AllocatedFile(MmapedDict):
                 with path.open("ab") as file:
                     os.posix_fallocate(file.fileno(), 0, FILE_SIZE)
             except OSError:
-                path.unlink(missing_ok=True)  # a reader would report it as damaged
+                path.unlink(missing_ok=True)  # otherwise, readers would report the file as damaged
                 raise
         super().__init__(filename, read_mode)  # type: ignore[no-untyped-call]
 
     def reserve(self, size: int) -> None:
-        """Allocate `size` further bytes.  Raises OSError."""
+        """Allocate `size` additional bytes. Raises OSError."""
         capacity = self._capacity
         while self._used + size > capacity:
             capacity *= 2
@@ -57,19 +58,22 @@ def count_in_files() -> None:
 
 
 def count_in_new_files() -> None:
-    """Close the files of this process, and count in new ones."""
+    """Close the files of this process, and count in new files."""
     values.close_all_multiprocess_files()
     values.ValueClass = values.MultiProcessValue()
 
 
 def read_file(path: Path) -> dict[str, float]:
-    """Return the counts of a file, by the library's text of name and labels."""
+    """Return the counts in a file, by the library's text of name and labels."""
     rows = MmapedDict.read_all_values_from_file(str(path))
     return {key: value for key, value, _timestamp, _position in rows}
 
 
 def add_to_file(path: Path, counts: dict[str, float]) -> None:
-    """Add all counts to a file or none, and create it if it is missing. Raises OSError."""
+    """Add all counts to a file, or none of them.
+
+    Create the file if it is missing. Raises OSError.
+    """
     file = AllocatedFile(str(path))
     sums: MmapedDict = file
     try:

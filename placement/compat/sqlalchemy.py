@@ -1,4 +1,4 @@
-"""Access to SQLAlchemy where it has no public function, or documents it for dialects only."""
+"""Access to SQLAlchemy where its function is not public or is documented only for dialects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,17 +9,17 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 
 class Expanded(NamedTuple):
-    """A compiled statement with one parameter for each value of a list."""
+    """A compiled statement in which each value of a list has a separate parameter."""
 
-    # SQL in the form of the driver.
+    # SQL in the form that the driver expects.
     sql: str
     # Parameter -> value, including literal values of the statement.
     parameters: Mapping[str, Any]
-    # Parameter that is a list -> the parameters of its values.
+    # Parameter whose value is a list -> the parameters of its items.
     lists: Mapping[str, Sequence[str]]
-    # Parameter -> the function that converts its value for the driver, if any.
+    # Parameter -> the function that converts its value for the driver, if there is one.
     converters: Mapping[str, Callable[[Any], Any]]
-    # All parameters in order if the driver takes a sequence, else None.
+    # All parameters in order, if the driver takes a sequence. Otherwise None.
     order: Sequence[str] | None
 
 
@@ -30,30 +30,31 @@ class DriverResult(NamedTuple):
     rows: Sequence[Sequence[Any]]
     # Number of rows that a write matched, or -1 if the driver does not report it.
     matched: int
-    # Id of a row that was inserted, or None if the driver returns it as a row, or does not know it.
+    # Id of the inserted row. None if the driver returns it as a row, or does not know it.
     row_id: int | None
 
 
 def connect(engine: sa.Engine, *, begins: bool) -> Connection:
-    """Check a connection out of the pool.
+    """Check a connection out of the pool. `begins`: the first statement begins a transaction.
 
-    `begins` is whether the first statement begins a transaction. The public alternative, the
-    isolation level AUTOCOMMIT, is set and reset for each use of a connection, which costs more
-    round trips than it saves.
+    `begins` is whether the first statement begins a transaction. The public alternative is the
+    isolation level AUTOCOMMIT. SQLAlchemy sets and resets it for each use of a connection, which
+    takes more round trips than it saves.
     """
     return Connection(engine, _allow_autobegin=begins)
 
 
 def execute_text(conn: Connection, sql: str, values: Any) -> DriverResult:
-    """Execute a statement as text, with the errors of `exec_driver_sql`.
+    """Execute a statement as text. Errors are the same as with `exec_driver_sql`.
 
-    PERF: `exec_driver_sql` creates a context, a result and a description of its columns for each
-    statement. Without them, a small statement takes half as long. Statements that listeners or the
-    debug log must see are executed by `exec_driver_sql`.
+    PERF: `exec_driver_sql` creates a context, a result and a description of the columns for each
+    statement. Without them, a small statement takes half as long. If listeners or the debug log
+    must see a statement, `exec_driver_sql` executes it.
     """
     if conn._has_events or conn._echo or _has_listeners(conn.engine):
         observed = conn.exec_driver_sql(sql, values)
-        # Before the rows are read: the last one closes the cursor, and psycopg forgets the number.
+        # Read the number first. Reading the last row closes the cursor, and psycopg then forgets
+        # the number.
         matched = observed.rowcount
         rows = observed.all() if observed.returns_rows else ()
         row_id = getattr(observed.context.cursor, "lastrowid", None)
@@ -67,7 +68,7 @@ def execute_text(conn: Connection, sql: str, values: Any) -> DriverResult:
         result = DriverResult(rows, cursor.rowcount, getattr(cursor, "lastrowid", None))
         cursor.close()
     except BaseException as error:
-        # Other exceptions concern the values, and do not affect the connection.
+        # Other exceptions are about the values and do not affect the connection.
         if isinstance(error, conn.dialect.loaded_dbapi.Error) or not isinstance(error, Exception):
             conn._handle_dbapi_exception(error, sql, values, cursor, None)
         raise

@@ -1,4 +1,4 @@
-"""Extensions of waitress where it has no option.
+"""Extensions of waitress, where it has no option.
 
 waitress documents only `serve()` and its options. The classes below extend its private classes as
 the worker requires. The policy (limits, deadlines, the end of connections) is in `placement/wsgi`,
@@ -32,7 +32,8 @@ __all__ = [
     "RequestHeaderFieldsTooLarge", "StrictParser", "Watched", "start_threads",
 ]  # fmt: skip
 
-BUFFER_SIZE = 2**20  # bytes of a response that wait in memory; a longer response waits in a file
+# Bytes of a response that are buffered in memory; longer responses are buffered in a file.
+BUFFER_SIZE = 2**20
 _READ, _WRITE = select.EPOLLIN | select.EPOLLPRI, select.EPOLLOUT
 _REQUEST_LINE = re.compile(rb"[!-~]+ [!-~]+ HTTP/1\.[01]")
 _FOLDED = re.compile(rb"\r\n[ \t]")
@@ -49,7 +50,7 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]  # waitress is not 
             raise ParsingError("Malformed request line or header")
         try:
             super().parse_header(header_plus)
-        except ValueError as error:  # a length of 5,000 digits, half an IPv6 address
+        except ValueError as error:  # a length of 5,000 digits, or half of an IPv6 address
             raise ParsingError(str(error)) from None
         if self._is_ambiguous(header_plus.lower()):
             raise ParsingError("The end of the body is ambiguous")
@@ -57,7 +58,7 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]  # waitress is not 
             self.connection_close = True
 
     def _is_ambiguous(self, head: bytes) -> bool:
-        """Return whether another server could find the end of the body elsewhere."""
+        """Return whether another server might find the end of the body at a different position."""
         codings = _CODINGS.findall(head) if b"transfer-encoding" in head else []
         if not codings:
             return False
@@ -65,10 +66,10 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]  # waitress is not 
 
 
 class _Head(Task):  # type: ignore[misc]
-    """The head of a response, with the headers of the application and of the connection."""
+    """The head of a response: the headers of the application and of the connection."""
 
     def build_response_header(self) -> bytes:
-        """Return the head, and mark the response as chunked or as the last one."""
+        """Return the head. Mark the response as chunked, or as the last one on the connection."""
         has_length = self.content_length is not None or not self.has_body
         self.chunked_response = not has_length and self.version == "1.1"
         has_end = has_length or self.chunked_response
@@ -84,9 +85,9 @@ class _Head(Task):  # type: ignore[misc]
 
 
 class Answer(_Head, WSGITask):  # type: ignore[misc]
-    """A response of the application. Chunks keep the connection alive, and HEAD has no body."""
+    """A response of the application."""
 
-    # Whether the head has been sent (of waitress).
+    # Whether the head has been sent (attribute of waitress).
     wrote_header: bool
 
     @property
@@ -95,13 +96,13 @@ class Answer(_Head, WSGITask):  # type: ignore[misc]
         return bool(self.request.command != "HEAD" and super().has_body)
 
     def get_environment(self) -> dict[str, Any]:
-        """Return the environment with the path as sent: `//traits` is not `/traits`."""
+        """Return the environment with the path as it was sent: `//traits` is not `/traits`."""
         environ: dict[str, Any] = super().get_environment()
         environ["PATH_INFO"] = self.request.path
         return environ
 
     def write(self, data: bytes) -> None:
-        """Send the head together with the first piece of the body, in one packet."""
+        """Send the head and the first piece of the body in one packet."""
         if self.wrote_header or self.content_length is None or not (data and self.has_body):
             super().write(data)
             return
@@ -113,18 +114,18 @@ class Answer(_Head, WSGITask):  # type: ignore[misc]
 
 
 class ErrorAnswer(_Head, ErrorTask):  # type: ignore[misc]
-    """The response to an invalid request, which does not reach the application."""
+    """The response to an invalid request. The application does not receive such a request."""
 
     def execute(self) -> None:
-        """Send the response with a length."""
-        self.version = "1.1"  # that of the request is unknown
+        """Send the response with its length."""
+        self.version = "1.1"  # the version of the request is unknown
         body = self.request.error.to_response("")[2]
         self.response_headers.append(("Content-Length", str(len(body))))
         super().execute()
 
 
 def flushed(application: Any, environ: Any, start_response: Any) -> Iterator[bytes]:
-    """Call the application, and close its body only after the response was sent.
+    """Call the application. Close its body only after the response has been sent.
 
     waitress closes an empty body before it sends the head.
     """
@@ -145,20 +146,20 @@ def flushed(application: Any, environ: Any, start_response: Any) -> Iterator[byt
 
 
 class Connection(HTTPChannel):  # type: ignore[misc]
-    """A connection that reports sent bytes, and releases the memory of sent buffers."""
+    """A connection that reports sent bytes and releases the memory of sent buffers."""
 
-    # Buffers of responses that are not sent yet; never empty (of waitress).
+    # Buffers of responses that have not been sent yet. Never empty (attribute of waitress).
     outbufs: list[OverflowableBuffer]
 
     def keeps_alive(self) -> bool:
-        """Return whether the connection may be kept alive after a response."""
+        """Return whether the connection may remain open after a response."""
         return True
 
     def after_flush(self, size: int) -> None:
-        """Called after `size` bytes were sent."""
+        """Called after `size` bytes have been sent."""
 
     def flush(self) -> None:
-        """Send as much as the client accepts now."""
+        """Send as much as the client currently accepts."""
         self._flush_exception(self._flush_some)
 
     def _flush_some(self, do_close: bool = True) -> bool:
@@ -171,12 +172,12 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return flushed
 
     def read_event(self) -> None:
-        """Receive pending data, before the loop polls the connection."""
+        """Receive pending data before the loop polls the connection."""
         wasyncore.read(self)
 
 
 class Listener(BaseWSGIServer):  # type: ignore[misc]
-    """A listener on an existing socket, of a port or a path."""
+    """A listener on an existing socket, which is bound to a port or a path."""
 
     def __init__(
         self, application: Any, sock: Any, watched: "Watched", threads: Any, settings: Any
@@ -185,11 +186,11 @@ class Listener(BaseWSGIServer):  # type: ignore[misc]
             partial(flushed, application), watched, _sock=sock, dispatcher=threads, adj=settings,
             sockinfo=(sock.family, 0, 0, None), bind_socket=False,
         )  # fmt: skip
-        # The sockets that the event loop waits for.
+        # The sockets for which the event loop waits.
         self.watched = watched
 
     def getsockname(self) -> tuple[str, Any]:
-        """Return host and port, or the path of a Unix socket."""
+        """Return the host and the port, or the path of a Unix socket."""
         address = self.socket.getsockname()
         return address[:2] if isinstance(address, tuple) else ("unix", address)
 
@@ -198,25 +199,25 @@ class Listener(BaseWSGIServer):  # type: ignore[misc]
         return addr if isinstance(addr, tuple) else ("", "")
 
     def close_socket(self) -> None:
-        """Close the listener, but not the trigger of the loop."""
+        """Close the listener, but not the trigger of the event loop."""
         wasyncore.dispatcher.close(self)
 
 
 class Watched(dict[int, Any]):
-    """The objects of the loop by file descriptor: listeners, connections and the trigger.
+    """The objects of the event loop by file descriptor: listeners, connections and the trigger.
 
-    PERF: waitress' loop examines all of them in each iteration, which takes longer than a response
-    if there are hundreds of idle connections. Only its client can change the state of an idle
-    connection.
+    PERF: the loop of waitress examines all of them in each iteration. With hundreds of idle
+    connections, this takes longer than a response. The state of an idle connection can only change
+    if its client sends data.
     """
 
     def __init__(self) -> None:
         super().__init__()
         # Polls the file descriptors.
         self._events = select.epoll()
-        # File descriptor -> polled events.
+        # File descriptor -> the events that are polled.
         self._flags: dict[int, int] = {}
-        # File descriptors whose events may have changed.
+        # File descriptors whose polled events may have changed.
         self._unsettled: set[int] = set()
 
     def __setitem__(self, file: int, watched: Any) -> None:
@@ -233,17 +234,17 @@ class Watched(dict[int, Any]):
         return [each for each in self.values() if isinstance(each, Connection)]
 
     def turn(self, seconds: float) -> None:
-        """Wait for events for at most `seconds`, and handle them."""
+        """Wait for events for at most `seconds`, and handle the events."""
         for file in tuple(self._unsettled):
             watched = self[file]
             flags = _READ * watched.readable()
             flags |= _WRITE * (watched.writable() and not watched.accepting)
             self._wait_for(file, flags)
             if flags == _READ and isinstance(watched, Connection):
-                self._unsettled.discard(file)  # idle
+                self._unsettled.discard(file)  # the connection is idle
         happened = [(file, events, self[file]) for file, events in self._events.poll(seconds)]
         for file, events, watched in happened:
-            if self.get(file) is watched:  # not closed, with its descriptor reused
+            if self.get(file) is watched:  # not closed, and its descriptor was not reused
                 self._unsettled.add(file)
                 wasyncore.readwrite(watched, events)
 
@@ -260,7 +261,7 @@ class Watched(dict[int, Any]):
 
 
 def start_threads(count: int) -> Any:
-    """Start the threads that handle requests, without log messages about queued requests."""
+    """Start the threads that handle requests. Do not log messages about queued requests."""
     queue_logger.disabled = True
     threads = ThreadedTaskDispatcher()
     threads.set_thread_count(count)

@@ -1,7 +1,7 @@
-"""Settings of the service, which are options of oslo.config, read once into frozen values.
+"""The settings of the service: options of oslo.config, which are read once into frozen values.
 
-No other module of the service reads an option. The `ConfigOpts` is kept for the oslo libraries
-(log, policy), which read their own groups from it.
+No other module of the service reads an option. The settings keep the `ConfigOpts` for the oslo
+libraries (log, policy), which read their own groups from it.
 """
 
 from placement.config.frozen import (

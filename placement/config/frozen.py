@@ -17,35 +17,35 @@ class DatabaseSettings:
 
     # SQLAlchemy URL of the database, with the connection parameters appended.
     connection: str
-    # The same for a replica that serves reads. null means that `connection` serves them.
+    # The URL of a replica that serves reads. None means that `connection` serves them.
     slave_connection: str | None
-    # Whether SQLite waits for the disk at each commit.
+    # Whether SQLite waits for the disk at each COMMIT.
     sqlite_synchronous: bool
-    # sql_mode of a session, or empty to keep the server's mode.
+    # sql_mode of a session, or empty to keep the mode of the server.
     mysql_sql_mode: str
-    # wsrep_sync_wait of a session, or None to keep the server's value.
+    # wsrep_sync_wait of a session, or None to keep the value of the server.
     wsrep_sync_wait: int | None
     # Whether long statements are prepared on MariaDB.
     prepared_statements: bool
     # Seconds after which a connection is replaced.
     recycle: int
-    # Connections that a pool keeps. null means the default of SQLAlchemy.
+    # Number of connections that a pool keeps open. None means the default of SQLAlchemy.
     pool_size: int | None
-    # Connections that a pool may open in addition. null means the default of SQLAlchemy.
+    # Number of connections that a pool may open in addition. None means the default of SQLAlchemy.
     max_overflow: int | None
-    # Seconds to wait for a connection of the pool. null means the default of SQLAlchemy.
+    # Seconds to wait for a connection from the pool. None means the default of SQLAlchemy.
     pool_timeout: int | None
     # Retries of the first connection, or -1 for no limit.
     max_retries: int
     # Seconds between these retries.
     retry_interval: int
-    # Seconds that a write may spend on retries.
+    # Seconds for which a write may be retried.
     write_timeout: float
-    # Seconds that one statement of a request may take. 0 means no limit.
+    # Maximum duration of one statement of a request, in seconds. 0 means no limit.
     statement_timeout: float
-    # Retries of a write that keeps losing to concurrent writers.
+    # Number of retries of a write that keeps losing to concurrent writers.
     conflict_retries: int
-    # Whether statements are logged.
+    # Whether SQLAlchemy logs statements.
     debug: bool
     # Whether the service migrates the schema when it starts.
     sync_on_startup: bool
@@ -53,23 +53,24 @@ class DatabaseSettings:
 
 @dataclass(frozen=True, slots=True)
 class CandidateSettings:
-    """How candidates are generated."""
+    """The options for the search for candidates."""
 
     # Whether each response is a random sample in random order.
     randomize: bool
-    # Candidates of one response. null means no limit.
+    # Maximum number of candidates in one response. None means no limit.
     maximum: int | None
     # Whether the search takes one candidate of each tree in turn.
     breadth_first: bool
-    # Steps of work that the search for one request may take.
+    # Maximum work of the search for one request, in steps.
     max_search_steps: int
-    # Steps of work that all searches of one simulation may take.
+    # Maximum work of all searches of one simulation, in steps.
     max_simulation_steps: int
-    # Bytes of candidates in one response.
+    # Maximum size of the candidates in one response, in bytes.
     max_answer_size: int
-    # Resource providers that a process keeps in memory.
+    # Number of resource providers that a process caches.
     tree_cache_size: int
-    # Traits. A tree whose root has one of them serves only requests that tolerate it.
+    # Traits. If the root of a tree has one of them, the tree only serves requests that tolerate the
+    # trait.
     taints: frozenset[str]
 
 
@@ -81,60 +82,60 @@ class MetricsSettings:
     enabled: bool
     # URL path of the metrics.
     path: str
-    # Host and port of a separate listener. null means that the path is served on the API's ports.
+    # Host and port of a separate listener. None means that the API's ports serve the path.
     address: tuple[str, int] | None
-    # Whether a scrape needs a token.
+    # Whether a scrape requires a token.
     token_required: bool
-    # Directory of the files in which processes count, or None for a temporary one.
+    # Directory of the files in which processes count, or None for a temporary directory.
     directory: str | None
-    # Seconds for which the inventories are cached. 0 means that they are not exported.
+    # Seconds for which the inventories are cached. 0 disables the inventories.
     inventory_seconds: float
-    # YAML file of the requests whose headroom is exported. null means none.
+    # YAML file with the requests whose headroom is exported, or None.
     headroom_file: str | None = None
-    # Minimum seconds between two measurements of the headroom.
+    # Minimum time between two measurements of the headroom, in seconds.
     headroom_interval: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class HoldSettings:
-    """The options of `[placement]` that concern holds."""
+    """The options of `[placement]` for holds."""
 
     # Maximum number of holds of a project, or None for no maximum.
     max_per_project: int | None
-    # Maximum seconds from the claim of a hold to its end.
+    # Maximum time from the claim of a hold to its end, in seconds.
     max_age: int
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of the service, read once from files and environment."""
+    """All settings of the service. They are read once from files and the environment."""
 
     # "keystone" or "noauth2".
     auth_strategy: str
-    # Project and user of consumers written by microversions that state no owner.
+    # Project and user of consumers, for microversions whose requests contain no owner.
     incomplete_consumer_owner: tuple[str, str]
     # The options of `[placement_database]`.
     database: DatabaseSettings
-    # The options of `[placement]` that concern the search.
+    # The options of `[placement]` for the search.
     candidates: CandidateSettings
-    # The options of `[placement]` that concern holds.
+    # The options of `[placement]` for holds.
     holds: HoldSettings
     # The options of `[metrics]`.
     metrics: MetricsSettings
-    # Seconds after which a request is logged as slow. 0 means that no request is.
+    # Seconds after which a request is logged as slow. 0 disables the log lines.
     slow_request: float
-    # Seconds that the work for a request may take. 0 means no limit.
+    # Maximum duration of the work for a request, in seconds. 0 means no limit.
     request_deadline: float
-    # Seconds for which changes are remembered.
+    # Seconds for which changes are stored.
     changes_kept: int
-    # Bytes of a request body.
+    # Maximum size of a request body, in bytes.
     max_body_size: int
     # The parsed options, for the oslo libraries.
     conf: cfg.ConfigOpts
 
 
 def settings(conf: cfg.ConfigOpts) -> Settings:
-    """Return the settings that result from the parsed options.
+    """Return the settings from the parsed options.
 
     Raises:
         ConfigurationError: a value is of the wrong kind, or the database URL is missing.
@@ -253,7 +254,7 @@ def _taints(names: list[str]) -> frozenset[str]:
 
 
 def _limit(value: int) -> int | None:
-    """Return the limit that an option states, or None if it is negative, which means no limit."""
+    """Return the limit in an option. A negative value means no limit and becomes None."""
     return None if value < 0 else max(value, 1)
 
 

@@ -1,4 +1,4 @@
-"""Setup of oslo.log for the service and for commands."""
+"""The setup of oslo.log, for the service and for commands."""
 
 import logging
 
@@ -16,7 +16,7 @@ LOG_LEVEL = "alembic=WARN"
 
 
 def setup_logging(conf: cfg.ConfigOpts) -> None:
-    """Start oslo.log as configured, and log a warning for each unknown option.
+    """Configure oslo.log, and log a warning for each unknown option.
 
     Raises:
         ConfigurationError: the log cannot be written.
@@ -36,9 +36,10 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
 
 
 def log_to_stderr(conf: cfg.ConfigOpts) -> None:
-    """Start oslo.log for a command, with standard error as the only output.
+    """Configure oslo.log for a command. Standard error is the only output.
 
-    The service's log file is not opened: if root created it, the service could not write to it.
+    The command does not open the service's log file. If root created this file, the service could
+    not write to it.
     """
     conf.set_override("use_stderr", True)
     for name in ("log_file", "log_dir", "log_config_append"):
@@ -49,7 +50,7 @@ def log_to_stderr(conf: cfg.ConfigOpts) -> None:
 
 
 def set_log_defaults() -> None:
-    """Set this service's defaults for the options of oslo.log."""
+    """Set the defaults of this service for the options of oslo.log."""
     levels = oslo_log.get_default_log_levels()
     if LOG_LEVEL not in levels:
         oslo_log.set_defaults(default_log_levels=[*levels, LOG_LEVEL])

@@ -1,4 +1,4 @@
-"""The sources of options, which are files, the environment and the command line."""
+"""The sources of options: files, the environment and the command line."""
 
 import os
 import re
@@ -16,12 +16,12 @@ from placement.suggestions import PARENTHESES, did_you_mean, nearest
 
 CONFIG_DIR_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
 
-# Groups of the libraries' options.
+# Groups of the options of libraries.
 LIBRARY_GROUPS = frozenset(
     {"DEFAULT", "cors", "keystone_authtoken", "oslo_middleware", "oslo_policy"}
 )
 
-# These groups, as they are written in names of environment variables.
+# The same groups in the spelling of environment variables.
 _LIBRARY_VARIABLES = frozenset(group.upper() for group in LIBRARY_GROUPS)
 
 _BAD_VALUE = re.compile(
@@ -36,9 +36,9 @@ class UnknownOption(NamedTuple):
     file: str
     # Name of the group.
     group: str
-    # Name of the option, or empty if the whole group is unknown.
+    # Name of the option. Empty if the whole group is unknown.
     name: str
-    # The existing name that was probably meant, or empty if none is similar.
+    # The existing name that was probably meant. Empty if no existing name is similar.
     nearest: list[str]
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class UnknownOption(NamedTuple):
 
 
 def options() -> cfg.ConfigOpts:
-    """Return a `ConfigOpts` with the options of this service and of oslo.log registered."""
+    """Return a `ConfigOpts` with the options of this service and of oslo.log."""
     conf = cfg.ConfigOpts()
     register(conf)
     oslo_log.register_options(conf)
@@ -71,7 +71,7 @@ def register(conf: cfg.ConfigOpts) -> None:
 
 
 def load_for_service(conf: cfg.ConfigOpts) -> None:
-    """Read the options of the web process, which has no command line.
+    """Read the options of the service, which has no command line.
 
     Raises:
         ConfigurationError: see `parse`.
@@ -80,7 +80,7 @@ def load_for_service(conf: cfg.ConfigOpts) -> None:
 
 
 def named_files() -> list[str] | None:
-    """Return the file in the directory that the environment names, or None if it names none.
+    """Return the file in the directory that the environment names, or None if it does not name one.
 
     Raises:
         ConfigurationError: the file does not exist.
@@ -114,7 +114,8 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
             project="placement",
             version=__version__,
             default_config_files=files,
-            # A named directory replaces the usual ones: configurations are not mixed.
+            # A directory in the environment replaces the usual directories. Configurations are
+            # never mixed.
             default_config_dirs=[] if files is not None else None,
         )
     except cfg.ConfigFilesNotFoundError as error:
@@ -124,7 +125,7 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
 
 
 def describe_error(error: Exception) -> str:
-    """Return the text of an error of oslo.config in one line, with the place of a bad value."""
+    """Return the text of an oslo.config error as one line, with the place of an invalid value."""
     text = " ".join(str(error).split())
     bad_value = _BAD_VALUE.search(text)
     if bad_value is None:
@@ -136,15 +137,16 @@ def describe_error(error: Exception) -> str:
 
 
 def unknown_settings(conf: cfg.ConfigOpts) -> Iterable[str]:
-    """Yield a warning for each setting in the files and in the environment that nothing reads."""
+    """Yield a warning for each setting in the files and the environment that is never read."""
     yield from map(str, unknown_options(conf))
     yield from unknown_variables(os.environ)
 
 
 def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
-    """Yield unknown groups of the files, and unknown options in groups of this service.
+    """Yield unknown groups in the files, and unknown options in groups of this service.
 
-    Options in the groups of libraries are not checked: the libraries know them.
+    Options in the groups of libraries are not checked, because only the libraries know these
+    options.
     """
     names_by_group = {
         group: {opt.dest for opt in opts} | {opt.name for opt in opts}
@@ -153,7 +155,8 @@ def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
     for path in _files_read(conf):
         sections: dict[str, dict[str, list[str]]] = {}
         cfg.ConfigParser(path, sections).parse()
-        # `auth_section` names a group from which keystonemiddleware reads its options.
+        # `auth_section` contains the name of the group from which keystonemiddleware reads its
+        # options.
         named = sections.get("keystone_authtoken", {}).get("auth_section", [])
         groups = {*names_by_group, *LIBRARY_GROUPS, *named}
         for group, names in sections.items():
@@ -166,7 +169,7 @@ def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
 
 
 def unknown_variables(environment: Iterable[str]) -> Iterable[str]:
-    """Yield a warning for each variable that was meant for this service and that nothing reads.
+    """Yield a warning for each variable that is meant for this service but is never read.
 
     environment: names of variables. One of another group than this service's is left to other
     services, unless both its group and its option resemble existing ones.
@@ -193,7 +196,7 @@ def unknown_variables(environment: Iterable[str]) -> Iterable[str]:
 
 
 def _with_two_underscores(variable: str, options_of: Mapping[str, set[str]]) -> list[str]:
-    """Return the variable of an option whose name has only one underscore after the group."""
+    """Return the correct variable for a name with only one underscore after the group."""
     return [
         f"OS_{group}__{name}"
         for group, names in options_of.items()

@@ -1,1 +1,1 @@
-"""The database layer, with tables, statements, engines and transactions."""
+"""The database layer: tables, statements, engines and transactions."""

@@ -1,7 +1,7 @@
 """Statements on many rows at once.
 
-The SQL is built once for each number of rows, and later calls only supply parameters, because
-SQLAlchemy takes several times as long to build a statement as the database takes to run it.
+The SQL is built only once for each number of rows, and later calls only supply parameters.
+SQLAlchemy takes several times longer to build a statement than the database takes to execute it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -29,8 +29,8 @@ from placement.db.statement import (
 
 Statement = TypeVar("Statement")
 
-# Total number of rows of the cached statements. A statement of a thousand rows takes megabytes: at
-# least a kilobyte for each parameter.
+# Maximum total number of rows of the cached statements. A statement for a thousand rows uses
+# megabytes of memory: at least a kilobyte for each parameter.
 MAX_CACHED_ROWS = 5000
 
 # -- statements that are built once for each number of rows --------------------------------------
@@ -41,7 +41,7 @@ _cached_statements: SizeLimitedDict[tuple[int, Any]] = SizeLimitedDict(
 
 
 def cached_by_size(build: Callable[..., Statement]) -> Callable[..., Statement]:
-    """Cache the statements that `build` returns for each `size`, up to MAX_CACHED_ROWS rows."""
+    """Cache the statements that `build` returns by `size`, up to MAX_CACHED_ROWS rows in total."""
 
     @wraps(build)
     def built(*what: Any, size: int, **options: Any) -> Statement:
@@ -59,7 +59,7 @@ def cached_by_size(build: Callable[..., Statement]) -> Callable[..., Statement]:
 
 
 def in_list(column: ColumnElement[Any], name: str = "ids") -> ColumnElement[bool]:
-    """Return the condition that the column is one of the values of a list parameter."""
+    """Return the condition that the column has one of the values in a list parameter."""
     return column.in_(sa.bindparam(name, expanding=True, type_=column.type))
 
 
@@ -70,7 +70,7 @@ def select_by(
     *,
     locks: bool = False,
 ) -> Queries:
-    """Select the rows whose condition is `in_list` of the keys.
+    """Select the rows that match one of the keys, with the condition `in_list`.
 
     Args:
         rows: the statement; its list parameter is `ids`.
@@ -84,7 +84,10 @@ def select_by(
 def write_by(
     statement: sa.Update | sa.Delete, keys: Collection[Key], params: Mapping[str, Any] | None = None
 ) -> Writes:
-    """Write the rows whose condition is `in_list` of the keys; each key matches one row."""
+    """Write the rows that match the keys, with the condition `in_list`.
+
+    Each key matches one row.
+    """
     return Writes(
         Write(statement, {"ids": chunk, **(params or {})}, matches=len(chunk))
         for chunk in sorted_chunks(keys)
@@ -103,7 +106,7 @@ def kinds_and_names(names: Mapping[str, Collection[str]]) -> list[tuple[str, str
 
 
 def params_by_kind(pairs: Iterable[tuple[str, str]]) -> dict[str, Sequence[str]]:
-    """Return the values of the `in_list` parameters: each is named after its kind."""
+    """Return the values of the `in_list` parameters. Each parameter has the name of its kind."""
     return {
         kind: [name for _kind, name in of_kind]
         for kind, of_kind in groupby(pairs, key=itemgetter(0))
@@ -114,10 +117,10 @@ def params_by_kind(pairs: Iterable[tuple[str, str]]) -> dict[str, Sequence[str]]
 
 
 def case_by_id(column: sa.Column[Any], size: int, name: str = "value") -> ColumnElement[Any]:
-    """Return `CASE id WHEN … THEN … END`, which gives each of `size` rows a value of its own.
+    """Return `CASE id WHEN … THEN … END`, which assigns a value to each of `size` rows.
 
-    The ids and values are the parameters that `case_params` returns. They are bound with the type
-    of the column, because an engine cannot infer a type from a null.
+    `case_params` returns the ids and values as parameters. They are bound with the type of the
+    column, because an engine cannot infer a type from a null.
     """
     row_id = column.table.c.id
     values = {}
@@ -128,7 +131,7 @@ def case_by_id(column: sa.Column[Any], size: int, name: str = "value") -> Column
 
 
 def case_params(row_ids: Collection[int], **values: Mapping[int, object]) -> dict[str, Any]:
-    """Return the parameters of `in_list` of the ids, and of a `case_by_id` for each value."""
+    """Return the parameters for `in_list` of the ids, and for a `case_by_id` of each value."""
     params: dict[str, Any] = {"ids": list(row_ids)}
     for index, row_id in enumerate(row_ids):
         params[f"id_{index}"] = row_id
@@ -140,7 +143,7 @@ def case_params(row_ids: Collection[int], **values: Mapping[int, object]) -> dic
 def set_by_id(
     column: sa.Column[Any], values: Mapping[int, Any], *, updated_at: datetime | None = None
 ) -> Writes:
-    """Set a column of the rows with these ids, each row to its own value.
+    """Set a column of the rows with these ids. Each row gets its own value.
 
     Args:
         column: the column.
@@ -160,7 +163,7 @@ def set_by_id(
 
 @cached_by_size
 def _set_column(column: sa.Column[Any], same: tuple[str, ...], size: int) -> sa.Update:
-    """Return the statement; `same` names the columns that get one value in all rows."""
+    """Return the statement. `same` contains the columns that get the same value in all rows."""
     update = sa.update(column.table).where(in_list(column.table.c.id))
     values = {name: sa.bindparam(name, type_=column.table.c[name].type) for name in same}
     return update.values({column.name: case_by_id(column, size), **values})
@@ -191,8 +194,8 @@ def _insert_chunk(
     values: list[Any] = []
     for row in rows:
         values += [row[column] for column in columns]
-    # The statement shares the parameter names, which for a thousand rows take more memory
-    # than the values.
+    # The statement shares the names of its parameters. For a thousand rows, the names use more
+    # memory than the values.
     return Write(statement, dict(zip(params, values, strict=True)), matches=len(rows))
 
 
@@ -201,7 +204,8 @@ def _insert(
     table: sa.Table, columns: tuple[str, ...], computed: tuple[tuple[str, str], ...], size: int
 ) -> tuple[sa.TextClause, Sequence[str]]:
     """Return the statement and the names of its parameters, row by row."""
-    # As text, because SQLAlchemy compiles an INSERT of several rows again on each call.
+    # The statement is text, because SQLAlchemy compiles an INSERT of several rows again on each
+    # call.
     names = [*columns]
     values = [f":{column}_{{index}}" for column in columns]
     for name, sql in computed:

@@ -1,6 +1,6 @@
-"""Classification of driver errors across all engines.
+"""The classification of driver errors, for all engines.
 
-The tables of error codes are in the modules of `dialects`; `tests/db/test_codes.py` provokes each
+The tables of error codes are in the modules of `dialects`. `tests/db/test_codes.py` provokes each
 code.
 """
 
@@ -25,7 +25,7 @@ TOO_LONG = _NONE.union(*(table.too_long for table in _TABLES))
 
 
 def is_retriable(error: exc.DBAPIError) -> bool:
-    """Return whether running the whole transaction again may succeed."""
+    """Return whether a retry of the whole transaction may succeed."""
     return error.connection_invalidated or _is_one_of(RETRIABLE, error)
 
 
@@ -36,29 +36,29 @@ def is_outcome_unknown(error: exc.DBAPIError) -> bool:
 
 
 def is_connection_lost(error: exc.DBAPIError) -> bool:
-    """Return whether the operation can only succeed on another connection."""
+    """Return whether the operation can succeed only on another connection."""
     return error.connection_invalidated or _is_one_of(RECONNECT, error)
 
 
 def is_deadlock(error: exc.DBAPIError) -> bool:
-    """Return whether the database rolled the transaction back to resolve a deadlock."""
+    """Return whether the database has rolled the transaction back to resolve a deadlock."""
     return _is_one_of(DEADLOCK, error)
 
 
 def is_duplicate(error: exc.DBAPIError) -> bool:
-    """Return whether another transaction has already used the value of a unique key."""
+    """Return whether another transaction already uses the value of a unique key."""
     return _is_one_of(DUPLICATE, error)
 
 
 def is_too_long(error: exc.DBAPIError) -> bool:
-    """Return whether the statement was cancelled because it took too long."""
+    """Return whether the database has cancelled the statement because it took too long."""
     return _is_one_of(TOO_LONG, error)
 
 
 def unstorable_text(error: exc.DBAPIError) -> str | None:
-    """Return the parameter that the database cannot store, if this caused the error.
+    """Return the parameter that the database cannot store, if this has caused the error.
 
-    Among several texts, return the one with the highest code point.
+    If there are several texts, return the text with the highest code point.
     """
     if not _is_one_of(UNSTORABLE, error):
         return None

@@ -1,4 +1,4 @@
-"""Conditions on providers, roots and trees, which contain ids instead of names."""
+"""Conditions on providers, roots and trees. They contain ids instead of names."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from placement.vocabulary import ConditionKind, IdCondition
 
 @dataclass(frozen=True, slots=True)
 class _Conditions:
-    # Conditions that a provider must satisfy, as returned by `merge_conditions`.
+    # Conditions that a provider must satisfy, in the form that `merge_conditions` returns.
     terms: tuple[IdCondition, ...] = ()
 
     def sets(self, kind: ConditionKind) -> tuple[frozenset[Any], ...]:
-        """Return the ids of each condition of a kind."""
+        """Return the ids in each condition of a kind."""
         return tuple(condition.ids for condition in self.terms if condition.kind is kind)
 
     @property
     def traits(self) -> tuple[frozenset[int], ...]:
-        """Sets of trait ids; a provider must have at least one trait of each set."""
+        """Sets of trait ids. A provider must have at least one trait from each set."""
         return self.sets(ConditionKind.ANY_TRAIT)
 
     @property
     def aggregates(self) -> tuple[frozenset[int], ...]:
-        """Sets of aggregate ids; a provider must be in at least one aggregate of each set."""
+        """Sets of aggregate ids. A provider must be in at least one aggregate from each set."""
         return self.sets(ConditionKind.ANY_AGGREGATE)
 
     @property
@@ -45,12 +45,12 @@ class ProviderCondition(_Conditions):
     name: str | None = None
     # Accepted UUIDs, or None for any.
     uuids: frozenset[str] | None = None
-    # (class id, amount) pairs; the provider's own inventories must have room for each amount.
+    # (class id, amount) pairs. The provider's own inventories must have room for each amount.
     resources: tuple[tuple[int, int], ...] = ()
 
     @property
     def names_providers(self) -> bool:
-        """Whether the condition names the providers, or the tree, that may satisfy it."""
+        """Whether the condition names the only providers, or the only tree, that may satisfy it."""
         kinds = (ConditionKind.TREE, ConditionKind.SUBTREE)
         return (
             self.name is not None
@@ -61,16 +61,17 @@ class ProviderCondition(_Conditions):
 
 @dataclass(frozen=True, slots=True)
 class MemberCondition(_Conditions):
-    """The conditions on one provider of a tree for one slot of a request."""
+    """The conditions on one provider of a tree, for one slot of a request."""
 
-    # (class id, amount) pairs; the provider must have room for each amount.
+    # (class id, amount) pairs. The provider must have room for each amount.
     resources: tuple[tuple[int, int], ...] = ()
-    # Whether aggregates of the root count for all members of its tree, as for the unsuffixed group.
+    # Whether the aggregates of the root count for all members of the tree, as in the unsuffixed
+    # group.
     spans: bool = False
-    # Ids of classes of which the provider must have some free capacity.
+    # Ids of resource classes. The provider must have some free capacity of each class.
     parts_of: tuple[int, ...] = ()
-    # Ids of aggregates. If a tree has a member in one of them, sharing providers outside the tree
-    # may satisfy the condition.
+    # Ids of aggregates. If a member of the tree is in any of them, sharing providers outside of the
+    # tree may satisfy the condition.
     reach: frozenset[int] = frozenset()
 
 
@@ -80,7 +81,7 @@ class RootCondition(_Conditions):
 
     @property
     def all_traits(self) -> frozenset[int]:
-        """The ids of the required traits, without the sets of alternatives."""
+        """The ids of the required traits, without sets of alternatives."""
         return frozenset[int]().union(*(traits for traits in self.traits if len(traits) == 1))
 
 
@@ -88,16 +89,20 @@ class RootCondition(_Conditions):
 class TreeFilter:
     """The conditions on a tree."""
 
-    # A member of the tree, or a sharing provider in its reach, must satisfy each condition.
+    # Each of these conditions must be satisfied by a member of the tree, or by a sharing provider
+    # that the tree reaches.
     conditions: tuple[MemberCondition, ...]
     # The condition on the root of the tree.
     root: RootCondition
-    # Whether a member of the tree must satisfy at least one condition.
+    # Whether a member of the tree itself must satisfy at least one of the conditions.
     own: bool
 
 
 class Driver(Enum):
-    """The part of a condition that the database evaluates first, in the order of preference."""
+    """The part of a condition that the database evaluates first.
+
+    Members are in the order of preference.
+    """
 
     AGGREGATES = "aggregates"
     TRAITS = "traits"
@@ -113,8 +118,8 @@ class Driver(Enum):
 class DrivingCondition:
     """The condition that the database evaluates first.
 
-    It must be a condition that only members of the tree can satisfy, because the trees that a
-    sharing provider serves would otherwise be missed.
+    Only members of the tree can satisfy this condition. Otherwise, the database would miss trees
+    that a sharing provider serves.
     """
 
     # Index of the condition in `TreeFilter.conditions`.
@@ -132,7 +137,7 @@ class _Columns(NamedTuple):
     root_id: ColumnElement[int]
 
 
-# Arguments: the provider, and the ids of each condition of one kind.
+# Function whose arguments are the provider, and the ids in each condition of one kind.
 _Sql = Callable[[_Columns, Sequence[frozenset[Any]]], list[ColumnElement[bool]]]
 
 
@@ -141,7 +146,7 @@ def _has_any_of_each(provider: _Columns, sets: Sequence[frozenset[int]]) -> Any:
 
 
 def _has_all(provider: _Columns, sets: Sequence[frozenset[int]]) -> Any:
-    """Return the conditions for all sets of traits; single traits share one lookup."""
+    """Return the conditions for all sets of traits. Single traits share one lookup."""
     single = [traits for traits in sets if len(traits) == 1]
     several = [traits for traits in sets if len(traits) > 1]
     where = _has_any_of_each(provider, several)
@@ -163,11 +168,11 @@ def _in_none(provider: _Columns, sets: Sequence[frozenset[int]]) -> Any:
 
 
 def _in_tree(provider: _Columns, sets: Sequence[frozenset[int]]) -> Any:
-    # Only the first of several conditions is needed, because no provider is in two trees.
+    # The first condition is sufficient, because no provider is in two trees.
     return [provider.root_id == min(sets[0])]
 
 
-# SQL of the kinds of conditions on members and roots. The search evaluates all other kinds.
+# SQL for the kinds of conditions on members and roots. Only the search evaluates the other kinds.
 SQL_OF: Mapping[ConditionKind, _Sql] = {
     ConditionKind.ANY_TRAIT: _has_any_of_each,
     ConditionKind.NO_TRAIT: _has_none,
@@ -177,11 +182,11 @@ SQL_OF: Mapping[ConditionKind, _Sql] = {
 }
 _OF_ROOT: Mapping[ConditionKind, _Sql] = {**SQL_OF, ConditionKind.ANY_TRAIT: _has_all}
 
-# Kinds whose conditions are merged into one: a provider must have none of the ids.
+# Kinds whose conditions are merged into a single condition: a provider must have none of the ids.
 _EXCLUSIONS = {ConditionKind.NO_TRAIT, ConditionKind.NO_AGGREGATE}
 
 # For conditions that span the tree: kinds that the root may satisfy instead of the member, and
-# kinds that the root must satisfy as well.
+# kinds that the root must satisfy in addition.
 _ROOT_MAY = {ConditionKind.ANY_AGGREGATE}
 _ROOT_MUST = {ConditionKind.NO_AGGREGATE}
 
@@ -191,7 +196,7 @@ def merge_conditions(
 ) -> tuple[IdCondition, ...]:
     """Merge conditions for the database.
 
-    Exclusions of one kind become a single condition. Duplicates are removed.
+    Exclusions of the same kind become a single condition. Duplicates are removed.
 
     Args:
         conditions: the conditions.

@@ -1,4 +1,4 @@
-"""SQL constructs that compile differently on each engine."""
+"""SQL constructs that compile to different SQL on each engine."""
 
 from typing import Any, Self, TypeVar
 
@@ -13,7 +13,7 @@ Rows = TypeVar("Rows", bound=sa.Select[*tuple[Any, ...]])
 
 
 class _UnlessPresent(sa.Insert):
-    """An INSERT that skips rows whose unique key exists."""
+    """An INSERT that skips rows whose unique key already exists."""
 
     inherit_cache = False
 
@@ -25,15 +25,15 @@ def _insert(statement: sa.Insert, compiler: Any, **options: Any) -> str:
 
 
 def insert_unless_present(table: sa.Table) -> sa.Insert:
-    """Return an INSERT that skips rows whose unique key exists."""
+    """Return an INSERT that skips rows whose unique key already exists."""
     return _UnlessPresent(table)
 
 
 def straight_join(rows: Rows) -> Rows:
     """Force a join in the order of the FROM clause.
 
-    MySQL and MariaDB cannot estimate the size of a derived table and would often start with another
-    one. The other engines ignore it.
+    MySQL and MariaDB cannot estimate the size of a derived table, and would often start with
+    another table. Other engines ignore this construct.
     """
     for dialect in DIALECTS:
         if dialect.straight_join:
@@ -67,21 +67,25 @@ def _column(element: _WithoutIndex, compiler: Any, **options: Any) -> str:
 
 
 def without_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Keep the planner from using this column's index: it underestimates how many rows match.
+    """Prevent the planner from using this column's index, because it underestimates the matches.
 
-    This applies to SQLite. The other engines keep statistics and get the plain column.
+    This construct only affects SQLite. The other engines keep statistics and receive the plain
+    column.
     """
     return _WithoutIndex(column)
 
 
 class _SameText(FunctionElement[bool]):
-    """A text column that equals a value in every character."""
+    """A condition that a text column is equal to a value in every character."""
 
     type = sa.Boolean()
     inherit_cache = True
 
     def self_group(self, against: Any = None) -> Self:
-        """Return self: a comparison with 1, as on engines without booleans, would use no index."""
+        """Return self.
+
+        Engines without booleans would compare with 1, which would not use an index.
+        """
         return self
 
 
@@ -92,14 +96,14 @@ def _same_text(element: _SameText, compiler: Any, **options: Any) -> str:
     if not bytes_of_text:
         return f"{column} = {value}"
     same_bytes = f"{bytes_of_text.format(column)} = {bytes_of_text.format(value)}"
-    # The first condition lets the engine find the row by the index of the column.
+    # The first condition allows the engine to find the row with the index of the column.
     return f"({column} = {value} AND {same_bytes})"
 
 
 def same_text(
     column: ColumnElement[Any], value: str | sa.BindParameter[str]
 ) -> ColumnElement[bool]:
-    """Compare a text column with a value or parameter exactly.
+    """Compare a text column with a value or parameter exactly, character by character.
 
     The default collations of MySQL and MariaDB ignore case, accents and trailing spaces.
     """
@@ -111,8 +115,8 @@ def same_text(
 def inline_literals(rows: Rows) -> Rows:
     """Inline the integer literals of a statement instead of binding them.
 
-    PostgreSQL then plans a prepared statement for these values; for bound parameters it soon
-    switches to one generic plan. The best plan depends on how rare a trait is.
+    PostgreSQL then plans a prepared statement for these values. With bound parameters, it soon
+    switches to a generic plan. The best plan depends on how rare a trait is.
     """
 
     def show(parameter: sa.BindParameter[Any]) -> None:
@@ -123,13 +127,16 @@ def inline_literals(rows: Rows) -> Rows:
 
 
 class _InOrder(FunctionElement[bool]):
-    """Two forms of a condition, of which the second locks the rows first."""
+    """Two forms of a condition. The second form locks the rows first."""
 
     type = sa.Boolean()
     inherit_cache = True
 
     def self_group(self, against: Any = None) -> Self:
-        """Return self: a comparison with 1, as on engines without booleans, would use no index."""
+        """Return self.
+
+        Engines without booleans would compare with 1, which would not use an index.
+        """
         return self
 
 
@@ -152,12 +159,12 @@ for _dialect in DIALECTS:
 def locked_in_order(
     row_id: ColumnElement[int], ids: sa.BindParameter[Any], in_order: sa.Select[tuple[int]]
 ) -> ColumnElement[bool]:
-    """Make an UPDATE of the rows with these ids lock them in a fixed order.
+    """Make an UPDATE lock the rows with these ids in a fixed order.
 
     PostgreSQL updates rows in the order in which it finds them, and each update moves a row. Two
-    transactions that update the same rows could wait for each other, which the server detects only
-    after a second. Therefore the rows are locked, and their ids collected into an array, before the
-    first row is updated. The other engines get a plain list of ids.
+    transactions that update the same rows could wait for each other, and the server detects such a
+    deadlock only after a second. Therefore, the statement locks the rows and collects their ids
+    into an array before it updates the first row. The other engines receive a plain list of ids.
 
     Args:
         row_id: the id column of the updated table.

@@ -1,12 +1,12 @@
 """Reads and writes, with their retries and the mapping of failures to errors.
 
-A GET runs in one `Database.read()` block: one snapshot for the whole request. If the revisions of
-trees can confirm what it reads, it runs in one `Database.read_trees()` block instead. A GET that
-needs a single statement passes it to `Database.read_one`, because one statement is a snapshot of
-its own. Any other request passes one function to `Database.write`, which runs it in one transaction
-and runs all of it again when the engine or the function itself (`Restart`) requires it. After a
-COMMIT whose outcome is unknown, the write determines the outcome with the function that was
-registered by `on_lost_commit`.
+A GET runs in one `Database.read()` block, which is one snapshot for the whole request. If the
+revisions of trees can confirm the content, the GET runs in one `Database.read_trees()` block
+instead. If a GET needs only one statement, it passes the statement to `Database.read_one`, because
+a single statement reads one snapshot. Any other request passes a function to `Database.write`,
+which runs the function in one transaction. If the engine or the function itself (`Restart`)
+requires a retry, `Database.write` runs the whole function again. If the outcome of a COMMIT is
+unknown, it determines the outcome with the function that `on_lost_commit` has registered.
 """
 
 import logging
@@ -41,11 +41,12 @@ LOG = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-# Returns whether an earlier transaction was committed, or None if a new one cannot determine it.
+# Function that returns whether an earlier transaction was committed, or None if this cannot be
+# determined.
 Verify = Callable[[Connection], bool | None]
 _VERIFY = "verify"
 
-MAX_VIEWS = 3  # further views to compare if consecutive ones differ
+MAX_VIEWS = 3  # maximum number of views to compare if consecutive views differ
 
 
 class _CommitLostError(Exception):
@@ -53,19 +54,20 @@ class _CommitLostError(Exception):
 
     def __init__(self, verify: Verify | None, error: exc.DBAPIError) -> None:
         super().__init__()
-        # Determines whether the transaction was committed, or None if no function can.
+        # Function that determines whether the transaction was committed, or None if there is no
+        # such function.
         self.verify = verify
-        # The error that the COMMIT failed with.
+        # The error with which the COMMIT failed.
         self.error = error
 
 
 def on_lost_commit(conn: Connection, verify: Verify) -> None:
-    """Register how to determine whether this transaction was committed if its COMMIT is lost."""
+    """Register how to determine whether this transaction was committed, for a lost COMMIT."""
     conn.info[_VERIFY] = verify
 
 
 class Database:
-    """The two engines of a process, for snapshots and for short write transactions."""
+    """The engines of a process, for snapshots and for short write transactions."""
 
     def __init__(self, settings: DatabaseSettings) -> None:
         """Create the engines without connecting.
@@ -74,9 +76,9 @@ class Database:
             ConfigurationError: a URL is not valid.
         """
         self._settings = settings
-        # The error of the latest write, if the database permanently refuses writes.
+        # The error of the last write, if the database permanently refuses writes.
         self._writes_fail: DatabaseUnusable | None = None
-        # Whether writes are rolled back when all of their work is done, so that nothing changes.
+        # Whether writes are rolled back after all of their work, so that they change nothing.
         self.rolls_back = False
         # Pool of connections for write transactions.
         self.writer = self._pool(settings.connection, Role.WRITE)
@@ -100,7 +102,7 @@ class Database:
     def rehearsal(self) -> "Database":
         """Return this database for dry runs, with the same connections and writes that roll back.
 
-        An error that only a COMMIT can raise is not found.
+        Dry runs do not detect errors that only a COMMIT can raise.
         """
         rehearsal = copy(self)
         rehearsal.rolls_back = True
@@ -113,7 +115,7 @@ class Database:
         return primary
 
     def committing(self) -> "Database":
-        """Return this database with writes that commit, also in a dry run."""
+        """Return this database with writes that commit, even in a dry run."""
         if not self.rolls_back:
             return self
         database = copy(self)
@@ -122,14 +124,14 @@ class Database:
 
     @property
     def tears_views(self) -> bool:
-        """Whether a view may be torn, so that each statement of `read_trees` has its own view."""
+        """Whether views may be torn, so that each statement of `read_trees` has a separate view."""
         return dialect_of_url(self.reader.url).tears_views
 
     def limit_statements(self) -> None:
-        """Set `statement_timeout` for all further statements, unless it is 0.
+        """Apply `statement_timeout` to all statements from now on, unless it is 0.
 
-        Only the service calls this method, because migrations, checks and audits may take longer.
-        Statements of a write may in addition wait `write_timeout` for locks.
+        Only the service calls this method, because migrations, checks and audits may take longer. A
+        statement of a write may also wait up to `write_timeout` for locks.
         """
         limit = self._settings.statement_timeout
         if limit:
@@ -142,7 +144,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Enter one read-only snapshot.
+        """Enter a read-only snapshot.
 
         Raises:
             DatabaseUnavailable: the database fails.
@@ -156,11 +158,11 @@ class Database:
 
     @contextmanager
     def read_trees(self) -> Iterator[Connection]:
-        """Enter a read-only transaction whose reads are confirmed by the revisions of trees.
+        """Enter a read-only transaction. The revisions of trees confirm the content that it reads.
 
-        If views of the database may be torn (`objects/revisions.py`), each statement has its own
-        view, and two statements may see different states. Otherwise it is one snapshot. Raises the
-        same errors as `read`.
+        If views of the database may be torn (`objects/revisions.py`), each statement has a separate
+        view, and two statements may see different states. Otherwise, the transaction is one
+        snapshot. Raises the same errors as `read`.
         """
         with translate_read_errors(), reading(self.reader, one_view=False) as conn:
             yield conn
@@ -175,10 +177,10 @@ class Database:
             return autocommit(self.reader, work)
 
     def read_one_stable(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work` as `read_one` does, until two views are equal if views may be torn.
+        """Run `work` like `read_one`. If views may be torn, repeat it until two views are equal.
 
-        Each write of a consumer changes its generation, so two equal results contain each write of
-        the consumer completely.
+        Each write of a consumer changes its generation. Therefore, two equal results contain either
+        all or nothing of each write of the consumer.
         """
         if not self.tears_views:
             return self.read_one(work)
@@ -191,7 +193,7 @@ class Database:
         return result
 
     def write(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work` in one transaction and return its result after the COMMIT.
+        """Run `work` in one transaction, and return its result after the COMMIT.
 
         In a rehearsal the transaction is rolled back instead of committed, with the same locks and
         retries.
@@ -225,27 +227,29 @@ class Database:
                 pauses.wait()
 
     def _attempt(self, work: Callable[[Connection], Result], until: float) -> Result:
-        """Run `work` once; raise the error of a COMMIT only if it did not take effect."""
+        """Run `work` once. Raise the error of a COMMIT only if the COMMIT did not take effect."""
         try:
             with transaction(self.writer) as conn:
-                conn.info.pop(_VERIFY, None)  # left by an earlier write on the pooled connection
+                # An earlier write on the pooled connection may have left a function.
+                conn.info.pop(_VERIFY, None)
                 result = work(conn)
                 deadline.check()
                 if not self.rolls_back:
                     _commit(conn)
         except _CommitLostError as lost:
-            # After the end of the transaction, because verification needs a connection of the pool.
+            # The transaction must have ended, because the verification needs a connection from the
+            # pool.
             with deadline.waiting():
                 if not self._happened(lost.verify, until):
                     raise lost.error from None
         except Unchanged as unchanged:
             result = unchanged.result
         self._writes_fail = None
-        deadline.lift()  # after the COMMIT the request must not fail
+        deadline.lift()  # the request must not fail after the COMMIT
         return result
 
     def _happened(self, verify: Verify | None, until: float) -> bool:
-        """Return whether a transaction whose COMMIT was lost took effect.
+        """Return whether a transaction took effect although its COMMIT was lost.
 
         Raises:
             OutcomeUnknown: this cannot be determined.
@@ -255,7 +259,7 @@ class Database:
             try:
                 committed = self._run_replicated(verify)
             except (exc.DBAPIError, exc.TimeoutError, Restart) as error:
-                # The database is restarting; the outcome is not known before it is back.
+                # The database is restarting. The outcome is unknown until it is available again.
                 LOG.info("the outcome of a lost COMMIT is still unknown: %s", one_line(error))
                 pauses.wait()
                 continue
@@ -282,11 +286,11 @@ class Database:
                 result = work(conn)
                 conn.commit()
             finally:
-                conn.invalidate()  # the wait for replication changed settings of the session
+                conn.invalidate()  # the wait for replication changes settings of the session
         return result
 
     def refuse_if_writes_fail(self) -> None:
-        """Raise DatabaseUnusable if the latest write of this process failed permanently."""
+        """Raise DatabaseUnusable if the last write of this process failed permanently."""
         if self._writes_fail is not None:
             raise DatabaseUnusable(*self._writes_fail.arguments)
 
@@ -311,7 +315,7 @@ class Database:
                 if no_server or permanent_fault(error) or (tries >= 0 and attempt >= tries):
                     raise self._unusable(complaint) from None
             except (OSError, TypeError, ValueError) as error:
-                # The URL passes options that the driver does not know.
+                # The URL contains options that the driver does not support.
                 raise self._unusable(one_line(error)) from None
             attempt += 1
             LOG.warning("the database does not answer (%s); attempt %s", complaint, attempt)
@@ -322,7 +326,7 @@ class Database:
         return ConfigurationError(f"cannot open the database {url}: {complaint}")
 
     def dispose(self) -> None:
-        """Close all pooled connections, before a fork and when the process ends."""
+        """Close all pooled connections, before a fork and at the end of the process."""
         for pool in {self.writer, self.reader, self._primary_reader}:
             pool.dispose()
 

@@ -1,4 +1,4 @@
-"""Permanent failures of a database, as errors for clients."""
+"""The mapping of permanent database failures to errors for clients."""
 
 import logging
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ LOG = logging.getLogger(__name__)
 
 @contextmanager
 def translate_read_errors() -> Iterator[None]:
-    """Convert the database errors of a read into the errors for clients."""
+    """Convert the database errors of a read to errors for clients."""
     try:
         yield
     except exc.DBAPIError as error:
@@ -31,7 +31,7 @@ def translate_read_errors() -> Iterator[None]:
 
 
 def raise_if_permanent(error: exc.DBAPIError) -> None:
-    """Raise the error for clients if the failure is permanent; return otherwise.
+    """Raise the error for clients if the failure is permanent. Otherwise, return.
 
     Raises:
         Unstorable: the database cannot store a text of the request.
@@ -50,7 +50,7 @@ def raise_if_permanent(error: exc.DBAPIError) -> None:
 
 
 def unusable_error(error: exc.DBAPIError) -> DatabaseUnusable | None:
-    """Return the error for a failure that an operator has to repair, or None."""
+    """Return the error for a failure that an operator must repair, or None."""
     fault = permanent_fault(error)
     if fault is None:
         return None

@@ -1,4 +1,4 @@
-"""Representation of a database in messages and logs, without secrets and on one line."""
+"""The form of a database in messages and logs: without secrets and on one line."""
 
 import re
 from urllib.parse import quote
@@ -11,12 +11,12 @@ MASK = "***"
 
 
 def masked_url(url: URL) -> str:
-    """Return a URL with its passwords masked, also passwords in its query."""
+    """Return a URL with all passwords masked, including passwords in the query."""
     query = {name: MASK if SECRET.search(name) else value for name, value in url.query.items()}
     return url.set(query=query).render_as_string().replace(quote(MASK, safe=""), MASK)
 
 
 def one_line(error: Exception) -> str:
-    """Return the message of a database error without statement, parameters and line breaks."""
+    """Return the message of a database error, without the statement, parameters and line breaks."""
     origin = getattr(error, "orig", None) or error
     return " ".join(str(origin).split())

@@ -1,4 +1,4 @@
-"""Connection pools, with an SQLAlchemy engine for each role, configured by its dialect."""
+"""Connection pools. Each role has an SQLAlchemy engine, which its dialect configures."""
 
 import os
 import weakref
@@ -16,12 +16,13 @@ from placement.db import texts
 from placement.db.dialects import DIALECTS, ONE_VIEW, Dialect, Role, dialect_of_url
 from placement.db.dialects.errors import codes_of
 
-# Total number of parameters of the statements in an engine's compiled cache. By default SQLAlchemy
-# caches 500 statements of any size, and bulk writes alone would take gigabytes.
+# Maximum total number of parameters of the statements in the compiled cache of an engine. By
+# default, SQLAlchemy caches 500 statements of any size. The statements of bulk writes alone would
+# then use gigabytes.
 MAX_CACHED_PARAMETERS = 20_000
 
 _engines: "weakref.WeakSet[sa.Engine]" = weakref.WeakSet()
-_inherited: list[sa.Pool] = []  # of the process that forked this one
+_inherited: list[sa.Pool] = []  # of the process from which this process was forked
 
 
 def parse_url(text: str) -> URL:
@@ -80,7 +81,7 @@ def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
 
 
 def how_to_install(module: str | None) -> str:
-    """Return a hint on how to install the module of a driver, or ""."""
+    """Return a hint about how to install the module of a driver, or ""."""
     for dialect in DIALECTS:
         extra = dialect.extras.get(module or "")
         if extra:
@@ -89,15 +90,15 @@ def how_to_install(module: str | None) -> str:
 
 
 def _parameters(compiled: sa.Compiled) -> int:
-    """Return the size of a statement in the cache: its number of parameters, plus one."""
+    """Return the size of a statement in the cache: the number of its parameters plus one."""
     return 1 + count_parameters(compiled)
 
 
 def _abandon_inherited() -> None:
     """Start with empty pools after a fork, because two processes cannot share a connection."""
     for engine in _engines:
-        # Keep a reference: a driver that is garbage-collected may send a QUIT to the server, on
-        # the connection of the parent process.
+        # Keep a reference. When a driver's connection is garbage-collected, it may send QUIT to the
+        # server on the connection of the parent process.
         _inherited.append(engine.pool)
         engine.dispose(close=False)
 
@@ -122,7 +123,7 @@ def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings)
         "pool_timeout": settings.pool_timeout,
     }
     stated = {name: value for name, value in options.items() if value is not None}
-    # The pool need not roll back, because `transactions` ends every transaction.
+    # The pool does not have to roll back, because `transactions` ends every transaction.
     return {
         **stated,
         "pool_reset_on_return": None,

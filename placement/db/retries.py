@@ -1,4 +1,4 @@
-"""Retries of a write, with their number, their intervals, and the errors that end them."""
+"""The retries of a write: their number, their intervals, and the errors that end them."""
 
 import logging
 import random
@@ -16,7 +16,7 @@ from placement.errors import DatabaseUnavailable, LostRace
 
 LOG = logging.getLogger(__name__)
 
-# Seconds; doubled with each further attempt.
+# Seconds. The interval is doubled after each attempt.
 FIRST_PAUSE = 0.005
 # Seconds.
 MAX_PAUSE = 0.5
@@ -24,19 +24,19 @@ DUPLICATE_RETRIES = 3
 
 
 class Cause(StrEnum):
-    """Reason for which a write is run again."""
+    """The reason for which a write is retried."""
 
-    CONFLICT = "conflict"  # another transaction changed the rows that were read
-    DUPLICATE = "duplicate"  # another transaction created the same row
+    CONFLICT = "conflict"  # another transaction has changed the rows that were read
+    DUPLICATE = "duplicate"  # another transaction has created the same row
     CONSTRAINT = "constraint"  # any other constraint was violated
     DEADLOCK = "deadlock"
-    CONNECTION = "connection"  # it was lost, or its server accepts no writes
-    NO_CONNECTION = "no_connection"  # the pool had none in time
-    DATABASE = "database"  # a lock wait timed out, or the statement was interrupted
+    CONNECTION = "connection"  # the connection was lost, or its server accepts no writes
+    NO_CONNECTION = "no_connection"  # the pool could not provide a connection in time
+    DATABASE = "database"  # a lock wait has timed out, or the statement was interrupted
 
 
 def cause_of(error: Exception) -> Cause:
-    """Return the reason for which a write that failed with this error is run again."""
+    """Return the reason for which a write that failed with this error is retried."""
     if isinstance(error, Restart):
         return Cause.CONFLICT
     if isinstance(error, exc.IntegrityError):
@@ -49,14 +49,14 @@ def cause_of(error: Exception) -> Cause:
 
 
 class Pauses:
-    """Random pauses before further attempts, whose upper limit doubles each time."""
+    """Random pauses before retries. Their upper limit doubles each time."""
 
     def __init__(self) -> None:
         # Number of pauses so far.
         self.attempts = 0
 
     def wait(self) -> None:
-        """Sleep for a random time, so that transactions that conflicted do not conflict again."""
+        """Sleep for a random time, so that transactions do not conflict again."""
         longest = min(MAX_PAUSE, FIRST_PAUSE * 2**self.attempts)
         time.sleep(random.uniform(0, longest))
         self.attempts += 1
@@ -66,18 +66,18 @@ class Retries:
     """The remaining retries of one write."""
 
     def __init__(self, settings: DatabaseSettings) -> None:
-        # End of the retries, on the clock of `time.monotonic`.
+        # End of the retries, on the clock `time.monotonic`.
         self.deadline = time.monotonic() + settings.write_timeout
         # Remaining attempts after conflicts with other transactions.
         self._restarts_left = settings.conflict_retries
-        # Remaining attempts after a row existed already: the next attempt finds the row of the
-        # other transaction.
+        # Remaining attempts if a row already exists. The next attempt finds the row of the other
+        # transaction.
         self._duplicates_left = max(DUPLICATE_RETRIES, settings.conflict_retries)
-        # Remaining attempts after other violated constraints, which are likely to stay violated.
+        # Remaining attempts after other violated constraints. These are likely to remain violated.
         self._broken_left = DUPLICATE_RETRIES
 
     def allow(self, error: Exception) -> None:
-        """Return if the write may be run again after an error, otherwise raise the final error."""
+        """Return if the write may be retried after an error. Otherwise, raise the final error."""
         if isinstance(error, Restart):
             self._allow_restart()
         elif isinstance(error, exc.IntegrityError):

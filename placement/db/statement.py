@@ -1,8 +1,8 @@
-"""Statements, which are SQL with parameters and are executed by the reader or writer.
+"""Statements: SQL with parameters. The reader or the writer executes them.
 
-A `Query` returns rows, and a `Write` states how many rows it must match. The functions of
+A `Query` returns rows, and a `Write` declares how many rows it must match. The functions in
 `db.statements` create them. Callers do not see how the SQL was built, whether it is cached, how
-rows are transferred, or into how many chunks a long list is split.
+rows are transferred, and into how many chunks a long list is split.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,21 +19,21 @@ Item = TypeVar("Item")
 Key = TypeVar("Key", int, str)
 Value = TypeVar("Value")
 
-# Items of one statement. With a dozen values for each item, this is far below the limit of
-# parameters of every engine (the lowest is SQLite's: 32,766).
+# Maximum number of items in one statement. With a dozen values for each item, the number of
+# parameters is far below the limit of every engine (the lowest is 32,766, of SQLite).
 CHUNK_SIZE = 1000
 
 
 class Restart(Exception):
-    """Raised inside a write to run it again, because the state that it was based on has changed."""
+    """Raised inside of a write to repeat it, because the state on which it is based has changed."""
 
 
 class Unchanged(Exception):
-    """Raised inside a write that has nothing to change, and must not renew any revision."""
+    """Raised inside of a write that changes nothing and must not renew any revision."""
 
     def __init__(self, result: Any = None) -> None:
         super().__init__()
-        # The return value of the write.
+        # The value that the write returns.
         self.result = result
 
 
@@ -45,18 +45,18 @@ class Unmatched(Restart):
 class Query:
     """A statement that reads."""
 
-    # The statement, which does not contain the values of `params`.
+    # The statement. It does not contain the values of `params`.
     sql: sa.Select[*tuple[Any, ...]] | sa.CompoundSelect[*tuple[Any, ...]]
     # Name of each parameter -> its value.
     params: Mapping[str, Any] = field(default_factory=dict)
-    # Converts the rows of the driver, which are tuples without names, or None if they need no
-    # conversion.
+    # Function that converts the rows of the driver, which are tuples without names. None if the
+    # rows need no conversion.
     parse: Callable[[Sequence[Any]], Sequence[Any]] | None = None
-    # Whether the statement locks its rows, and may have to wait for other transactions.
+    # Whether the statement locks its rows. It may then have to wait for other transactions.
     locks: bool = field(default=False, kw_only=True)
 
     def rows(self, conn: Connection) -> Sequence[Any]:
-        """Return all rows; the function that created the statement documents their columns.
+        """Return all rows. The function that created the statement documents their columns.
 
         Raises:
             DeadlineExceeded: the deadline of the request has passed.
@@ -82,7 +82,7 @@ class Query:
 
 
 class Queries(tuple[Query, ...]):
-    """The queries for a list that may be too long for one statement, or none for an empty list."""
+    """The queries for a list that may be too long for one statement. Empty for an empty list."""
 
     __slots__ = ()
 
@@ -95,19 +95,20 @@ class Queries(tuple[Query, ...]):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A statement that writes, and the number of rows that it must match.
+    """A statement that writes, with the number of rows that it must match.
 
-    The number is checked, because a database may report success for a statement that it did not
-    execute: MariaDB does so for about one in twenty DELETE statements that are interrupted.
+    The number is checked because a database may report success for a statement that it did not
+    execute. MariaDB does so for about one in twenty interrupted DELETE statements.
     """
 
-    # The statement, which does not contain the values of `params`.
+    # The statement. It does not contain the values of `params`.
     sql: sa.Insert | sa.Update | sa.Delete | sa.TextClause
     # Name of each parameter -> its value.
     params: Mapping[str, Any] = field(default_factory=dict)
     # Expected number of rows.
     matches: int = field(kw_only=True)
-    # Whether fewer rows are accepted, because some may exist. The caller reads the rows afterwards.
+    # Whether fewer rows are accepted because some rows may already exist. The caller then reads the
+    # rows.
     allow_fewer: bool = field(default=False, kw_only=True)
 
     def execute(self, conn: Connection) -> None:
@@ -123,7 +124,7 @@ class Write:
         self._check(conn, matched)
 
     def insert(self, conn: Connection) -> int:
-        """Execute an INSERT of one row as `execute` does, and return the id of the row."""
+        """Execute an INSERT of one row like `execute`, and return the id of the row."""
         assert isinstance(self.sql, sa.Insert)
         deadline.check()
         with stopwatch.STATEMENT, deadline.waiting():
@@ -134,16 +135,20 @@ class Write:
 
     def _check(self, conn: Connection, matched: int) -> None:
         if not self._accepts(matched):
-            sql = self.sql.compile(dialect=conn.dialect)  # EXECUTE may have been sent instead
+            # EXECUTE may have been sent instead of the statement.
+            sql = self.sql.compile(dialect=conn.dialect)
             raise Unmatched(f"{matched} rows instead of {self.matches}: {sql}")
 
     def _accepts(self, matched: int) -> bool:
-        """Return whether a number of matched rows is accepted. Drivers return -1 if unknown."""
+        """Return whether a number of matched rows is accepted.
+
+        Drivers return -1 if it is unknown.
+        """
         return matched == self.matches or (self.allow_fewer and 0 <= matched < self.matches)
 
 
 class Writes(tuple[Write, ...]):
-    """Writes that are executed in order, or nothing to write if empty."""
+    """Writes that are executed in order. Empty if there is nothing to write."""
 
     __slots__ = ()
 
@@ -158,13 +163,16 @@ class Writes(tuple[Write, ...]):
 
 
 def chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Split a list into chunks for one statement each."""
+    """Split a list into chunks, one for each statement."""
     for start in range(0, len(items), CHUNK_SIZE):
         yield items[start : start + CHUNK_SIZE]
 
 
 def sorted_chunks(keys: Collection[Key]) -> Iterator[Sequence[Key]]:
-    """Sort ids or names, so that all transactions lock rows in one order, and split them."""
+    """Sort ids or names so that all transactions lock rows in the same order.
+
+    Return chunks of them.
+    """
     return chunks(sorted(keys))
 
 

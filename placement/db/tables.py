@@ -1,13 +1,13 @@
-"""The tables of existing deployments, with three additional columns and one index, and our own.
+"""The tables of existing deployments, with three additional columns and an index, and new tables.
 
 The columns are `inventories.used` (sum of the allocations of that provider and class),
 `inventories.capacity` ((total - reserved) * allocation_ratio as an integer) and
 `resource_providers.revision` (on root rows: a random number, renewed with every change in the
-tree). They have server defaults, so software that does not know them can insert rows.
+tree). They have server defaults, so that software that does not use them can insert rows.
 
-`claim_records` is a table of this service only. Other software ignores it, so no foreign key refers
-to or from it, and each row identifies the consumer that it is about. The tables of changes
-(`objects/changes.py`) have no foreign keys, either.
+Only this service uses the table `claim_records`. Other software ignores it, so the table has no
+foreign keys, and each row identifies the consumer to which it belongs. The tables of changes
+(`objects/changes.py`) have no foreign keys either.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ metadata = sa.MetaData(
 
 
 def now() -> datetime:
-    """Return the current time for a row: UTC without a zone, in whole seconds."""
+    """Return the current time for a row, in UTC, without a time zone, and in whole seconds."""
     return datetime.now(UTC).replace(tzinfo=None, microsecond=0)
 
 
@@ -135,8 +135,8 @@ users = _table(
     sa.UniqueConstraint("external_id", name="uniq_users0external_id"),
 )
 
-# Ids of classes are not generated: a standard class has its position in the list of standard
-# classes (the first is 0), custom classes have ids from 10000.
+# Ids of classes are not generated. The id of a standard class is its position in the list of
+# standard classes, starting at 0. Custom classes have ids from 10000 on.
 resource_classes = _table(
     "resource_classes",
     _id(autoincrement=False),
@@ -176,12 +176,12 @@ resource_provider_aggregates = _table(
     sa.Index("resource_provider_aggregates_aggregate_id_idx", "aggregate_id"),
 )
 
-# Replaces the unknown time of creation of a consumer in a very old database.
+# Replaces an unknown time of creation of a consumer in a very old database.
 UNDATED = datetime(1970, 1, 1)
 
 
 def _ascii(length: int) -> sa.types.TypeEngine[str]:
-    """Return the type of ASCII texts that every engine compares by their bytes."""
+    """Return the type of ASCII texts. Every engine compares these texts byte by byte."""
     of_mysql = mysql.VARCHAR(length, charset="ascii", collation="ascii_bin")
     return sa.String(length).with_variant(of_mysql, "mysql", "mariadb")
 
@@ -191,30 +191,29 @@ def _json() -> sa.types.TypeEngine[str]:
     return sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb")
 
 
-# The statements of claims about their consumers, except allocations. There is one row for each
-# consumer that has a hold, a spread group or a remembered request.
+# The parts of claims that allocations do not contain. There is one row for each consumer that has a
+# hold, a spread group or a stored request.
 claim_records = _table(
     "claim_records",
     _id(),
-    # Id of the consumer's row. A record that matches no consumer is ignored.
+    # Id of the consumer's row. If a record matches no consumer, it is ignored.
     sa.Column("consumer_id", sa.Integer, nullable=False),
     sa.Column("consumer_uuid", _ascii(36), nullable=False),
     # `consumers.created_at`, or UNDATED.
     sa.Column("consumer_created_at", sa.DateTime, nullable=False),
     # The consumer's project at the time of the claim.
     sa.Column("project_id", sa.Integer, nullable=False),
-    # Name of the spread group, and the maximum number of its members on one host, or null without a
-    # group.
+    # Name of the spread group, and maximum number of its members on one host. Null without a group.
     sa.Column("spread_group", _ascii(64)),
     sa.Column("max_per_host", sa.Integer),
-    # Generation at which the consumer is a hold, or null without a hold.
+    # Generation at which the consumer is a hold. Null without a hold.
     sa.Column("hold_generation", sa.Integer),
-    # Begin and end of the hold, in seconds since 1970.
+    # Begin and end of the hold in seconds since 1970. Null without a hold.
     sa.Column("held_since", sa.BigInteger),
     sa.Column("expires_at", sa.BigInteger),
-    # `mappings` of the held candidate.
+    # `mappings` of the candidate of the hold.
     sa.Column("mappings", _json()),
-    # The remembered request.
+    # The stored request.
     sa.Column("request", _json()),
     sa.UniqueConstraint(
         "consumer_id", "consumer_uuid", "consumer_created_at", name="uniq_claim_records0consumer"
@@ -223,37 +222,37 @@ claim_records = _table(
     sa.Index("claim_records_expires_at_idx", "expires_at"),
 )
 
-# The numbered state of each tree that exists, and of each that has been deleted.
+# The numbered state of each tree that exists or has been deleted.
 tree_changes = sa.Table(
     "tree_changes",
     metadata,
-    # The id of the root; 0 for a deleted tree.
+    # The id of the root, or 0 for a deleted tree.
     sa.Column("provider_id", sa.Integer, primary_key=True, autoincrement=False),
     # The UUID of the root.
     sa.Column("uuid", _ascii(36), primary_key=True),
-    # The revision of the tree when it was numbered; 0 for a deleted tree.
+    # The revision of the tree when it was numbered, or 0 for a deleted tree.
     sa.Column("revision", sa.BigInteger, nullable=False),
-    # The number of the latest change.
+    # The number of the last change.
     sa.Column("position", sa.BigInteger, nullable=False),
     sa.Index("tree_changes_position_idx", "position"),
     mysql_engine="InnoDB",
     mysql_charset="utf8mb3",
 )
 
-# Each numbering, with a random token that identifies it in cursors.
+# The numberings. Each has a random token that identifies it in cursors.
 change_batches = sa.Table(
     "change_batches",
     metadata,
-    # The largest number that it has given.
+    # The largest number that it has assigned.
     sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("token", sa.BigInteger, nullable=False),
-    # Milliseconds since 1970, on the clock of the database.
+    # Time in milliseconds since 1970, on the clock of the database.
     sa.Column("numbered_at", sa.BigInteger, nullable=False),
     mysql_engine="InnoDB",
     mysql_charset="utf8mb3",
 )
 
-# One row with the latest numbering. All numberings lock it.
+# The last numbering, in a single row. Every numbering locks this row.
 change_feed = sa.Table(
     "change_feed",
     metadata,
@@ -261,15 +260,15 @@ change_feed = sa.Table(
     # As in `change_batches`.
     sa.Column("position", sa.BigInteger, nullable=False),
     sa.Column("token", sa.BigInteger, nullable=False),
-    # As in `change_batches`; 0 if more changes were waiting for a number.
+    # As in `change_batches`, or 0 if more changes are waiting for a number.
     sa.Column("numbered_at", sa.BigInteger, nullable=False),
-    # The sum of the numbered revisions, as `statements.changes` computes it.
+    # The sum of the numbered revisions, computed by `statements.change_numbering`.
     sa.Column("revision_sum", sa.BigInteger, nullable=False),
     mysql_engine="InnoDB",
     mysql_charset="utf8mb3",
 )
 
-# Kind -> the column that holds the name.
+# Kind -> the column that contains the name.
 NAMES: Mapping[str, sa.Column[str]] = {
     "resource_class": resource_classes.c.name,
     "trait": traits.c.name,

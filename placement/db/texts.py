@@ -1,10 +1,10 @@
-"""Statements as text, rendered once and passed to the driver with the values of each call.
+"""Statements as text. They are rendered once and passed to the driver with the values of each call.
 
-SQLAlchemy looks each statement up in its compiled cache and processes the parameters. That takes 20
-to 50 µs, half the time in which a database finds a row. So an engine caches the text of each
-statement that is used in several calls, as a module constant or an entry of a cache. SQLAlchemy
-executes statements that are built for a single call, and statements that need its features, such as
-the conversion of result values, and the names of values in a row.
+SQLAlchemy looks up each statement in its compiled cache and processes the parameters. This takes 20
+to 50 µs, which is half the time in which a database finds a row. Therefore, an engine caches the
+text of each statement that is used in several calls, as a module constant or as an entry of a
+cache. SQLAlchemy executes all other statements: statements that are built for a single call, and
+statements that need its features, such as the conversion of result values or named values in a row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,39 +28,38 @@ Sql = (
 )
 Params = Mapping[str, Any]
 
-OPTION = "texts"  # execution option of an engine: its `Texts`
+OPTION = "texts"  # execution option of an engine that contains its `Texts`
 
-# Execution options of a write, because the cursor of an INSERT does not keep the number of its
-# rows.
+# Execution options of a write. The cursor of an INSERT does not keep the number of its rows.
 COUNTED = {"preserve_rowcount": True}
 
-# Types whose result values SQLAlchemy does not convert.
+# Types whose result values SQLAlchemy returns without conversion.
 UNCONVERTED_TYPES = (sa.Integer, sa.String, sa.types.NullType)
 
-# Maximum number of values of a text. Processing more of them takes longer than SQLAlchemy's lookup.
+# Maximum number of values of a text. For more values, SQLAlchemy's lookup is faster.
 MAX_VALUES = 128
 # Maximum number of texts of one statement.
 MAX_TEXTS = 64
 
 
 class StatementText(NamedTuple):
-    """The text of a statement for the driver, for lists of certain lengths."""
+    """The text of a statement for the driver, for lists of a certain length."""
 
     # The text, with placeholders in the style of the driver.
     sql: str
-    # Values that are not parameters of the statement.
+    # Values in the statement that are not parameters.
     fixed: Params
-    # Parameter that is a list -> the names of its items in the text.
+    # Parameter whose value is a list -> the names of its items in the text.
     lists: Mapping[str, Sequence[str]]
     # Name -> the function that converts its value for the driver.
     converters: Mapping[str, Callable[[Any], Any]]
-    # All names in order if the driver takes a sequence, or None if it takes a mapping.
+    # All names in order, if the driver takes a sequence. None if it takes a mapping.
     order: Sequence[str] | None
     # Whether connections prepare the statement.
     prepared: bool
 
     def values(self, params: Params) -> dict[str, Any] | tuple[Any, ...]:
-        """Return the values of the parameters in the form that the driver takes."""
+        """Return the values of the parameters in the form that the driver expects."""
         values = {**self.fixed, **params}
         for param, names in self.lists.items():
             values.update(zip(names, values.pop(param), strict=True))
@@ -72,27 +71,28 @@ class StatementText(NamedTuple):
 class _Variants(NamedTuple):
     """The texts of a statement."""
 
-    # The parameters that are lists, or None if SQLAlchemy has to execute the statement.
+    # The parameters whose values are lists, or None if SQLAlchemy has to execute the statement.
     lists: tuple[str, ...] | None
     # Lengths of the lists -> the text.
     texts: dict[tuple[int, ...], StatementText]
 
 
 class Texts:
-    """The texts of one engine's statements; safe for threads."""
+    """The texts of the statements of one engine. The class is thread-safe."""
 
     def __init__(self, *, prepared: bool = False) -> None:
         """prepared: whether long queries are prepared if the database is MariaDB."""
         # Whether long queries are prepared if the database is MariaDB.
         self.prepared = prepared
-        # Weak, to drop the texts with their statement.
+        # The references are weak, so that the texts are removed with their statement.
         self._by_statement: WeakKeyDictionary[Sql, _Variants] = WeakKeyDictionary()
 
     def find(self, dialect: Dialect, sql: Sql, params: Params) -> StatementText | None:
         """Return the text of a statement, or None if SQLAlchemy has to execute it."""
         variants = self._by_statement.get(sql)
         if variants is None:
-            # This is the first execution, and the statement may have been built for it only.
+            # This is the first execution. The statement may have been built for this execution
+            # only.
             self._by_statement[sql] = _Variants(_lists(sql, params), {})
             return None
         if variants.lists is None:
@@ -110,7 +110,7 @@ class Texts:
 
 
 def read(conn: Connection, sql: Sql, params: Params) -> Sequence[Sequence[Any]]:
-    """Execute a statement and return its rows, whose values may have no names."""
+    """Execute a statement and return its rows. The values in the rows may have no names."""
     text = _find(conn, sql, params)
     if text is None:
         return conn.execute(sql, params).all()
@@ -118,7 +118,10 @@ def read(conn: Connection, sql: Sql, params: Params) -> Sequence[Sequence[Any]]:
 
 
 def read_named(conn: Connection, sql: Sql, params: Params) -> Sequence[Row[Any]]:
-    """Execute a statement and return its rows, whose values have the names of the columns."""
+    """Execute a statement and return its rows.
+
+    The values in the rows have the names of the columns.
+    """
     text = _find(conn, sql, params)
     if text is None:
         return conn.execute(sql, params).all()
@@ -126,7 +129,7 @@ def read_named(conn: Connection, sql: Sql, params: Params) -> Sequence[Row[Any]]
 
 
 def write(conn: Connection, sql: Sql, params: Params) -> int:
-    """Execute a statement and return how many rows it matched, or -1 if this is unknown."""
+    """Execute a statement and return how many rows it matched, or -1 if the number is unknown."""
     text = _find(conn, sql, params)
     if text is None:
         return conn.execute(sql, params, execution_options=COUNTED).rowcount
@@ -134,7 +137,7 @@ def write(conn: Connection, sql: Sql, params: Params) -> int:
 
 
 def insert(conn: Connection, sql: sa.Insert, params: Params) -> tuple[int, int | None]:
-    """Insert a row whose id the database generates; return the number of rows, and the id."""
+    """Insert a row whose id the database generates. Return the number of rows and the id."""
     text = _find(conn, sql, params)
     if text is None:
         result = conn.execute(sql, params, execution_options=COUNTED)
@@ -158,7 +161,7 @@ def _execute(conn: Connection, text: StatementText, params: Params, send: Send[R
 
 
 def _lists(sql: Sql, params: Params) -> tuple[str, ...] | None:
-    """Return the parameters that are lists, or None for a statement that needs SQLAlchemy."""
+    """Return the parameters whose values are lists, or None if the statement needs SQLAlchemy."""
     if isinstance(sql, sa.Select | sa.CompoundSelect):
         for column in sql.selected_columns:
             if not isinstance(column.type, UNCONVERTED_TYPES):
@@ -168,7 +171,7 @@ def _lists(sql: Sql, params: Params) -> tuple[str, ...] | None:
 
 def _make_text(dialect: Dialect, sql: Sql, params: Params) -> StatementText:
     expanded = expand(dialect, sql, params)
-    # Lists that are not parameters stay among the fixed values.
+    # Lists that are not parameters remain among the fixed values.
     lists = {param: expanded.lists[param] for param in params if param in expanded.lists}
     fixed = dict(expanded.parameters)
     for param in params:

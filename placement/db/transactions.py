@@ -1,4 +1,4 @@
-"""Begin and end of all transactions, and statements without a transaction."""
+"""The begin and end of all transactions, and statements without a transaction."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -29,11 +29,12 @@ def transaction(
     *,
     one_view: bool = False,
 ) -> Iterator[Connection]:
-    """Enter a transaction that is rolled back at the end unless it was committed.
+    """Enter a transaction that is rolled back at the end, unless it was committed.
 
-    Every transaction ends here. A connection returns to the pool only after the database has
-    confirmed the end of its transaction; otherwise it is closed, which also ends the transaction.
-    A ROLLBACK may fail: on MariaDB it can be interrupted, and the transaction then stays open.
+    Every transaction ends in this function. A connection returns to the pool only after the
+    database has confirmed the end of its transaction. Otherwise, the connection is closed, which
+    also ends the transaction. A ROLLBACK may fail: on MariaDB, it can be interrupted, and the
+    transaction remains open.
 
     Args:
         engine: the engine.
@@ -53,14 +54,15 @@ def transaction(
 def reading(engine: sa.Engine, *, one_view: bool) -> AbstractContextManager[Connection]:
     """Enter a read-only transaction.
 
-    PERF: it ends with a COMMIT. On a ROLLBACK, psycopg would deallocate all statements that are
-    prepared on the connection, and planning a statement takes longer than executing it.
+    PERF: the transaction ends with a COMMIT. After a ROLLBACK, psycopg would deallocate all
+    statements that are prepared on the connection, and planning a statement takes longer than
+    executing it.
     """
     return transaction(engine, RootTransaction.commit, one_view=one_view)
 
 
 def autocommit(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
-    """Run `work`, which executes one statement, without a transaction and return its result.
+    """Run `work` without a transaction, and return its result. `work` executes one statement.
 
     The engine must use autocommit outside of transactions. A connection is closed if its statement
     may still be running.
@@ -90,7 +92,7 @@ def autocommit(engine: sa.Engine, work: Callable[[Connection], Result]) -> Resul
 def _connection(
     engine: sa.Engine, *, begins: bool = True, one_view: bool = False
 ) -> Iterator[Connection]:
-    """Check a connection out of the pool and return it at the end."""
+    """Check a connection out of the pool, and return the connection at the end."""
     with stopwatch.BEGIN, deadline.waiting():
         conn = _connect(engine, begins=begins)
         if one_view:
@@ -112,7 +114,7 @@ def _connect(engine: sa.Engine, *, begins: bool) -> Connection:
 
 
 def _retry_if_stale(conn: Connection, act: Callable[[Connection], Result]) -> Result:
-    """Call `act` again if the connection broke while it was idle in the pool."""
+    """Call `act` again if the connection was lost while it was idle in the pool."""
     try:
         return act(conn)
     except exc.DBAPIError as error:
@@ -132,10 +134,10 @@ def _begin(conn: Connection) -> None:
 def _end(conn: Connection, end: Callable[[RootTransaction], None]) -> None:
     current = conn.get_transaction()
     if current is None:
-        return  # the transaction is committed
+        return  # the transaction is already committed
     over = False
     try:
-        if current.is_valid:  # not after a failed COMMIT, which may leave the transaction open
+        if current.is_valid:  # not after a failed COMMIT, because the transaction may still be open
             end(current)
             over = True
     except exc.DBAPIError as error:

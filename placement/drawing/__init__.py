@@ -1,7 +1,7 @@
-"""Pictures of clouds, drawn from cloud files as SVG.
+"""Pictures of clouds. They are drawn from cloud files as SVG.
 
 `cards` selects the content of each provider's card, `layout` positions the cards, and `svg` renders
-them. Equal clouds have equal pictures.
+them. Two equal clouds have the same picture.
 """
 
 from placement.drawing.cards import cards

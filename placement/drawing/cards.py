@@ -1,4 +1,4 @@
-"""The content of a picture, with a card for each provider that contains its children."""
+"""The content of a picture. Each provider has a card, which contains the cards of its children."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from placement.vocabulary import SHARING_TRAIT
 
 
 class CardKind(Enum):
-    """The role of a provider in its tree, with the label as its value."""
+    """The role of a provider in its tree. The value is the label."""
 
     SHARING = "shares"
     ROOT = "root"
@@ -29,9 +29,9 @@ class CardRow:
     resource_class: str
     # Total of the inventory.
     total: int
-    # Members that differ from a plain total.
+    # Values that differ from the default.
     notes: str
-    # Capacity of the inventory, which the usage may not exceed.
+    # Capacity of the inventory. Usage must not exceed the capacity.
     capacity: int
     # Units in use, or None if the cloud has no consumers.
     used: int | None
@@ -43,7 +43,7 @@ class Tag:
 
     # Name of the aggregate in the file, or its UUID.
     name: str
-    # Index among the aggregates of the cloud.
+    # Index among all aggregates of the cloud.
     number: int
 
 
@@ -51,21 +51,21 @@ class Tag:
 class Card:
     """A provider, or several equal siblings."""
 
-    # Names of all providers of the card.
+    # Names of all providers on the card.
     names: tuple[str, ...]
-    # Role of the provider, which is the label of the card.
+    # Role of the provider. The role is the label of the card.
     kind: CardKind
-    # The inventories, in the order of the rows.
+    # The inventories, in the order of the rows on the card.
     rows: tuple[CardRow, ...]
-    # Names of the traits, in the order of the chips.
+    # Names of the traits, in the order on the card.
     traits: tuple[str, ...]
-    # The aggregates, in the order of the chips.
+    # The aggregates, in the order on the card.
     tags: tuple[Tag, ...]
     # Cards of the children of the first provider.
     children: tuple["Card", ...] = field(default=())
 
     def content(self) -> Hashable:
-        """Return the content without names, which is equal for cards that can be collapsed."""
+        """Return the content without names. If it is equal, cards can be collapsed into one."""
         child_contents = tuple((len(child.names), child.content()) for child in self.children)
         return self.kind, self.rows, self.traits, self.tags, child_contents
 
@@ -75,7 +75,8 @@ def cards(cloud: Cloud, *, collapse: bool = True) -> list[Card]:
     used = _used(cloud)
     tags = _tags(cloud)
     children: dict[str | None, list[Card]] = defaultdict(list)
-    # In reverse, because the cards of children must exist before the card of their parent.
+    # Process providers in reverse, because the cards of children must exist before the parent's
+    # card.
     for provider in reversed(cloud.providers):
         child_cards = children.pop(provider.uuid, [])[::-1]
         if collapse:
@@ -99,7 +100,7 @@ def _number(tag: Tag) -> int:
 
 
 def _collapsed(siblings: Sequence[Card]) -> list[Card]:
-    """Merge runs of cards with equal content."""
+    """Merge consecutive cards that have equal content."""
     runs: list[Card] = []
     contents: list[Hashable] = []
     for card in siblings:
@@ -125,7 +126,7 @@ def _used(cloud: Cloud) -> Mapping[tuple[str, str], int] | None:
 
 
 def _tags(cloud: Cloud) -> dict[str, Tag]:
-    """Return uuid -> tag of all aggregates, numbered in the order of their occurrence."""
+    """Return uuid -> tag for all aggregates, numbered in the order of their first occurrence."""
     tags: dict[str, Tag] = {}
     for provider in cloud.providers:
         for uuid in sorted(provider.aggregates, key=lambda uuid: _name(cloud, uuid)):
@@ -149,7 +150,7 @@ def _kind(provider: CloudProvider) -> CardKind:
         return CardKind.NETWORK
     if _any_begins(provider.inventories, ("SRIOV_NET_", "NET_BW_", "NET_PACKET_")):
         return CardKind.NETWORK
-    # Classes of devices, and custom classes, which are most often devices below a host.
+    # Classes of devices. Custom classes are also included, because most of them are devices.
     devices = ("PGPU", "VGPU", "FPGA", "PCI_DEVICE", "MDEV_", "CUSTOM_")
     return CardKind.DEVICE if _any_begins(provider.inventories, devices) else CardKind.CHILD
 
@@ -171,7 +172,7 @@ def _rows(
 
 
 def _notes(record: InventoryRecord) -> str:
-    """Return the members that differ from a plain total."""
+    """Return the values that differ from the defaults."""
     notes: list[str] = []
     if record.allocation_ratio != 1:
         notes.append(f"× {record.allocation_ratio:g}")

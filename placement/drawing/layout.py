@@ -1,6 +1,7 @@
-"""Positions of cards, with trees from left to right, and sharing providers to their left.
+"""The positions of cards. Trees extend from left to right, with sharing providers on their left.
 
-Lengths are in pixels. Text is set in a monospaced font, so its length determines its width.
+Lengths are in pixels. The font is monospaced, so the number of characters determines the width of a
+text.
 """
 
 from collections import defaultdict
@@ -14,13 +15,13 @@ MARGIN = 24
 COLUMN_GAP = 44
 CARD_GAP = 16
 TREE_GAP = 36
-PADDING = 14  # within a card
+PADDING = 14  # inside of a card
 # Font sizes.
 NAME_SIZE = 13
 TEXT_SIZE = 12
 SMALL_SIZE = 10
-CHARACTER = 0.602  # width of a character, relative to the font size
-LAST_NARROW = 0x2E7F  # the last code point of narrow characters
+CHARACTER = 0.602  # width of a character relative to the font size
+LAST_NARROW = 0x2E7F  # last code point of narrow characters
 MIN_WIDTH, MAX_WIDTH = 190, 300
 HEADING = 44  # kind and name
 ROW = 19
@@ -29,8 +30,8 @@ BAR = 8  # bar with the usage of an inventory
 CHIP = 17  # a trait or an aggregate
 CHIP_GAP = 5
 CHIP_PADDING = 6
-COUNT_LENGTH = 6  # characters of "× 14" next to the name
-PILE = 5  # offset of the cards behind a collapsed card
+COUNT_LENGTH = 6  # width of "× 14" next to the name, in characters
+PILE = 5  # offset of the cards that are behind a collapsed card
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,11 @@ class Chip:
 
     # Name of the trait or aggregate.
     text: str
-    # Distance of the left edge from that of the card.
+    # Distance from the left edge of the card.
     x: float
-    # Distance of the upper edge from that of the card.
+    # Distance from the upper edge of the card.
     y: float
-    # Width, at most that of the card without its padding. A longer text is cut.
+    # Width, at most the width of the card without its padding. Longer texts are cut.
     width: float
     # Number of the aggregate, or None for a trait.
     number: int | None
@@ -51,19 +52,19 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A card with its position."""
+    """The position of a card."""
 
-    # The card, which has the content of the box.
+    # The card, which is the content of the box.
     card: Card
     # Left edge.
     x: float
-    # Upper edge, where 0 is the top of the picture.
+    # Upper edge. 0 is the top of the picture.
     y: float
     # Width.
     width: float
     # Height.
     height: float
-    # The traits, then the aggregates.
+    # The traits, followed by the aggregates.
     chips: tuple[Chip, ...]
 
     @property
@@ -80,26 +81,26 @@ class Link:
     start: Box
     # The child, or a provider in the aggregate of the sharing provider.
     end: Box
-    # Number of the aggregate for a sharing provider, or None between parent and child.
+    # Number of the aggregate of a sharing provider, or None for a line from parent to child.
     number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The boxes and lines of a picture, with its size."""
+    """The boxes and lines of a picture, and its size."""
 
-    # Width, with the margins.
+    # Width, including the margins.
     width: float
-    # Height, with the margins.
+    # Height, including the margins.
     height: float
     # Boxes in the order of drawing.
     boxes: tuple[Box, ...]
-    # Lines between the boxes.
+    # Lines between boxes.
     links: tuple[Link, ...]
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the width of a text, in which wide characters count twice."""
+    """Return the width of a text. Wide characters count twice."""
     characters = len(text)
     for character in text:
         if ord(character) > LAST_NARROW:
@@ -142,16 +143,16 @@ def arrange(roots: Sequence[Card]) -> Picture:
 
 
 class _Layout:
-    """The boxes and links that have been placed."""
+    """The boxes and links that have been placed so far."""
 
     def __init__(self) -> None:
         # Boxes in the order of placement.
         self.boxes: list[Box] = []
-        # Lines between these boxes.
+        # Lines between the boxes.
         self.links: list[Link] = []
 
     def place_trees(self, roots: Sequence[Card], x: float) -> None:
-        """Place trees from top to bottom, with one column for each level."""
+        """Place trees from top to bottom. Each level has a column."""
         columns = _columns(roots, x)
         top: float = MARGIN
         for root in roots:
@@ -159,7 +160,7 @@ class _Layout:
             top += _tree_height(root) + TREE_GAP
 
     def _place(self, card: Card, level: int, top: float, columns: Sequence[float]) -> Box:
-        """Place a card at the vertical centre of its tree, which starts at `top`."""
+        """Place a card at the vertical centre of its tree. The tree starts at `top`."""
         height = _tree_height(card)
         _width, own_height = _size(card)
         box = _box(card, columns[level], top + (height - own_height) / 2)
@@ -172,10 +173,10 @@ class _Layout:
         return box
 
     def place_sharing(self, cards: Sequence[Card]) -> None:
-        """Place sharing providers in the first column, close to the trees that they serve."""
+        """Place sharing providers in the first column, near the trees that they serve."""
         served = self._boxes_by_aggregate()
-        # The best place is the centre of the boxes that a provider serves. Providers that serve
-        # none are last.
+        # The best position is the centre of the boxes that a provider serves. Providers that serve
+        # no box come last.
         best_middles = [_middle_of_served(card, served) for card in cards]
         top: float = MARGIN
         for middle, i in sorted(zip(best_middles, range(len(cards)), strict=True)):
@@ -199,7 +200,10 @@ class _Layout:
 
 
 def _middle_of_served(card: Card, served: Mapping[int, Sequence[Box]]) -> float:
-    """Return the mean y coordinate of the boxes that a sharing provider serves, or infinity."""
+    """Return the mean y coordinate of the boxes that a sharing provider serves.
+
+    Infinity if none.
+    """
     middles: list[float] = []
     for tag in card.tags:
         for box in served[tag.number]:
@@ -243,7 +247,7 @@ def _box(card: Card, x: float, y: float) -> Box:
 
 
 def _size(card: Card) -> tuple[float, float]:
-    """Return width and height of a card."""
+    """Return the width and the height of a card."""
     widest = text_width(card.names[0], NAME_SIZE)
     if len(card.names) > 1:
         widest += COUNT_LENGTH * NAME_SIZE * CHARACTER
@@ -258,7 +262,7 @@ def _size(card: Card) -> tuple[float, float]:
 
 
 def _chip_texts(card: Card) -> list[tuple[str, int | None]]:
-    """Return (text, number of the aggregate or None) of traits and aggregates."""
+    """Return (text, number of the aggregate or None) for traits and aggregates."""
     texts: list[tuple[str, int | None]] = []
     for trait in card.traits:
         texts.append((trait, None))
@@ -268,7 +272,7 @@ def _chip_texts(card: Card) -> list[tuple[str, int | None]]:
 
 
 def _chips(card: Card, width: float) -> tuple[tuple[Chip, ...], float]:
-    """Return the chips in lines that fit the width, and the y coordinate of their end."""
+    """Return the chips, divided into lines of the given width, and the y coordinate of the end."""
     chips: list[Chip] = []
     y: float = HEADING
     for row in card.rows:
@@ -283,7 +287,7 @@ def _chips(card: Card, width: float) -> tuple[tuple[Chip, ...], float]:
         for text, number in group:
             chip_width = text_width(text, SMALL_SIZE) + 2 * CHIP_PADDING
             if number is not None:
-                chip_width += CHIP_PADDING  # for its dot
+                chip_width += CHIP_PADDING  # for the dot
             chip_width = min(chip_width, width - 2 * PADDING)
             if x > PADDING and x + chip_width > width - PADDING:
                 x = PADDING

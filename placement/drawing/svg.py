@@ -1,4 +1,4 @@
-"""SVG rendering of a picture, with a light and a dark theme."""
+"""The SVG rendering of a picture, with a light and a dark theme."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,8 @@ RADIUS = 9
 STRIPE = 5  # the coloured edge of a card
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
-# Colours for light and dark themes, of kinds and of aggregates. The latter are reused in turn.
+# Colours of kinds and aggregates for the light and the dark theme. The colours of aggregates are
+# reused in turn.
 KINDS: Mapping[CardKind, tuple[str, str]] = {
     CardKind.SHARING: ("#0d9488", "#2dd4bf"),
     CardKind.ROOT: ("#2563eb", "#60a5fa"),
@@ -44,7 +45,7 @@ AGGREGATES = (
     ("#65a30d", "#a3e635"),
     ("#ea580c", "#fb923c"),
 )
-# Colours of an element's class: (property, light theme, dark theme).
+# Colours of the classes of elements: (property, light theme, dark theme).
 Style = tuple[tuple[str, str, str], ...]
 LIGHT, DARK = 1, 2
 STYLES: Mapping[str, Style] = {
@@ -60,12 +61,12 @@ STYLES: Mapping[str, Style] = {
     "bar": (("fill", "#2563eb", "#60a5fa"),),
     "over": (("fill", "#dc2626", "#f87171"),),
 }
-# Characters that XML does not allow.
+# Characters that are not allowed in XML.
 _UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(picture: Picture, title: str) -> str:
-    """Return a picture as an SVG document with an accessible title."""
+    """Return the SVG document of a picture. The document has an accessible title."""
     return "\n".join(_document(picture, title)) + "\n"
 
 
@@ -78,7 +79,7 @@ def _document(picture: Picture, title: str) -> Iterator[str]:
     yield f"<title>{_text(title)}</title>"
     yield f"<style>{_style(picture)}</style>"
     yield _rect("ground", width=picture.width, height=picture.height, rx=RADIUS)
-    # Lines come first, because cards cover them.
+    # Draw the lines first, because cards cover them.
     for link in picture.links:
         yield _link(link)
     for box in picture.boxes:
@@ -99,7 +100,7 @@ def _style(picture: Picture) -> str:
 
 
 def _styles(picture: Picture) -> Mapping[str, Style]:
-    """Return class -> colours, including the kinds and aggregates in the picture."""
+    """Return class -> colours, for the kinds and aggregates in the picture."""
     kinds: set[CardKind] = set()
     numbers: set[int] = set()
     for box in picture.boxes:
@@ -133,7 +134,7 @@ def _link(link: Link) -> str:
     """Return a line from the right edge of one card to the left edge of another."""
     start, end = link.start, link.end
     right = start.x + start.width
-    if link.number is not None and end.x <= right:  # to a neighbour in the same column
+    if link.number is not None and end.x <= right:  # the neighbour is in the same column
         right = start.x
     middle = _number((right + end.x) / 2)
     x1, y1 = _number(right), _number(start.middle)
@@ -199,7 +200,7 @@ def _row(row: CardRow, y: float, width: float) -> Iterator[str]:
 
 
 def _bar(row: CardRow, used: int, y: float, width: float) -> Iterator[str]:
-    """Draw a bar with the used share of the capacity."""
+    """Draw a bar that shows which share of the capacity is in use."""
     room = width - 2 * PADDING
     share = 1.0
     if used < row.capacity:
@@ -228,7 +229,7 @@ def _chip(chip: Chip) -> Iterator[str]:
 
 
 def _rect(style: str, **lengths: float) -> str:
-    """Return a rectangle; `lengths` are its attributes."""
+    """Return a rectangle. `lengths` contains its attributes."""
     attributes = [f'{name}="{_number(value)}"' for name, value in lengths.items()]
     return f'<rect class="{style}" {" ".join(attributes)}/>'
 
@@ -236,7 +237,7 @@ def _rect(style: str, **lengths: float) -> str:
 def _label(
     style: str, text: str, x: float, y: float, *, at_end: bool = False, more: str = ""
 ) -> str:
-    """Return a text that starts at x, or ends there if `at_end`; `more` are further attributes."""
+    """Return a text that starts at x or, with `at_end`, ends at x. `more`: further attributes."""
     anchor = ' text-anchor="end"' if at_end else ""
     place = f'x="{_number(x)}" y="{_number(y)}"'
     return f'<text class="{style}"{anchor} {place}{more}>{_text(text)}</text>'

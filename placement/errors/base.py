@@ -1,4 +1,4 @@
-"""The root of the error classes, and the codes that clients read."""
+"""The base classes of errors, and the codes that clients receive."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ QUERY_DUPLICATE_KEY = "placement.query.duplicate_key"
 QUERY_BAD_VALUE = "placement.query.bad_value"
 QUERY_MISSING_VALUE = "placement.query.missing_value"
 CURSOR_EXPIRED = "placement.cursor_expired"
-# Codes of responses with 503, since 2.0.
+# Codes of 503 responses. They exist since 2.0.
 DATABASE_UNAVAILABLE = "placement.database.unavailable"
 DATABASE_UNUSABLE = "placement.database.unusable"
 OUTCOME_UNKNOWN = "placement.outcome_unknown"
@@ -30,7 +30,7 @@ LARGE_WORK_BUSY = "placement.large_work_busy"
 
 
 class PlacementError(Exception):
-    """An error that a client may see."""
+    """An error that may be sent to a client."""
 
     # Machine-readable name, or `UNDEFINED` if clients do not need a specific code.
 
@@ -39,7 +39,7 @@ class PlacementError(Exception):
 
 @contextmanager
 def at_member(path: str) -> Iterator[None]:
-    """Begin the text of errors that are raised within with the path of a member of the body."""
+    """Prefix the texts of errors that the block raises with the path of a body member."""
     try:
         yield
     except PlacementError as error:
@@ -48,4 +48,4 @@ def at_member(path: str) -> Iterator[None]:
 
 
 class ConfigurationError(Exception):
-    """The service cannot run as configured. The text is one line for the operator."""
+    """The service cannot run with this configuration. The text is one line for operators."""

@@ -29,7 +29,7 @@ class ProviderUuidTaken(Conflict):
 
 
 class ProviderOfAnotherTree(Conflict):
-    """The request lists a provider that is in another tree."""
+    """The request lists a provider that belongs to a different tree."""
 
     def __init__(self, uuid: str, root_uuid: str) -> None:
         super().__init__(
@@ -39,7 +39,7 @@ class ProviderOfAnotherTree(Conflict):
 
 
 class ProviderNameTaken(Conflict):
-    """A provider would get the name of another.
+    """A provider would get the name of another provider.
 
     Args:
         name: the requested name.
@@ -80,7 +80,7 @@ class NameNotDistinct(Conflict):
 
 
 class ProviderGenerationConflict(Conflict):
-    """The client stated an outdated generation of a provider."""
+    """The request contains an outdated generation of a provider."""
 
     code = CONCURRENT_UPDATE
 
@@ -93,7 +93,7 @@ class ProviderGenerationConflict(Conflict):
 
 
 class ConsumerGenerationConflict(Conflict):
-    """The client stated an outdated generation of a consumer."""
+    """The request contains an outdated generation of a consumer."""
 
     code = CONCURRENT_UPDATE
 
@@ -109,7 +109,7 @@ def _generation(value: int | None) -> str:
 
 
 class LostRace(Conflict):
-    """Concurrent writers kept changing what the request depends on, until its retries ran out."""
+    """Concurrent writers kept changing the data of the request until no retries were left."""
 
     code = CONCURRENT_UPDATE
 
@@ -120,7 +120,7 @@ class LostRace(Conflict):
 
 
 class InventoryExists(Conflict):
-    """A POST of an inventory that the provider already has. Clients expect this code."""
+    """A POST of an inventory that already exists. Clients expect this code."""
 
     code = CONCURRENT_UPDATE
 
@@ -142,7 +142,7 @@ class InventoryInUse(Conflict):
     code = INVENTORY_IN_USE
 
     def __init__(self, resource_classes: Iterable[str], uuid: str) -> None:
-        # nova passes this text on to its users unchanged, including the white space.
+        # nova displays this text to its users without changes, including the white space.
         names = ", ".join(resource_classes)
         super().__init__(
             "There was a conflict when trying to complete your request.\n\n"
@@ -151,7 +151,7 @@ class InventoryInUse(Conflict):
 
 
 class SingleInventoryInUse(Conflict):
-    """A DELETE of one inventory that has allocations. Clients expect another code than above."""
+    """A DELETE of an inventory with allocations. Clients expect a different code than above."""
 
     code = CONCURRENT_UPDATE
 
@@ -160,7 +160,7 @@ class SingleInventoryInUse(Conflict):
 
 
 class ProviderInUse(Conflict):
-    """A DELETE of a provider that has allocations."""
+    """A DELETE of a provider with allocations."""
 
     code = PROVIDER_IN_USE
 
@@ -169,7 +169,7 @@ class ProviderInUse(Conflict):
 
 
 class ProviderHasChildren(Conflict):
-    """A DELETE of a provider that has child providers."""
+    """A DELETE of a provider with child providers."""
 
     code = CANNOT_DELETE_PARENT
 
@@ -178,28 +178,28 @@ class ProviderHasChildren(Conflict):
 
 
 class ResourceClassExists(Conflict):
-    """A new resource class has the name of another."""
+    """A new resource class would get the name of an existing one."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Resource class {name} already exists")
 
 
 class ResourceClassInUse(Conflict):
-    """A DELETE of a resource class that inventories have."""
+    """A DELETE of a resource class that is used by inventories."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Resource class {name} is used by inventories; delete them first")
 
 
 class TraitInUse(Conflict):
-    """A DELETE of a trait that providers have."""
+    """A DELETE of a trait that is used by providers."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Trait {name} is in use by resource providers; remove it from them first")
 
 
 class NoInventory(Conflict):
-    """An allocation against an inventory that the provider does not have."""
+    """An allocation from an inventory that does not exist."""
 
     def __init__(self, resource_class: str, uuid: str) -> None:
         super().__init__(
@@ -209,7 +209,7 @@ class NoInventory(Conflict):
 
 
 class UnitsViolated(Conflict):
-    """An allocation whose amount does not fit min_unit, max_unit or step_size."""
+    """An allocation whose amount violates min_unit, max_unit or step_size."""
 
     def __init__(
         self, resource_class: str, uuid: str, amount: int, least: int, most: int, step: int
@@ -222,7 +222,7 @@ class UnitsViolated(Conflict):
 
 
 class CapacityExceeded(Conflict):
-    """An allocation of more than the inventory has left."""
+    """An allocation that exceeds the free capacity of the inventory."""
 
     def __init__(
         self, resource_class: str, uuid: str, amount: int, used: int, capacity: int
@@ -234,7 +234,7 @@ class CapacityExceeded(Conflict):
 
 
 class NoCandidatesFound(Conflict):
-    """No candidate satisfies a request that was to be claimed.
+    """A claim for which no candidate exists.
 
     Args:
         error_path: path of the request in the body.
@@ -249,7 +249,7 @@ class NoCandidatesFound(Conflict):
 
 
 class HostFull(Conflict):
-    """The host of a claim has as many members of the spread group as one host may have."""
+    """The host of a claim already has the maximum number of members of the spread group."""
 
     def __init__(self, group: str, max_per_host: int) -> None:
         super().__init__(
@@ -258,7 +258,7 @@ class HostFull(Conflict):
 
 
 class TooManyHolds(Conflict):
-    """The project has as many holds as `[placement] max_holds_per_project` allows."""
+    """The project already has as many holds as `[placement] max_holds_per_project` allows."""
 
     code = HOLD_LIMIT
 
@@ -278,7 +278,7 @@ class HoldTooLong(Conflict):
 
 
 class HoldGone(Conflict):
-    """A claim from a hold that has expired and was released, or that never existed."""
+    """A claim from a hold that was released after its end, or that has never existed."""
 
     code = HOLD_EXPIRED
 

@@ -15,12 +15,15 @@ class BadQuery(Invalid):
 
     def __init__(self, detail: str, code: str = UNDEFINED) -> None:
         super().__init__(detail)
-        # Code of the error, for clients.
+        # Code of the error for clients.
         self.code = code
 
 
 class BadBody(Invalid):
-    """The body is not JSON or violates the operation's schema. The text names the field."""
+    """The body is not valid JSON or violates the schema of the operation.
+
+    The text names the field.
+    """
 
 
 class BadPath(Invalid):
@@ -28,11 +31,11 @@ class BadPath(Invalid):
 
 
 class Unstorable(Invalid):
-    """The character set of the database cannot represent a text."""
+    """The database cannot represent the characters of a text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(f"{text}: the database cannot hold all of these characters; use others")
-        # The text, as the client sent it.
+        # The text that the client sent.
         self.text = text
 
 
@@ -53,7 +56,7 @@ class UnknownReshapedProvider(Invalid):
 
 
 class UnknownNames(Invalid):
-    """The request names members of a catalogue that do not exist.
+    """The request contains names that do not exist in a catalogue.
 
     Args:
         names: the unknown names.
@@ -62,7 +65,7 @@ class UnknownNames(Invalid):
         code: code of the error, if it is not the code of the class.
     """
 
-    # Noun for the members of the catalogue, in the text.
+    # Noun in the text for the members of the catalogue.
     noun: str
 
     def __init__(
@@ -79,19 +82,19 @@ class UnknownNames(Invalid):
 
 
 class UnknownResourceClasses(UnknownNames):
-    """The request names resource classes that do not exist."""
+    """The request contains names of resource classes that do not exist."""
 
     noun = "resource class"
 
 
 class UnknownTraits(UnknownNames):
-    """The request names traits that do not exist."""
+    """The request contains names of traits that do not exist."""
 
     noun = "trait"
 
 
 class UnknownInventoryClasses(UnknownResourceClasses):
-    """A PUT of all inventories of a provider names classes that do not exist."""
+    """A PUT of all inventories of a provider contains names of classes that do not exist."""
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(names, "Unknown resource class in inventories")
@@ -115,7 +118,7 @@ class NotARoot(Invalid):
 
 
 class BadCapacity(Invalid):
-    """The capacity of an inventory would be below the minimum."""
+    """The capacity of an inventory would be less than the minimum."""
 
     def __init__(
         self, resource_class: str, total: int, reserved: int, capacity: int, least: int
@@ -127,14 +130,14 @@ class BadCapacity(Invalid):
 
 
 class InventoryMissing(Invalid):
-    """An update of an inventory that the provider does not have."""
+    """An update of an inventory that does not exist."""
 
     def __init__(self, resource_class: str, uuid: str) -> None:
         super().__init__(f"No inventory of class {resource_class} for {uuid}: create it first")
 
 
 class NotCustom(Invalid):
-    """A change of a standard resource class or trait.
+    """An attempt to change a standard resource class or trait.
 
     Args:
         verb: "delete" or "update".

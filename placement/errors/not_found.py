@@ -1,4 +1,4 @@
-"""Errors of requests whose path names something that does not exist."""
+"""Errors of requests whose path names an object that does not exist."""
 
 from urllib.parse import quote
 from uuid import UUID
@@ -18,14 +18,14 @@ class ProviderNotFound(NotFound):
 
 
 class TreeNotFound(NotFound):
-    """The path names no root of a tree."""
+    """The path does not name the root of a tree."""
 
     def __init__(self, uuid: str) -> None:
         super().__init__(f"No root resource provider with uuid {uuid} found{_use_name(uuid)}")
 
 
 def _use_name(uuid: str) -> str:
-    """Return a hint how to find a provider by name if the text is not a UUID, else ""."""
+    """Return a hint about how to find a provider by name if the text is not a UUID, else ""."""
     try:
         UUID(uuid)
     except ValueError:
@@ -42,7 +42,7 @@ class InventoryNotFound(NotFound):
 
 
 class NoInventoryToDelete(NotFound):
-    """A DELETE of one inventory that the provider does not have."""
+    """A DELETE of an inventory that does not exist."""
 
     def __init__(self, resource_class: str, uuid: str) -> None:
         super().__init__(
@@ -65,25 +65,25 @@ class TraitNotFound(NotFound):
 
 
 class AllocationsNotFound(NotFound):
-    """A DELETE for a consumer that has no allocations."""
+    """A DELETE of the allocations of a consumer that has none."""
 
     def __init__(self, consumer: str) -> None:
         super().__init__(f"No allocations for consumer '{consumer}'")
 
 
 class ConsumerNotFound(NotFound):
-    """The path names no consumer that has allocations."""
+    """The path does not name a consumer with allocations."""
 
     def __init__(self, uuid: str) -> None:
         super().__init__(f"No consumer with uuid {uuid} has allocations")
 
 
 class Expired(PlacementError):
-    """The object that the request names does not exist any more."""
+    """The object that the request names no longer exists."""
 
 
 class CursorExpired(Expired):
-    """A cursor of the changes that this database does not know, or not any more."""
+    """A cursor of changes that this database has never issued or no longer knows."""
 
     code = CURSOR_EXPIRED
 
@@ -95,7 +95,7 @@ class CursorExpired(Expired):
 
 
 class HoldNotFound(NotFound):
-    """The path names no hold."""
+    """The path does not name a hold."""
 
     def __init__(self, consumer: str) -> None:
         super().__init__(f"No hold {consumer}: it has expired, or the consumer is no hold")

@@ -1,4 +1,4 @@
-"""Errors of requests that the service cannot process now."""
+"""Errors of requests that the service cannot currently process."""
 
 from placement.errors.base import (
     CLAIM_CONTENTION,
@@ -15,14 +15,14 @@ from placement.errors.base import (
 
 
 class Unavailable(PlacementError):
-    """The service cannot process the request now. The same request may succeed later."""
+    """The service cannot currently process the request. The same request may succeed later."""
 
-    # Seconds after which a client may retry, or None if a retry would not help.
+    # Seconds after which a client may retry the request, or None if a retry would not succeed.
     retry_after: int | None = 1
 
 
 class DatabaseUnavailable(Unavailable):
-    """The database does not respond, or has no capacity for this request."""
+    """The database does not respond, or does not have enough capacity for this request."""
 
     code = DATABASE_UNAVAILABLE
 
@@ -31,7 +31,7 @@ class DatabaseUnavailable(Unavailable):
 
 
 class DatabaseUnusable(Unavailable):
-    """The service cannot use the database until an operator acts.
+    """The service cannot use the database until an operator corrects a fault.
 
     Args:
         reason: description of the error, for clients.
@@ -44,14 +44,14 @@ class DatabaseUnusable(Unavailable):
     def __init__(self, reason: str, complaint: str) -> None:
         super().__init__(f"The database cannot be used: {reason}; see the server's log")
         self.reason = reason
-        # The line for the log of an operator.
+        # The line for operators in the log.
         self.complaint = f"the database cannot be used: {reason}: {complaint}"
-        # The arguments, to raise an equal error again.
+        # The arguments, which are used to raise an equal error again.
         self.arguments = (reason, complaint)
 
 
 class OutcomeUnknown(Unavailable):
-    """The database failed during a COMMIT, and it is unknown whether the COMMIT succeeded."""
+    """The database failed during a COMMIT, so it is unknown whether the COMMIT succeeded."""
 
     code = OUTCOME_UNKNOWN
 
@@ -63,7 +63,7 @@ class OutcomeUnknown(Unavailable):
 
 
 class StatementTooLong(Unavailable):
-    """A statement reached its time limit, and would reach it again."""
+    """A statement has reached its time limit. A retry would reach the limit again."""
 
     code = STATEMENT_TIMEOUT
     retry_after = None
@@ -76,7 +76,7 @@ class StatementTooLong(Unavailable):
 
 
 class SearchExhausted(Unavailable):
-    """The search spent its budget before it found a candidate."""
+    """The search has used up its limit on work before it found a candidate."""
 
     code = SEARCH_EXHAUSTED
 
@@ -89,7 +89,7 @@ class SearchExhausted(Unavailable):
 
 
 class DeadlineExceeded(Unavailable):
-    """The work for a request exceeded its deadline, and nothing was changed."""
+    """The work for a request has exceeded the deadline. Nothing has changed."""
 
     code = REQUEST_DEADLINE
 
@@ -102,7 +102,7 @@ class DeadlineExceeded(Unavailable):
 
 
 class ClaimContention(Unavailable):
-    """A claim lost every candidate to concurrent writers, for as long as a write may take."""
+    """A claim lost all candidates to concurrent writers until the write timeout."""
 
     code = CLAIM_CONTENTION
 
@@ -114,7 +114,7 @@ class ClaimContention(Unavailable):
 
 
 class TooManyBodies(Unavailable):
-    """The server process has no memory left for the body of another request."""
+    """The server process has no memory for the body of another request."""
 
     code = TOO_MANY_BODIES
 

@@ -1,4 +1,4 @@
-"""The files of the page, as a WSGI layer around the API."""
+"""The files of the page. A WSGI layer around the API serves them."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PREFIX = "/explorer"
 INDEX = "index.html"
 
-# The tag in the page that says whether the API validates tokens.
+# The tag in the page that contains whether the API validates tokens.
 GUARDED = b'name="placement-guard" content="keystone"'
 UNGUARDED = b'name="placement-guard" content="noauth2"'
 
@@ -26,7 +26,7 @@ CONTENT_TYPES = {
     ".svg": "image/svg+xml",
 }
 
-# Only the page's own files are executed, and it sends requests only to its own server.
+# The browser executes only the page's own files. The page sends requests only to its own server.
 CONTENT_SECURITY_POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -43,7 +43,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
 _JSON = "application/json"
 
 HEADERS = [
-    ("Cache-Control", "no-cache"),  # a cached copy is used if its tag is still valid
+    ("Cache-Control", "no-cache"),  # clients may use a cached copy if its tag is still valid
     ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Referrer-Policy", "no-referrer"),
@@ -53,7 +53,7 @@ HEADERS = [
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of the page, read once."""
+    """A file of the page. It is read once."""
 
     # Body of the response.
     content: bytes
@@ -63,14 +63,15 @@ class File:
     tag: str
 
 
-# Returns an error in the API's format, from environ, start_response, status, detail and headers.
+# Function that returns an error in the API's format. It takes environ, start_response, status,
+# detail and headers.
 Refuse = Callable[
     ["WSGIEnvironment", "StartResponse", int, str, Sequence[tuple[str, str]]], Iterable[bytes]
 ]
 
 
 class Explorer:
-    """Serves everything below /explorer; all other paths go to the application."""
+    """Serves all paths below /explorer. The application serves all other paths."""
 
     def __init__(self, application: "WSGIApplication", refuse: Refuse, *, guarded: bool) -> None:
         """Read the files.
@@ -82,7 +83,7 @@ class Explorer:
         """
         self._application = application
         self._refuse = refuse
-        # Path below the page -> file.
+        # Path relative to the page -> file.
         self._files = dict(_read(files(__package__) / "static", ""))
         if not guarded:
             index = self._files[INDEX].content.replace(GUARDED, UNGUARDED)
@@ -91,10 +92,10 @@ class Explorer:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Process one request; the files need no token."""
+        """Process one request. The files do not require a token."""
         path = environ.get("PATH_INFO", "")
         if path == PREFIX:
-            # Relative, because a proxy may have removed a prefix of the path.
+            # The path is relative, because a proxy may have removed a prefix.
             return _answer(start_response, "308 Permanent Redirect", Location="explorer/")
         if not path.startswith(f"{PREFIX}/"):
             return self._application(environ, start_response)
@@ -122,7 +123,7 @@ class Explorer:
         detail: str,
         *headers: tuple[str, str],
     ) -> Iterable[bytes]:
-        """Return an error: in the API's format if the client accepts JSON, else without a body."""
+        """Return an error, in the API's format if the client accepts JSON, else without a body."""
         if _JSON in environ.get("HTTP_ACCEPT", ""):
             return self._refuse(environ, start_response, status, detail, [*HEADERS, *headers])
         line = f"{status} {HTTPStatus(status).phrase}"
@@ -130,7 +131,7 @@ class Explorer:
 
 
 def _names(tags: str, tag: str) -> bool:
-    """Return whether a list of tags contains one, or `*`; a compressing proxy makes it weak."""
+    """Return whether a list of tags contains a tag or `*`. Compressing proxies make tags weak."""
     return not {"*", tag, f"W/{tag}"}.isdisjoint(each.strip() for each in tags.split(","))
 
 
@@ -142,7 +143,7 @@ def _answer(start_response: "StartResponse", status: str, **headers: str) -> lis
 
 
 def _read(directory: "Traversable", path: str) -> Iterator[tuple[str, File]]:
-    """Yield each file below a directory with its relative path."""
+    """Yield each file in a directory and its subdirectories, with its relative path."""
     for entry in directory.iterdir():
         if entry.is_dir():
             yield from _read(entry, f"{path}{entry.name}/")

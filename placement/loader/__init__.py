@@ -1,7 +1,7 @@
-"""Cloud files, which are YAML descriptions of a cloud that can be loaded and dumped.
+"""Load and dump cloud files, which describe clouds in YAML.
 
-`cloudfile` documents the format. All access is over the REST API, so it works with any server. The
-package shares only the vocabulary and the limits of the API with the service.
+`cloudfile` documents the format. The package only uses the REST API, so it works with any server.
+It shares only the vocabulary and the limits of the API with the service.
 """
 
 from placement.loader.apply import Summary, apply

@@ -1,7 +1,7 @@
-"""Loading of a cloud file, which gives the server the described state.
+"""Load a cloud file: change the server until it matches the file.
 
-Loading reads first and writes only the differences. An interrupted run is completed by the next
-one, and a run without differences sends no write.
+Loading reads the state of the server first, and writes only the differences. If a run is
+interrupted, the next run completes it. If there are no differences, a run sends no writes.
 """
 
 from collections import Counter
@@ -23,14 +23,14 @@ from placement.loader.reading import lists_version
 from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX
 
-CONFLICT_PAUSES = (0,) * 4  # seconds before further attempts after concurrent writes
+CONFLICT_PAUSES = (0,) * 4  # seconds before retries after conflicts with concurrent writers
 _TAKEN = "placement.duplicate_name"
 _GENERATION = "resource_provider_generation"
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The result of a run."""
+    """The result of loading a file."""
 
     # Number of providers by outcome.
     providers: Mapping[LoadOutcome, int]
@@ -58,7 +58,7 @@ def _described(noun: str, outcomes: Mapping[LoadOutcome, int]) -> str:
 def apply(
     cloud: Cloud, client: RestClient, progress: Progress, *, make_room: bool = True
 ) -> Summary:
-    """Give the providers and consumers of the file, and no others, their described state.
+    """Change the providers and consumers in the file, and no others, until they match the file.
 
     A failure does not revert earlier writes.
 
@@ -121,7 +121,7 @@ def apply(
 
 
 def _holds(client: RestClient) -> frozenset[str]:
-    """Return the UUIDs of the holds of the server. A loaded consumer is permanent."""
+    """Return the UUIDs of the server's holds. Loading a consumer makes it permanent."""
     pages = consumer_pages(client, {"held": "true"}, version=RECORDS)
     return frozenset(consumer["uuid"] for consumer in pages)
 
@@ -129,10 +129,10 @@ def _holds(client: RestClient) -> frozenset[str]:
 def _temporary_inventories(
     cloud: Cloud, client: RestClient, holds: Collection[str]
 ) -> Mapping[str, CloudProvider]:
-    """Return uuid -> provider with temporary inventories, while its consumers are loaded."""
+    """Return uuid -> provider with the temporary inventories for loading its consumers."""
     overcommitted = overcommit.overcommitted_providers(cloud)
     consumers = overcommit.consumers_of(cloud, overcommitted)
-    # If all consumers exist already, nothing has to be loaded.
+    # If all consumers already exist, they do not have to be loaded.
     exist = all(
         consumer.uuid not in holds and is_on_server(client, consumer) for consumer in consumers
     )
@@ -142,7 +142,7 @@ def _temporary_inventories(
 def _reconcile(
     cloud: Cloud, client: RestClient, provider: CloudProvider, *, exists: bool
 ) -> LoadOutcome:
-    """Create the provider unless it exists, and update its parts."""
+    """Create the provider if it does not exist, and update its parts."""
     generation = None if exists else _create(cloud, client, provider)
     changed = _sync_parts(client, provider, generation)
     if generation is not None:
@@ -151,7 +151,7 @@ def _reconcile(
 
 
 def _refuse_clashes(cloud: Cloud, on_server: Iterable[Mapping[str, Any]]) -> None:
-    """Raise LoadError if a provider of the file contradicts a provider of the server."""
+    """Raise LoadError if a provider in the file contradicts a provider on the server."""
     by_uuid = {provider["uuid"]: provider for provider in on_server}
     by_name = {provider["name"]: provider for provider in on_server}
     for provider in cloud.providers:
@@ -161,7 +161,7 @@ def _refuse_clashes(cloud: Cloud, on_server: Iterable[Mapping[str, Any]]) -> Non
 
 
 def _refuse_records(cloud: Cloud) -> None:
-    """Raise LoadError if the file has spread groups or requests, which the server cannot store."""
+    """Raise LoadError if the file has spread groups or requests that the server cannot store."""
     for consumer in cloud.consumers:
         if has_record(consumer):
             raise LoadError(
@@ -175,7 +175,7 @@ def _clash(
     same_uuid: Mapping[str, Any] | None,
     same_name: Mapping[str, Any] | None,
 ) -> str | None:
-    """Return the contradiction to the server's provider of this UUID or name, or None."""
+    """Return the contradiction to a server's provider with this UUID or name, or None."""
     if same_uuid and same_uuid["name"] != provider.name:
         return f"on the server its UUID {provider.uuid} belongs to {same_uuid['name']!r}"
     if same_name and same_name["uuid"] != provider.uuid:
@@ -192,7 +192,7 @@ def _clash(
 
 
 def _missing(kind: str, first_places: Mapping[str, str], on_server: set[str]) -> dict[str, str]:
-    """Return the names to create, with the first location of each in the file.
+    """Return the names to create, each with its first location in the file.
 
     Raises:
         LoadError: a name cannot be created.
@@ -237,7 +237,7 @@ def _create(cloud: Cloud, client: RestClient, provider: CloudProvider) -> int | 
 
 
 def _sync_parts(client: RestClient, provider: CloudProvider, generation: int | None) -> bool:
-    """Update the parts of a provider that differ, and return whether any was written.
+    """Update the parts of a provider that differ. Return whether any part was written.
 
     `generation` is the generation of a provider that was just created and is empty, or None to read
     the parts.
@@ -254,17 +254,17 @@ def _sync_parts(client: RestClient, provider: CloudProvider, generation: int | N
 def _ensure(
     client: RestClient, provider: CloudProvider, part: ProviderPart, generation: int | None
 ) -> int | None:
-    """Write a part of a provider if it differs, and return the new generation in this case."""
+    """Write a part of a provider if it differs. In this case, return the new generation."""
     path = f"/resource_providers/{provider.uuid}/{part.name}"
     value = part.of_file(provider)
-    # The parts of a new provider are empty, unless another client writes to it.
+    # The parts of a new provider are empty, unless another client has already written to it.
     known = [] if generation is None else [{part.name: part.empty, _GENERATION: generation}]
 
     def write() -> int | None:
         answer = known.pop() if known else client.get(path)
         if part.same(answer[part.name], value):
             return None
-        # Because of the generation, the server rejects the request after a concurrent write.
+        # Because of the generation, the server rejects the request if another client has written.
         body = {part.name: value, _GENERATION: answer[_GENERATION]}
         written: int = client.put(path, body)[_GENERATION]
         return written

@@ -1,4 +1,4 @@
-"""The content of a cloud file, with counted entries expanded, or of a server."""
+"""The content of a cloud file with its counted entries expanded, or the content of a server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,16 +22,16 @@ class CloudProvider:
     inventories: Mapping[str, InventoryRecord]
     # Names of its traits.
     traits: frozenset[str]
-    # Uuids.
+    # Uuids of its aggregates.
     aggregates: frozenset[str]
-    # Line of its entry, from 1, or 0 if it was read from a server.
+    # Line number of its entry, starting at 1. 0 if the provider was read from a server.
     line: int
 
 
 class CloudSpreadGroup(NamedTuple):
     """The spread group of a consumer."""
 
-    # Unique in the project of the consumer.
+    # Name of the group. It is unique in the project of the consumer.
     name: str
     # Maximum number of members on the host of the consumer.
     max_per_host: int
@@ -43,25 +43,25 @@ class CloudConsumer:
 
     # UUID in canonical form.
     uuid: str
-    # External id of its project.
+    # External id of the project.
     project: str
-    # External id of its user.
+    # External id of the user.
     user: str
     # Name of the type, or None for a consumer without a type.
     consumer_type: str | None
     # Provider uuid -> resource class -> amount.
     allocations: Mapping[str, Mapping[str, int]]
-    # Line of its entry, from 1, or 0 if it was read from a server.
+    # Line number of its entry, starting at 1. 0 if the consumer was read from a server.
     line: int
-    # None for a consumer in no group.
+    # The spread group, or None if the consumer is in no group.
     spread_group: CloudSpreadGroup | None = None
-    # The remembered request as JSON; None if there is none.
+    # The stored request as JSON, or None.
     request: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """The content of a file, with parents before their children."""
+    """The content of a file. Parents come before their children."""
 
     # Name of the file, or URL of the server.
     source: str
@@ -69,13 +69,13 @@ class Cloud:
     providers: tuple[CloudProvider, ...]
     # Consumers with allocations from these providers.
     consumers: tuple[CloudConsumer, ...] = ()
-    # Classes to create, even if no provider has them -> line.
+    # Classes to create even if no provider uses them -> line.
     custom_classes: Mapping[str, int] = field(default_factory=dict)
-    # Traits to create, even if no provider has them -> line.
+    # Traits to create even if no provider uses them -> line.
     custom_traits: Mapping[str, int] = field(default_factory=dict)
-    # Uuid -> name of the aggregates that the file refers to by name.
+    # Uuid -> name, for the aggregates that the file names.
     aggregate_names: Mapping[str, str] = field(default_factory=dict)
-    # Number of holds of the server, which are not among the consumers.
+    # Number of the server's holds. `consumers` does not contain them.
     omitted_holds: int = 0
 
     def resource_classes(self) -> dict[str, str]:
@@ -87,11 +87,11 @@ class Cloud:
         return self._first_places(self.custom_traits, "traits")
 
     def place(self, provider: CloudProvider) -> str:
-        """Return the location of a provider, as a prefix of messages."""
+        """Return the location of a provider, to be used as a prefix of messages."""
         return f"{self.source}:{provider.line}: provider {on_one_line(provider.name)}"
 
     def place_of_consumer(self, consumer: CloudConsumer) -> str:
-        """Return the location of a consumer, as a prefix of messages."""
+        """Return the location of a consumer, to be used as a prefix of messages."""
         return f"{self.source}:{consumer.line}: consumer {consumer.uuid}"
 
     def _first_places(self, custom_names: Mapping[str, int], part: str) -> dict[str, str]:

@@ -22,8 +22,8 @@ A provider has these keys; only ``name`` is required:
     Text of 1 to 200 characters, unique in the file. Braces are reserved for counters; a literal
     brace is written twice, as in ``{{``.
 ``uuid``
-    By default derived from the name, to find the same providers when the file is loaded again:
-    ``uuid5(NAMESPACE_URL, "urn:placement:provider:" + name)``.
+    By default, the UUID is derived from the name, so that loading the file again finds the same
+    providers: ``uuid5(NAMESPACE_URL, "urn:placement:provider:" + name)``.
 ``count``, ``index``
     The entry, with all entries below it, represents ``count`` providers, numbered from 1.
     ``index`` is the name of the counter, by default ``n``; nested entries with ``count`` need
@@ -56,23 +56,23 @@ A consumer has these keys; ``type``, ``spread_group`` and ``request`` can be lef
     type.
 ``allocations``
     Name of a provider -> resource class -> amount. They replace the allocations on the server. They
-    may exceed the inventories, for example if these have been reduced: while the file is loaded,
-    the provider temporarily has just enough room.
+    may exceed the inventories, for example if the inventories have been reduced. While the file is
+    being loaded, the provider temporarily has just enough room.
 ``spread_group``
     ``{name: web, max_per_host: 1}``: the spread group of the consumer. The members on its host are
     not counted when the file is loaded. Without it, an existing consumer keeps its group.
 ``request``
-    The remembered request, in the form of ``POST /allocation_candidates``. Its amounts must be
-    those of the allocations. Without it, an existing consumer keeps its request.
+    The stored request, in the form of ``POST /allocation_candidates``. Its amounts must be equal to
+    the allocations. Without it, an existing consumer keeps its request.
 
-Spread groups and requests need placement 2.0. A file has no holds: a dump omits them, because they
-would end soon, and a loaded consumer is permanent.
+Spread groups and requests need placement 2.0. A file contains no holds. A dump omits them, because
+they would end soon, while a loaded consumer is permanent.
 
 Missing classes and traits that begin with ``CUSTOM_`` are created; all others must exist on the
 server. Omitted keys mean empty: if a provider has no ``traits``, loading the file removes
 its traits on the server. Providers that are not in the file do not change.
 
-Anchors, aliases and merge keys (``<<``) of YAML work. A duplicate key is an error.
+Anchors, aliases and merge keys (``<<``) of YAML are supported. A duplicate key is an error.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The commands load-cloud and dump-cloud, without the parsing of arguments."""
+"""The commands load-cloud and dump-cloud. The parsing of arguments is elsewhere."""
 
 import sys
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def load_cloud(
     wait: float = 0.0,
     out: TextIO | None = None,
 ) -> int:
-    """Load a cloud file into a server, and report the result.
+    """Load a cloud file into a server and report the result.
 
     Args:
         path: the file.
@@ -59,9 +59,9 @@ def load_cloud(
 
 
 def other_providers(cloud: Cloud, client: RestClient) -> str:
-    """Return a reason not to load the file if the server has providers that are not in it.
+    """Return a reason not to load the file if the server has providers that the file lacks.
 
-    A server that has only a part of the file is the result of an interrupted load.
+    If the server contains only a part of the file, an earlier load was interrupted.
     """
     uuids = provider_uuids(client)
     if uuids < {provider.uuid for provider in cloud.providers}:
@@ -83,7 +83,7 @@ def preview_load(
     wait: float = 0.0,
     out: TextIO | None = None,
 ) -> int:
-    """Print the changes that loading a cloud file would make, without making them.
+    """Print the changes that loading a cloud file would make. Nothing is changed.
 
     See `load_cloud` for the arguments and the exit code.
     """
@@ -94,7 +94,8 @@ def preview_load(
         with closing(DryRunClient(url, token, print)) as client:
             if wait > 0:
                 client.wait(wait)
-            # Without temporary inventories, because a dry run is never refused for lack of room.
+            # Temporary inventories are not needed, because a dry run is never refused for lack of
+            # room.
             summary = apply(cloud, client, progress("comparing", out), make_room=False)
             print(f"{path}: nothing was changed; loading gives {summary}", file=out)
 
@@ -110,7 +111,7 @@ def dump_cloud(
     wait: float = 0.0,
     out: TextIO | None = None,
 ) -> int:
-    """Write the content of a server as a cloud file, and report the result.
+    """Write the content of a server to a cloud file and report the result.
 
     Args:
         path: the file; `-` for standard output.
@@ -140,7 +141,7 @@ def dump_cloud(
 
 
 def _run(action: Callable[[], None], hint: str, out: TextIO) -> int:
-    """Run a command, and print the hint if it stops half-way."""
+    """Run a command. Print the hint if the command stops before it is complete."""
     try:
         action()
     except (UnusableFile, LoadError, RestError) as error:

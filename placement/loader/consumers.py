@@ -1,4 +1,4 @@
-"""Loading of the consumers of a cloud file."""
+"""Load the consumers of a cloud file."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from falcon_placement_client.rest import Version
 from placement.loader.cloud import CloudConsumer, CloudSpreadGroup
 from placement.loader.outcomes import LoadOutcome
 
-RECORDS: Version = (2, 0)  # the version that has spread groups and remembered requests
+RECORDS: Version = (2, 0)  # first version with spread groups and stored requests
 # The last version that can write a consumer without a type.
 UNTYPED: Version = (1, 37)
 
@@ -42,19 +42,19 @@ def _reconcile_allocations(
     try:
         client.put(path, *_body(consumer, on_server.get("consumer_generation")))
     except RefusedError as refusal:
-        # A request whose response was lost is repeated, and conflicts with its own first attempt.
+        # If a response was lost, the request is repeated and conflicts with its own first attempt.
         if refusal.code != CONFLICT or not _same(client.get(path), consumer):
             raise
     return LoadOutcome.CHANGED if on_server["allocations"] else LoadOutcome.CREATED
 
 
 def has_record(consumer: CloudConsumer) -> bool:
-    """Return whether the file states a spread group or a request for the consumer."""
+    """Return whether the file contains a spread group or a request for the consumer."""
     return consumer.spread_group is not None or consumer.request is not None
 
 
 def _write_record(client: RestClient, consumer: CloudConsumer, *, is_new: bool) -> bool:
-    """Write the spread group and the request if they are stated and differ.
+    """Write the spread group and the request if the file contains them and they differ.
 
     Returns:
         Whether any was written.
@@ -62,9 +62,9 @@ def _write_record(client: RestClient, consumer: CloudConsumer, *, is_new: bool) 
     if not has_record(consumer):
         return False
     path = f"/consumers/{consumer.uuid}"
-    # In a dry run, a new consumer does not exist.
+    # In a dry run, a new consumer does not exist on the server.
     on_server = {} if is_new else client.get(f"{path}?include=request", RECORDS)
-    # Another project has other groups; in a dry run, the consumer still has the old project.
+    # Groups belong to a project. In a dry run, the consumer still belongs to the old project.
     is_of_project = on_server.get("project_id") == consumer.project
     group = spread_group(on_server) if is_of_project else None
     has_written = False
@@ -78,22 +78,25 @@ def _write_record(client: RestClient, consumer: CloudConsumer, *, is_new: bool) 
 
 
 def spread_group(consumer: Mapping[str, Any]) -> CloudSpreadGroup | None:
-    """Return the spread group of a consumer of a file or of a response."""
+    """Return the spread group of a consumer in a file or in a response."""
     group = consumer.get("spread_group")
     return None if group is None else CloudSpreadGroup(group["name"], int(group["max_per_host"]))
 
 
 def is_on_server(client: RestClient, consumer: CloudConsumer) -> bool:
-    """Return whether the consumer on the server equals the consumer in the file."""
+    """Return whether the consumer on the server is equal to the consumer in the file."""
     return _same(client.get(f"/allocations/{consumer.uuid}"), consumer)
 
 
 def _same(on_server: Mapping[str, Any], consumer: CloudConsumer) -> bool:
-    """Return whether the consumers are equal. Without a type in the file, any type is equal."""
+    """Return whether the consumers are equal.
+
+    If the file contains no type, any type is accepted.
+    """
     allocations = {
         uuid: allocation["resources"] for uuid, allocation in on_server["allocations"].items()
     }
-    # Without allocations the consumer does not exist, and the server returns no owner.
+    # Without allocations, the consumer does not exist, and the response contains no owner.
     return (
         allocations == consumer.allocations
         and on_server["project_id"] == consumer.project

@@ -1,4 +1,4 @@
-"""Preview of the changes that loading a file would make."""
+"""Preview the changes that loading a file would make."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,17 +17,17 @@ Part = Mapping[str, Any] | Sequence[str]
 
 
 class DryRunClient(RestClient):
-    """A client that reads, and describes each write instead of sending it."""
+    """A client that reads from the server, but describes each write instead of sending it."""
 
     def __init__(self, url: str | None, token: Identity, tell: Callable[[str], None]) -> None:
-        """Create a `RestClient`. `tell` is called with a description of each write."""
+        """Create a client. It calls `tell` with a description of each write."""
         super().__init__(url, token)
         self._tell = tell
         # Provider uuid -> name.
         self._names: dict[str, str] = {}
-        # Path of the latest read. A replacement follows a read of the same path.
+        # Path of the last read. Each replacement follows a read of the same path.
         self._last_path = ""
-        # The response to the latest read.
+        # The response to the last read.
         self._last_answer: Mapping[str, Any] = {}
 
     @property
@@ -36,7 +36,7 @@ class DryRunClient(RestClient):
         return False
 
     def get(self, path: str, version: Version | None = None) -> Any:
-        """Read from the server, and remember the response."""
+        """Read from the server, and store the response."""
         answer = super().get(path, version)
         self._last_path, self._last_answer = path, answer
         if path == _PROVIDERS and isinstance(answer, dict):
@@ -45,7 +45,7 @@ class DryRunClient(RestClient):
         return answer
 
     def post(self, path: str, body: Mapping[str, Any], version: Version | None = None) -> Any:
-        """Describe the creation of a provider, and return its response."""
+        """Describe the creation of a provider, and return a response for it."""
         name = self._names[body["uuid"]] = on_one_line(body["name"])
         parent = body["parent_provider_uuid"]
         self._tell(f"create provider {name}{f' below {self._names[parent]}' if parent else ''}")
@@ -54,7 +54,7 @@ class DryRunClient(RestClient):
     def put(
         self, path: str, body: Mapping[str, Any] | None = None, version: Version | None = None
     ) -> Any:
-        """Describe a creation or replacement, and return its response."""
+        """Describe a creation or a replacement, and return a response for it."""
         current = self._last_answer if self._last_path == path else {}
         match path.strip("/").split("/"):
             case [("resource_classes" | "traits") as kind, name]:

@@ -1,7 +1,7 @@
-"""Reading of a server's cloud over REST.
+"""Read the cloud of a server over REST.
 
-REST has no snapshots, so the parts of providers, and consumers, are read at different times.
-Objects that are created or deleted concurrently are omitted, and so are holds.
+REST does not support snapshots, so the parts of providers and the consumers are read at different
+times. Objects that are created or deleted concurrently are omitted. Holds are also omitted.
 """
 
 import uuid
@@ -21,7 +21,7 @@ Json = Mapping[str, Any]
 
 
 def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True) -> Cloud:
-    """Return the cloud of a server, with trees in the order of names and consumers by UUID.
+    """Return the cloud of a server. Trees are sorted by name, and consumers by UUID.
 
     Args:
         client: the client of the server.
@@ -44,7 +44,7 @@ def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True
             providers[summary["uuid"]] = _provider(summary, parts)
     roots = [provider.uuid for provider in providers.values() if provider.parent_uuid is None]
     consumers = server.consumers([*providers], roots) if with_consumers else {}
-    # A hold would end soon, but a consumer of a file is permanent.
+    # A hold would end soon, while a consumer in a file is permanent.
     holds = {uuid for uuid, answer in consumers.items() if "expires_at" in answer}
     return Cloud(
         client.url,
@@ -52,7 +52,7 @@ def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True
         tuple(
             _consumer(consumer_uuid, answer)
             for consumer_uuid, answer in sorted(consumers.items())
-            # Omit consumers with allocations of providers that were created concurrently.
+            # Omit consumers that have allocations from providers that were created concurrently.
             if consumer_uuid not in holds and answer["allocations"].keys() <= providers.keys()
         ),
         _custom(resource_class["name"] for resource_class in resource_classes),
@@ -90,7 +90,7 @@ def _provider(summary: Json, parts: Json) -> CloudProvider:
         parent_uuid=summary["parent_provider_uuid"],
         inventories=inventories,
         traits=frozenset(parts["traits"]),
-        # Servers return an aggregate in the spelling of the first request that sent it.
+        # Servers return an aggregate in the spelling of the first request that contained it.
         aggregates=frozenset(str(uuid.UUID(text)) for text in parts["aggregates"]),
         line=0,
     )

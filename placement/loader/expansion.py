@@ -1,4 +1,4 @@
-"""Expansion of the entries of a cloud file into providers."""
+"""Expand the entries of a cloud file to providers."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from placement.yamlfile.document import Document
 from placement.yamlfile.problems import Problem, Steps, shown
 
 MAX_PROVIDERS = 200_000
-# Characters.
+# Maximum length of the name of a provider, in characters.
 MAX_NAME_LENGTH = 200
 
 
@@ -29,16 +29,16 @@ class Expansion:
         self.providers: list[CloudProvider] = []
         # Consumers of all expanded entries.
         self.consumers: list[CloudConsumer] = []
-        # Uuid -> name.
+        # Aggregate uuid -> name.
         self.aggregate_names: dict[str, str] = {}
-        # Faults of names found so far.
+        # Faults of names that were found so far.
         self.problems: list[Problem] = []
         self._document = document
         # Name of an aggregate -> its UUID.
         self._uuids_by_name: Mapping[str, str] = document.value.get("aggregates", {})
         # Name of a provider -> its UUID.
         self._uuids_by_provider: dict[str, str] = {}
-        # Name and uuid -> line of the entry.
+        # Name or uuid -> line of the entry.
         self._name_lines: dict[str, int] = {}
         # UUID -> line of the entry.
         self._uuid_lines: dict[str, int] = {}
@@ -61,7 +61,7 @@ class Expansion:
         parent_uuid: str | None,
         numbers: Mapping[str, int],
     ) -> None:
-        """Add the providers of entries, each followed by its children.
+        """Add the providers of entries, each followed by its children. `numbers`: counter values.
 
         `numbers` has the values of the surrounding counters.
         """
@@ -106,7 +106,7 @@ class Expansion:
         allocations: dict[str, Mapping[str, int]] = {}
         for name, amounts in entry["allocations"].items():
             uuid = self._provider(name, (*steps, "allocations", name))
-            # The schema accepts 8.0 as a whole number.
+            # The schema accepts 8.0 as an integer.
             allocations[uuid] = {key: int(amount) for key, amount in amounts.items()}
         self.consumers.append(
             CloudConsumer(
@@ -122,14 +122,17 @@ class Expansion:
         )
 
     def _aggregate(self, name: str) -> str:
-        """Return the UUID of an aggregate, which the file states by UUID or by name."""
+        """Return the UUID of an aggregate. The file contains its UUID or its name."""
         uuid = aggregate_uuid(name, self._uuids_by_name)
         if name.lower() != uuid:
             self.aggregate_names[uuid] = name
         return uuid
 
     def _provider(self, written_name: str, steps: Steps) -> str:
-        """Return the UUID of a provider by its name, or report an unknown name and return ""."""
+        """Return the UUID of a provider by its name.
+
+        If the name is unknown, report this and return "".
+        """
         faults = list(counter_faults(written_name, ()))
         name = written_name if faults else expand_counters(written_name, {})
         uuid = self._uuids_by_provider.get(name, "")
@@ -164,6 +167,6 @@ def _inventories(records: Mapping[str, Any]) -> Mapping[str, InventoryRecord]:
 def _inventory(record: Any) -> InventoryRecord:
     if not isinstance(record, dict):
         record = {"total": record}
-    # The schema accepts 8.0 as a whole number.
+    # The schema accepts 8.0 as an integer.
     amounts = {name: int(amount) for name, amount in record.items() if name != "allocation_ratio"}
     return InventoryRecord(**amounts, allocation_ratio=float(record.get("allocation_ratio", 1.0)))

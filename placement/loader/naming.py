@@ -1,4 +1,4 @@
-"""Names in a cloud file, with their counters and the UUIDs that are derived from them."""
+"""Names in a cloud file: their counters, and the UUIDs that are derived from them."""
 
 import re
 import uuid
@@ -8,19 +8,19 @@ from placement.yamlfile.problems import shown
 
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
 
-# Matches a doubled brace, which is a literal brace, or a counter.
+# Matches a doubled brace, which represents a literal brace, or a counter.
 _COUNTER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)(?::(0[1-9])d?)?\}")
 
 
 def expand_counters(name: str, numbers: Mapping[str, int]) -> str:
-    """Return a name with counters replaced by numbers, and doubled braces by single braces."""
+    """Return a name in which counters are replaced with numbers, and doubled braces with braces."""
     return _COUNTER.sub(
         lambda match: format(numbers[match[1]], match[2] or "") if match[1] else match[0][0], name
     )
 
 
 def escape_braces(name: str) -> str:
-    """Return a name with its braces doubled, as a file writes it."""
+    """Return a name with doubled braces, as in a file."""
     return name.replace("{", "{{").replace("}", "}}")
 
 
@@ -38,12 +38,12 @@ def counter_faults(name: str, counters: tuple[str, ...]) -> Iterator[str]:
 
 
 def provider_uuid(name: str) -> str:
-    """Return the UUID of a provider that the file does not state."""
+    """Return the UUID of a provider for which the file contains no UUID."""
     return _uuid_of("provider", name)
 
 
 def aggregate_uuid(name: str, uuids_by_name: Mapping[str, str]) -> str:
-    """Return the UUID of an aggregate, which the file states by UUID or by name."""
+    """Return the UUID of an aggregate. The file contains its UUID or its name."""
     if re.match(UUID_PATTERN, name):
         return name.lower()
     listed = uuids_by_name.get(name)

@@ -1,4 +1,4 @@
-"""Creation of new trees of a cloud file with one request each, if the server supports it."""
+"""Create new trees of a cloud file, with one request for each tree if the server supports it."""
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -12,7 +12,7 @@ from placement.loader.parts import PROVIDER_PARTS
 
 
 class NewTrees:
-    """Creates whole trees when their roots are reached."""
+    """Creates a whole tree when the loader reaches its root."""
 
     def __init__(self, providers: Iterable[CloudProvider], existing: Collection[str]) -> None:
         """Find the trees.
@@ -21,7 +21,7 @@ class NewTrees:
             providers: all providers of the file, parents before their children.
             existing: UUIDs of the providers of the server.
         """
-        # UUID of the root -> providers, the root first.
+        # UUID of the root -> providers. The root comes first.
         self._trees: dict[str, list[CloudProvider]] = {}
         # UUIDs of the providers that were created.
         self._created: set[str] = set()
@@ -39,7 +39,7 @@ class NewTrees:
     def creates(self, client: RestClient, uuid: str) -> bool:
         """Return whether a provider was created with its tree. For a root, create the tree.
 
-        Refused trees are left to single requests, which find the refused entry.
+        If a tree is refused, single requests are sent instead. They find the refused entry.
         """
         tree = self._trees.pop(uuid, [])
         if tree and len(tree) <= MAX_PROVIDERS and client.writes_trees:
@@ -51,7 +51,10 @@ class NewTrees:
 
 
 def _entry(provider: CloudProvider) -> dict[str, Any]:
-    """Return a provider as the body lists it, with null as generation because it is new."""
+    """Return a provider as an entry of the body.
+
+    The generation is null because the provider is new.
+    """
     place = {
         "uuid": provider.uuid,
         "name": provider.name,

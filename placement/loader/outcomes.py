@@ -1,10 +1,10 @@
-"""Outcomes of loading a file, for the file and for each of its entries."""
+"""The outcomes of loading a file and each of its entries."""
 
 from enum import Enum
 
 
 class LoadError(Exception):
-    """A file cannot be loaded or written. The text is one line that begins with its location."""
+    """A file cannot be loaded or written. The text is one line, which begins with the location."""
 
 
 class LoadOutcome(Enum):

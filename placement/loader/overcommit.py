@@ -1,7 +1,7 @@
 """Providers whose allocations exceed their inventories, for example after a reduction.
 
-A server does not accept such allocations again. Therefore their inventories are enlarged
-temporarily, while the consumers are loaded.
+A server does not accept such allocations again. Therefore, the inventories of these providers are
+enlarged temporarily while the consumers are loaded.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ Key = tuple[str, str]  # uuid of a provider, resource class
 
 
 def overcommitted_providers(cloud: Cloud) -> dict[str, CloudProvider]:
-    """Return uuid -> provider with larger inventories, if its consumers do not fit."""
+    """Return uuid -> provider with larger inventories, for providers that are too small."""
     amounts: dict[Key, list[int]] = defaultdict(list)
     for consumer in cloud.consumers:
         for provider_uuid, resources in consumer.allocations.items():
@@ -47,6 +47,7 @@ def _enlarged(record: InventoryRecord, amounts: Sequence[int]) -> InventoryRecor
         return record
     return InventoryRecord(
         total=min(usage, MAX_INTEGER),
-        # Slightly more than needed, because databases may store ratios in single precision.
+        # The capacity is slightly larger than necessary, because databases may store ratios in
+        # single precision.
         allocation_ratio=1.0 if usage <= MAX_INTEGER else 1.0001 * usage / MAX_INTEGER,
     )

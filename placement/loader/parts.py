@@ -1,4 +1,4 @@
-"""The parts of a provider, as sub-resources of the API, which the loader compares and replaces."""
+"""The parts of a provider. The loader compares and replaces them as sub-resources of the API."""
 
 import math
 import uuid
@@ -11,15 +11,15 @@ from placement.loader.cloud import CloudProvider
 
 @dataclass(frozen=True, slots=True)
 class ProviderPart:
-    """A part of a provider that is replaced as a whole."""
+    """A part of a provider. It is replaced as a whole."""
 
     # Name of the sub-resource, and of the member with its value.
     name: str
     # Value of a new provider.
     empty: Any
-    # Returns the value in the file.
+    # Returns the value of the part in the file.
     of_file: Callable[[CloudProvider], Any]
-    # Whether the value of the server (first) equals the value of the file.
+    # Returns whether the value on the server (first argument) is equal to the value in the file.
     same: Callable[[Any, Any], bool]
 
 

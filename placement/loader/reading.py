@@ -1,4 +1,4 @@
-"""Strategies for reading a server's cloud, with lists of many objects if supported."""
+"""Ways to read a server's cloud. Lists of many objects are used if the server supports them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +13,9 @@ from placement.progress import Progress
 
 # The version that lists the parts of many providers, and the consumers of a tree.
 LISTING: Version = (2, 0)
-PAGE = 500  # providers, or consumers of a tree
-CONCURRENCY = 4  # concurrent requests, few enough to leave the server time for others
+PAGE = 500  # providers, or consumers of a tree, in one response
+# Concurrent requests; the number is low, so that the server has time for other clients.
+CONCURRENCY = 4
 
 _PARTS = ("inventories", "traits", "aggregates")
 
@@ -34,20 +35,20 @@ class CloudReader(Protocol):
 
 
 def reader(client: RestClient, progress: Progress) -> CloudReader:
-    """Return the best reader for the server. `progress` shows the progress."""
+    """Return the most efficient reader for the server. `progress` shows the progress."""
     if lists_version(client, LISTING):
         return _Listing(client, progress)
     return _Single(client, progress)
 
 
 def lists_version(client: RestClient, version: Version) -> bool:
-    """Return whether the server supports a version of 2."""
+    """Return whether the server supports a certain 2.x version."""
     versions = client.items("/", "versions")
     return any(each["id"] == f"v{version[0]}.{version[1]}" for each in versions)
 
 
 class _Listing:
-    """Reads providers in pages, and consumers by trees."""
+    """Reads providers in pages, and consumers by tree."""
 
     def __init__(self, client: RestClient, progress: Progress) -> None:
         self._client = client
@@ -60,7 +61,7 @@ class _Listing:
             return {provider["uuid"]: provider for provider in providers}
 
     def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
-        """Return the consumers, with one request for each tree and page."""
+        """Return the consumers, with one request for each page of a tree."""
 
         def of_tree(root: str) -> list[Json]:
             parameters = {"in_tree": root, "include": "allocations,request"}
@@ -71,7 +72,7 @@ class _Listing:
 
 
 class _Single:
-    """Reads each part of each provider, and each consumer."""
+    """Reads each part of each provider, and each consumer, with a separate request."""
 
     def __init__(self, client: RestClient, progress: Progress) -> None:
         self._client = client
@@ -93,7 +94,7 @@ class _Single:
         return _present(consumer_uuids, consumers)
 
     def _provider(self, uuid: str, names: Sequence[str]) -> Json | None:
-        """Return part -> value of a provider, or None if it does not exist any more."""
+        """Return part -> value of a provider, or None if the provider no longer exists."""
         parts: dict[str, Any] = {}
         for name in names:
             answer = _get(self._client, f"/resource_providers/{uuid}/{name}")
@@ -103,13 +104,13 @@ class _Single:
         return parts
 
     def _consumer(self, uuid: str) -> Json | None:
-        """Return a consumer, or None if it does not exist any more."""
+        """Return a consumer, or None if the consumer no longer exists."""
         consumer: Json = self._client.get(f"/allocations/{uuid}")
         return consumer if consumer["allocations"] else None
 
 
 def _get(client: RestClient, path: str, version: Version | None = None) -> Json | None:
-    """Return the response of the server, or None for 404."""
+    """Return the response of the server, or None if its status is 404."""
     try:
         answer: Json = client.get(path, version)
     except RefusedError as refusal:
@@ -127,11 +128,11 @@ def _present(keys: Sequence[str], answers: Sequence[Json | None]) -> dict[str, J
 def _read(
     read: Callable[[Item], Result], items: Sequence[Item], noun: str, progress: Progress
 ) -> list[Result]:
-    """Read the items concurrently, and return the results in the order of the items."""
+    """Read the items concurrently. Return the results in the order of the items."""
     pool = ThreadPoolExecutor(CONCURRENCY)
     try:
         results = pool.map(read, items)
         with progress(items, noun) as counted_items:
             return [result for _item, result in zip(counted_items, results, strict=True)]
     finally:
-        pool.shutdown(cancel_futures=True)  # after an error the other results are not needed
+        pool.shutdown(cancel_futures=True)  # after an error, the other results are not needed

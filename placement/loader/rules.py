@@ -1,4 +1,4 @@
-"""Rules of a cloud file that a JSON schema cannot express."""
+"""Rules for a cloud file that a JSON schema cannot express."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from placement.yamlfile.problems import Problem, Steps
 
 
 def rule_problems(document: Document) -> Iterator[Problem]:
-    """Yield violations of the rules in a document that is valid by the schema."""
+    """Yield violations of the rules in a document that conforms to the schema."""
     yield from _aggregate_problems(document)
     yield from _list_problems(document, document.value["providers"], ("providers",), ())
     for noun in ("resource_classes", "traits"):
@@ -27,7 +27,7 @@ def rule_problems(document: Document) -> Iterator[Problem]:
 
 
 def _describes(request: Any, allocations: Any) -> bool:
-    """Return whether the amounts of a request are those of a consumer: others are not shown."""
+    """Return whether a request has the same amounts as a consumer. Otherwise, it is not shown."""
     groups = request["groups"].values()
     requested = _sums(group.get("resources", {}) for group in groups)
     return requested == _sums(allocations.values())

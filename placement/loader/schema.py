@@ -17,7 +17,7 @@ def _custom_names(noun: str) -> dict[str, Any]:
     return {"type": "array", "items": names(title, pattern, 255)}
 
 
-# With "if" instead of "anyOf", messages refer to the form that the file uses.
+# This is "if" instead of "anyOf", so that messages refer to the form in the file.
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
@@ -36,7 +36,8 @@ SCHEMA: dict[str, Any] = {
     },
     "$defs": {
         "uuid": names("a UUID", UUID_PATTERN, 36),
-        # Servers cannot store NUL. A literal brace counts twice here, and once in `expansion`.
+        # Servers cannot store NUL. This check counts a literal brace twice, and `expansion` counts
+        # it once.
         "name": names("text without NUL", r"^[^\x00]*\Z", 2 * MAX_NAME_LENGTH),
         "resource_class": names("a resource class (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255),
         "aggregate": names("an aggregate name (letters, digits, _ . : -)", AGGREGATE_PATTERN, 200),
@@ -114,7 +115,7 @@ SCHEMA: dict[str, Any] = {
                         "max_per_host": whole(1),
                     },
                 },
-                # The server checks the rest of it.
+                # The server validates the other members.
                 "request": {
                     "type": "object",
                     "required": ["groups"],

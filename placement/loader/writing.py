@@ -1,4 +1,4 @@
-"""Writing of a cloud as a cloud file."""
+"""Write a cloud as a cloud file."""
 
 import json
 import re
@@ -17,12 +17,13 @@ HEADING = """\
 # A cloud file. `placement-manage load-cloud` brings a server to this state, `draw-cloud` draws it;
 # etc/demo-cloud.yaml explains the format.
 """
-# Maximum nesting of entries. Deeper providers are written as entries with a `parent`.
+# Maximum nesting depth of entries. Deeper providers are written as top-level entries with a
+# `parent`.
 MAX_NESTING = 20
 
-# Maximum length of a key, in characters, that YAML reads without an explicit mark.
+# Maximum length of a key that YAML reads without an explicit mark, in characters.
 _MAX_KEY_LENGTH = 1000
-# Text that needs no quotes, because it cannot be read as a number or is a UUID.
+# Text that does not need quotes, because it cannot be read as a number, or because it is a UUID.
 _PLAIN = re.compile(
     r"[A-Za-z_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?\Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
 )
@@ -30,7 +31,7 @@ _OTHER_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y
 
 
 def lines(cloud: Cloud) -> Iterator[str]:
-    """Yield the lines of a file for a cloud. Equal clouds have equal lines."""
+    """Yield the lines of the file for a cloud. Two equal clouds have the same lines."""
     yield from HEADING.splitlines()
     for key, names in (
         ("resource_classes", cloud.custom_classes),
@@ -53,7 +54,7 @@ def _trees(cloud: Cloud) -> Iterator[str]:
     for provider in reversed(cloud.providers):
         children[provider.parent_uuid].append(provider)
     names = {provider.uuid: provider.name for provider in cloud.providers}
-    # Top-level entries, which are the roots and the providers that are nested too deeply.
+    # Top-level entries: the roots, and the providers that are nested too deeply.
     tops = deque(reversed(children[None]))
     while tops:
         waiting = [(tops.popleft(), 0)]
@@ -89,7 +90,7 @@ def _provider(provider: CloudProvider, parent: str | None) -> Iterator[str]:
 
 @lru_cache(maxsize=10_000)
 def inventory_text(record: InventoryRecord) -> str:
-    """Return a total, or a mapping of the members that differ from the defaults."""
+    """Return a total, or a mapping with the values that differ from the defaults."""
     fields = record.not_default()
     if len(fields) == 1:
         return str(record.total)
@@ -118,13 +119,13 @@ def _consumer(consumer: CloudConsumer, names_by_uuid: Mapping[str, str]) -> Iter
         name, max_per_host = consumer.spread_group
         yield f"  spread_group: {{name: {_scalar(name)}, max_per_host: {max_per_host}}}"
     if consumer.request is not None:
-        # JSON on one line is YAML.
+        # JSON on one line is also valid YAML.
         yield f"  request: {json.dumps(consumer.request, sort_keys=True)}"
 
 
 @lru_cache(maxsize=10_000)
 def _scalar(value: str | float) -> str:
-    """Return a value as one line of YAML that parses to the same value."""
+    """Return a value as one line of YAML. Parsing the line returns the same value."""
     if isinstance(value, str):
         if _PLAIN.match(value) and value.lower() not in _OTHER_VALUES:
             return value

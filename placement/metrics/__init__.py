@@ -1,6 +1,6 @@
-"""Metrics for Prometheus, with counts of events and the inventories of the cloud.
+"""Metrics for Prometheus: counts of events, and the inventories of the cloud.
 
-Each process counts in its own files. The process that serves a scrape sums up all of them.
+Each process counts in its own files. The process that serves a scrape adds up the files.
 """
 
 from collections.abc import Callable, Collection
@@ -15,15 +15,15 @@ from placement.metrics.declarations import BUILD, TAINT
 from placement.metrics.inventories import Inventories
 from placement.metrics.text import family, labels
 
-# The function that stops the listener of this process, or empty if there is none.
+# Functions that stop the listener of this process. Empty if there is no listener.
 _listening: list[Callable[[], None]] = []
 
 
 class Metrics:
-    """The metrics of a service, readable from each of its processes."""
+    """The metrics of a service. Each of its processes can read them."""
 
     def __init__(self, settings: MetricsSettings, taints: Collection[str] = frozenset()) -> None:
-        """Choose the directory, without counting before `listen`.
+        """Select the directory. Counting does not start until `listen`.
 
         Args:
             taints: the traits of `[placement] taints`.
@@ -36,16 +36,17 @@ class Metrics:
         # The directory of the files of all processes.
         self._directory = directory.use(settings.directory)
         keep = settings.inventory_seconds
-        # The text of the inventory metrics, or None if they are disabled.
+        # The text of the inventory metrics, or None if these metrics are disabled.
         self._inventories = Inventories(self._directory, keep) if keep else None
 
     def listen(self) -> None:
-        """Count events from now on. A repeated call replaces the listener.
+        """Start to count events. Another call replaces the listener.
 
         Raises:
             ConfigurationError: the files of this process cannot be written.
         """
-        # PERF: imported only if metrics are enabled. The import reads the environment variable.
+        # PERF: the module is imported only if metrics are enabled. Its import reads the environment
+        # variable.
         from placement.metrics.counts import Counts  # noqa: PLC0415
 
         stop_listening()
@@ -56,16 +57,16 @@ class Metrics:
         _listening.append(events.listen(counts))
 
     def give_to(self, user: int, group: int) -> None:
-        """Let processes of another user count, if this process runs as root and starts them."""
+        """Allow processes of another user to count, if this process runs as root."""
         directory.give_to(self._directory, user, group)
 
     def fold(self) -> None:
-        """Merge the files of ended processes."""
+        """Merge the files of processes that have ended."""
         directory.fold(self._directory)
 
     @property
     def directory(self) -> Path:
-        """The directory of the files that all processes of the service share."""
+        """The directory of the files. All processes of the service share it."""
         return self._directory
 
     def text(self, database: Database) -> bytes:

@@ -29,13 +29,14 @@ class Counts:
         Raises:
             OSError: a file cannot be written.
         """
-        # Id of the process that stopped counting because its disk was full, or 0.
+        # Id of the process that has stopped counting because its disk is full, or 0.
         self._stopped_in = 0
         # Name of a metric -> its collector in the library.
         self._collectors = {metric.name: _collector(metric) for metric in d.SERVICE}
-        # PERF: the library's own lookup of a labelled child takes a lock and several times as long.
+        # PERF: the library's own lookup of a labelled metric needs a lock and takes several times
+        # as long.
         self._children: dict[tuple[str, ...], Any] = {}
-        # (Operation, status, version) -> its counter of requests and its histogram of seconds.
+        # (Operation, status, version) -> the counter of requests and the histogram of seconds.
         self._children_of_request: dict[tuple[str, str, str | None], tuple[Any, Any]] = {}
         # Event -> the method that counts it.
         self._count: Mapping[Event, Callable[[Mapping[str, Any]], None]] = {
@@ -131,6 +132,6 @@ def _collector(metric: Metric) -> Counter | Gauge | Histogram:
             metric.help,
             labels,
             registry=None,
-            multiprocess_mode="livesum",  # summed over running processes
+            multiprocess_mode="livesum",  # added up over the running processes
         )
     return Histogram(metric.name, metric.help, labels, registry=None, buckets=metric.buckets)

@@ -1,7 +1,7 @@
-"""Declarations of all metrics, with name, kind, labels and help.
+"""The declarations of all metrics: name, kind, labels and help.
 
-Counters, the reference and the tests derive from these declarations. Labels have few values,
-because operations and codes are from the API's own lists and any other value becomes "other".
+Counters, the reference and the tests are derived from these declarations. Labels have few values:
+operations and codes are in the API's own lists, and any other value is counted as "other".
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """The Prometheus metric types that are used here."""
+    """The Prometheus metric types that the service uses."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -24,11 +24,11 @@ class Metric:
     name: str
     # Prometheus type.
     kind: Kind
-    # Description of the measured value, with its unit.
+    # Description of the measured value, including its unit.
     help: str
     # Label -> description of its values.
     labels: dict[str, str]
-    # Upper bounds of the buckets of a histogram, or empty for other kinds.
+    # Upper bounds of the buckets of a histogram. Empty for other kinds.
     buckets: tuple[float, ...] = ()
 
 

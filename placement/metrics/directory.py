@@ -1,7 +1,7 @@
-"""The directory of the counters of a service, with separate files for each process.
+"""The directory of the counters of a service. Each process has separate files.
 
-The files have the names of prometheus-client: `counter_PID.db`, `histogram_PID.db`,
-`gauge_livesum_PID.db`. The counts of a process remain after it has ended.
+The files have the same names as in prometheus-client: `counter_PID.db`, `histogram_PID.db`,
+`gauge_livesum_PID.db`. The counts of a process remain after the process has ended.
 """
 
 import atexit
@@ -22,13 +22,13 @@ from placement.errors import ConfigurationError
 LOG = logging.getLogger(__name__)
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client
-ENDED = "gone"  # replaces the process id in names of files of all ended processes
+ENDED = "gone"  # stands for the process id in the names of files of all ended processes
 
 _COUNTS = re.compile(rf"(counter|histogram|gauge_livesum)_([0-9]+|{ENDED})\.db\Z")
 
 
 def use(named: str | None) -> Path:
-    """Let this process count in a directory, and return its path.
+    """Make this process count in a directory, and return the path of the directory.
 
     Call this before the first import of prometheus-client.
 
@@ -56,7 +56,7 @@ def use(named: str | None) -> Path:
 
 
 def _refuse_foreign_files(directory: Path) -> None:
-    """Raise ConfigurationError for foreign *.db files such as a database, which would be read."""
+    """Raise ConfigurationError for other *.db files, which would be read as counts."""
     for path in directory.glob("*.db"):
         if not _COUNTS.match(path.name):
             raise ConfigurationError(
@@ -79,14 +79,14 @@ def _temporary() -> Path:
 
 
 def give_to(directory: Path, user: int, group: int) -> None:
-    """Change the owner of the directory and its files, unless it is the current user."""
+    """Change the owner of the directory and its files to another user."""
     if user != os.geteuid():
         for path in (directory, *directory.iterdir()):
             os.chown(path, user, group)
 
 
 def processes(directory: Path) -> dict[int, Path]:
-    """Return the running processes that count, each with the last written of its files."""
+    """Return the running processes that count, each with the file that it wrote last."""
     files: dict[int, Path] = {}
     for path in sorted(directory.glob("*.db"), key=_written):
         process = path.stem.rpartition("_")[2]
@@ -100,23 +100,24 @@ def _written(path: Path) -> float:
 
 
 def _lock(directory: Path) -> TextIO:
-    # Opened for append, which creates it again after a cleanup of temporary directories.
+    # The file is opened for append, which creates it again after a cleanup of temporary
+    # directories.
     return (directory / "lock").open("a")
 
 
 @contextmanager
 def reading(directory: Path) -> Iterator[None]:
-    """Enter a block during which no files are folded."""
+    """Enter a block during which no process folds files."""
     with _lock(directory) as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         yield
 
 
 def fold(directory: Path) -> None:
-    """Add the counts of ended processes to one file for all of them, and delete their gauges.
+    """Add the counts of ended processes to a common file, and delete their gauges.
 
-    Otherwise each replaced worker would leave its files forever. While another process reads or
-    folds, nothing is done, and the next call folds the files.
+    Without this function, each replaced worker would leave its files. If another process is reading
+    or folding, the function does nothing, and the next call folds the files.
     """
     with _lock(directory) as lock:
         try:
@@ -148,7 +149,7 @@ def _is_running(process: int) -> bool:
 
 
 def _add(path: Path, total: Path) -> None:
-    # The library reads the environment variable when it is imported.
+    # The library reads the environment variable during its import.
     from placement.compat import prometheus  # noqa: PLC0415
 
     prometheus.add_to_file(total, prometheus.read_file(path))

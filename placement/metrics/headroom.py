@@ -1,7 +1,7 @@
-"""Gauges of how many more of the requests in a file fit.
+"""Gauges that show how many more consumers of the requests in a file fit.
 
-The text is cached like that of the inventories. Its first line has the state that the numbers
-depend on. While the state is unchanged, nothing is measured.
+The text is cached like the text of the inventories. Its first line contains the state on which the
+numbers depend. While the state is unchanged, nothing is measured.
 """
 
 import logging
@@ -20,22 +20,22 @@ LOG = logging.getLogger(__name__)
 
 
 class RequestHeadroom(NamedTuple):
-    """How many more of one request fit."""
+    """How many more consumers of one request fit."""
 
     # Number of further consumers that certainly fit.
     fits: int
-    # Number of further consumers that no placement exceeds.
+    # Number of further consumers that no placement can exceed.
     at_most: int
-    # Number of consumers that would fit if nothing were allocated.
+    # Number of consumers that would fit if there were no allocations.
     empty: int
 
 
-# Returns name -> headroom of the requests in the file.
+# Function that returns name -> headroom, for the requests in the file.
 Measure = Callable[[], Mapping[str, RequestHeadroom]]
 
 
 class HeadroomGauges:
-    """The text of the gauges, cached in the metrics directory."""
+    """The text of the gauges. It is cached in the metrics directory."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class HeadroomGauges:
                 if this is not known.
             measure: measures the headroom.
         """
-        # The cached text, shared by all processes.
+        # The cached text. All processes share it.
         self._text = SharedText(directory, "headroom", interval)
         self._state = state
         self._measure = measure
 
     def text(self) -> bytes:
-        """Return the text, or nothing if the headroom cannot be measured."""
+        """Return the text. Empty if the headroom cannot be measured."""
         try:
             return self._text.text(self._make)
         except PlacementError as error:
@@ -79,7 +79,7 @@ class HeadroomGauges:
         except LargeWorkBusy:
             if previous is None:
                 raise
-            return previous  # measured again after the next interval
+            return previous  # the next measurement is after the next interval
 
 
 def render(headroom: Mapping[str, RequestHeadroom]) -> bytes:

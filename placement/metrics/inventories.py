@@ -1,7 +1,7 @@
 """Inventories and usages of the cloud, by provider and class, named as in openstack-exporter.
 
-They take one statement and a walk over all inventories. The text is therefore cached in a file that
-all processes share, and only one process at a time renews it.
+The metrics take one statement and an iteration over all inventories. Therefore, the text is cached
+in a file that all processes share, and only one process at a time renews it.
 """
 
 import logging
@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Inventories:
-    """The text of the inventory metrics, cached in the metrics directory."""
+    """The text of the inventory metrics. It is cached in the metrics directory."""
 
     def __init__(self, directory: Path, keep: float) -> None:
         """Set up the cache.
@@ -29,13 +29,13 @@ class Inventories:
             directory: directory of the metrics.
             keep: seconds for which a text is valid.
         """
-        # The cached text, shared by all processes.
+        # The cached text. All processes share it.
         self._text = SharedText(directory, "inventories", keep)
 
     def text(self, database: Database) -> bytes:
-        """Return the text, which is created again if the cached text is too old.
+        """Return the text. If the cached text is too old, a new text is created.
 
-        If the database cannot be read, the text only reports that.
+        If the database cannot be read, the text contains only the metric that reports this.
         """
         try:
             return self._text.text(lambda _previous: _read(database))

@@ -1,4 +1,4 @@
-"""Metrics of the CPU, memory and file descriptors of each process."""
+"""Metrics for each process: CPU, memory and file descriptors."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,14 +9,14 @@ from placement.metrics.declarations import PROCESSES
 from placement.metrics.text import family, labels
 
 _STARTED = "process_start_time_seconds"
-_CLOCK_TOLERANCE = 2.0  # seconds; the kernel counts the start of a process in ticks
+_CLOCK_TOLERANCE = 2.0  # seconds; the kernel measures the start of a process in ticks
 
 
 def text(counting: Iterable[tuple[int, Path]]) -> bytes:
     """Return the metrics of the processes that have written the given files.
 
-    The process id of an ended process may belong to another program now. Such a program started
-    after the last write to the file, and is left out.
+    The process id of an ended process may now belong to another program. Such a program started
+    after the last write to the file, so it is omitted.
 
     Args:
         counting: process ids, each with its last written file.
@@ -41,6 +41,9 @@ def text(counting: Iterable[tuple[int, Path]]) -> bytes:
 
 
 def _samples(process: int) -> dict[str, float]:
-    """Return values by name: none for an ended process, and some for a process of another user."""
+    """Return values by name.
+
+    Empty for an ended process, and incomplete for processes of other users.
+    """
     families = ProcessCollector(pid=lambda: process, registry=None).collect()
     return {sample.name: sample.value for family in families for sample in family.samples}

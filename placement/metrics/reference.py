@@ -1,7 +1,7 @@
 """The reference of all metrics, generated from their declarations.
 
-docs/reference/metrics.rst is the output of `python -m placement.metrics.reference`, which a test
-compares.
+docs/reference/metrics.rst is the output of `python -m placement.metrics.reference`. A test compares
+the two.
 """
 
 import sys

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class SharedText:
-    """A cached text, which only one process at a time creates again."""
+    """A cached text. Only one process at a time creates a new text."""
 
     def __init__(self, directory: Path, name: str, keep: float) -> None:
         """Set up the cache.
@@ -19,15 +19,16 @@ class SharedText:
         """
         # The file that contains the text.
         self._file = directory / f"{name}.txt"
-        # The file that a process locks while it makes the text.
+        # The file that a process locks while it creates the text.
         self._lock = directory / f"{name}.lock"
         self._keep = keep
 
     def text(self, make: Callable[[bytes | None], bytes]) -> bytes:
-        """Return the text, which is created again if the cached text is too old.
+        """Return the text. If the cached text is too old, a new text is created.
 
-        While another process or thread creates it, the previous text is returned, or the call waits
-        if there is none. An error of `make` is raised, and the cached text remains.
+        While another process or thread is creating it, the function returns the previous text, or
+        waits if there is none. If `make` raises an error, the error is raised and the cached text
+        remains.
 
         Args:
             make: returns a new text, given the previous one or None.
@@ -41,7 +42,7 @@ class SharedText:
                 if self._file.exists():
                     return self._file.read_bytes()
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            if self._is_fresh():  # another process created it while this one waited
+            if self._is_fresh():  # another process has created the text during the wait
                 return self._file.read_bytes()
             text = make(self._file.read_bytes() if self._file.exists() else None)
             unfinished = self._file.with_suffix(".new")

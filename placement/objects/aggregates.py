@@ -1,6 +1,6 @@
 """Aggregates of providers.
 
-An aggregate is only a UUID. Its row is created when a request first names it.
+An aggregate is only a UUID. The first request that names it creates its row.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -32,9 +32,9 @@ def replace(
 ) -> tuple[int, list[str]]:
     """Replace the aggregates of the provider; return its new generation and the aggregates.
 
-    Each aggregate is returned once, in the order of the request and in its original spelling. The
-    generation is incremented even if the set does not change. With UNSET it is neither checked nor
-    incremented.
+    The result contains each aggregate once, in the order of the request and in its original
+    spelling. The generation is incremented even if the set does not change. If it is UNSET, it is
+    neither checked nor incremented.
 
     Raises:
         ProviderNotFound, ProviderGenerationConflict
@@ -63,7 +63,7 @@ def replace(
 
 
 def _write(conn: Connection, provider: ProviderSnapshot, aggregate_ids: Set[int]) -> None:
-    """Make the provider a member of exactly these aggregates."""
+    """Add the provider to exactly these aggregates, and remove it from all others."""
     present_ids = provider.associated_ids
     associations.remove_aggregates(provider.id, present_ids - aggregate_ids).execute(conn)
     associations.add_aggregates(provider.id, aggregate_ids - present_ids).execute(conn)
@@ -72,8 +72,8 @@ def _write(conn: Connection, provider: ProviderSnapshot, aggregate_ids: Set[int]
 def _ensure(conn: Connection, aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[int, str]:
     """Return id -> spelling of the aggregates' rows, in the order of the request.
 
-    Creates a row for each aggregate without one. `ids` contains the ids of existing rows by
-    spelling.
+    The function creates a row for each aggregate that has none. `ids` contains the ids of the
+    existing rows by spelling.
     """
     rows = _rows(aggregates, ids)
     missing = [aggregate for aggregate in aggregates if aggregate not in rows]
@@ -83,9 +83,9 @@ def _ensure(conn: Connection, aggregates: Sequence[str], ids: Mapping[str, int])
 
 
 def create(conn: Connection, aggregates: Iterable[str]) -> dict[str, int]:
-    """Create rows for aggregates that have none, in any spelling; return spelling -> id.
+    """Create rows for aggregates that have none in any spelling. Return spelling -> id.
 
-    Of several spellings of one aggregate, the row has the first one.
+    If the request contains several spellings of an aggregate, the row contains the first one.
     """
     new_spellings: dict[str, str] = {}
     for aggregate in aggregates:
@@ -100,7 +100,7 @@ def _spellings(aggregates: Sequence[str], rows: Mapping[str, tuple[int, str]]) -
 
 
 def _rows(aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """Return aggregate -> (id, spelling) of its row; if it has several rows, of the oldest."""
+    """Return aggregate -> (id, spelling) of its row, or of its oldest row if there are several."""
     rows: dict[str, tuple[int, str]] = {}
     for row_id, spelling in sorted((row_id, spelling) for spelling, row_id in ids.items()):
         rows[spelling] = (row_id, spelling)

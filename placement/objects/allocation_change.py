@@ -1,4 +1,4 @@
-"""Validation of claims and the changes that they make, without database access.
+"""Validate claims and determine the changes that they make, without access to the database.
 
 A write reads an `AllocationState`, passes it with the claims to `allocation_change`, and executes
 the resulting `AllocationChange`.
@@ -39,17 +39,18 @@ NO_IDS: Mapping[InventoryKey, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class AllocationState:
-    """The state that a write is based on. The checks use no other data."""
+    """The state on which a write is based. The checks use no other data."""
 
-    # Existing providers of the request, by its identifiers.
+    # Existing providers of the request, by the identifiers in the request.
     providers: Mapping[str, LockedProvider]
-    # Provider id -> class -> inventory, of these providers.
+    # Provider id -> class -> inventory, for these providers.
     inventories: Mapping[int, Mapping[str, Inventory]]
-    # Existing consumers of the request, by its identifiers.
+    # Existing consumers of the request, by the identifiers in the request.
     consumers: Mapping[str, Consumer]
-    # Root id -> revision, of the trees of these providers and of all providers the consumers use.
+    # Root id -> revision, for the trees of these providers and of all providers that the consumers
+    # use.
     revisions: Mapping[int, int]
-    # Kind -> name -> id, of the names of the request.
+    # Kind -> name -> id, for the names in the request.
     ids: Ids
 
     def stocks(self) -> dict[InventoryKey, Stock]:
@@ -89,7 +90,7 @@ class MovedAmount(NamedTuple):
 
 
 class UsageMove(NamedTuple):
-    """A change of an inventory's `used`, and the amounts that its units must allow.
+    """A change of `used` of an inventory, and the amounts that its units must allow.
 
     The defaults describe an empty set of amounts, which any units allow.
     """
@@ -106,7 +107,7 @@ class UsageMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AllocationChange:
-    """The rows that a write of allocations changes."""
+    """The rows that are changed by writing allocations."""
 
     # Changes of the rows of consumers.
     consumers: ConsumerChange
@@ -118,7 +119,7 @@ class AllocationChange:
     deltas: Mapping[InventoryKey, int]
     # Ids of the inventories that existed when the state was read.
     inventory_ids: Mapping[InventoryKey, int]
-    # Provider id -> root id, of all affected providers.
+    # Provider id -> root id, for all affected providers.
     root_ids: Mapping[int, int]
     # Providers whose generation is incremented.
     provider_ids: frozenset[int]
@@ -126,7 +127,7 @@ class AllocationChange:
     ids: Ids
 
     def moves(self, new_inventory_ids: Mapping[InventoryKey, int] = NO_IDS) -> dict[int, UsageMove]:
-        """Return inventory id -> change of all inventories with claimed or released amounts.
+        """Return inventory id -> change, for each inventory with claimed or released amounts.
 
         `new_inventory_ids` contains the inventories that this transaction has created.
         """
@@ -136,10 +137,11 @@ class AllocationChange:
             amounts[each.key].append(each.amount)
         moves: dict[int, UsageMove] = {}
         for key, delta in self.deltas.items():
-            # Only an adopted database has allocations without inventory; they can only be deleted.
+            # Only an adopted database contains allocations without an inventory. Such allocations
+            # can only be deleted.
             if key not in inventory_ids:
                 continue
-            # A delta of 0 changes nothing, but the units must allow the amounts.
+            # A delta of 0 does not change `used`, but the units must allow the amounts.
             if key in amounts:
                 units = min(amounts[key]), max(amounts[key]), gcd(*amounts[key])
                 moves[inventory_ids[key]] = UsageMove(delta, *units)
@@ -151,9 +153,9 @@ class AllocationChange:
 def allocation_change(
     state: AllocationState, claims: Sequence[Claim], stocks: Mapping[InventoryKey, Stock]
 ) -> AllocationChange:
-    """Check claims against the state, and return the changes that they make.
+    """Check claims against the state, and return the changes that the claims make.
 
-    `stocks` are the inventories after the write, with their present usage.
+    `stocks` contains the inventories after the write, with their present usage.
 
     Raises:
         UnknownProviders, UnknownResourceClasses: in this order.
@@ -163,7 +165,7 @@ def allocation_change(
     _refuse_unknown_classes(state, claims)
     amounts = _amounts(state, claims)
 
-    # All claims are compared together, because a consumer may use resources that another one
+    # All claims are compared together, because a consumer may use resources that another consumer
     # releases.
     rows = _present_rows(state, claims)
     used_before = sums((row.key, row.used) for row in rows)
@@ -187,7 +189,7 @@ def allocation_change(
 
 
 def check_consumer_generations(state: AllocationState, claims: Iterable[Claim]) -> None:
-    """Raise ConsumerGenerationConflict for the first claim whose generation is not current."""
+    """Raise ConsumerGenerationConflict for the first claim whose generation is outdated."""
     for claim in claims:
         if isinstance(claim.generation, Unset):
             continue
@@ -205,7 +207,7 @@ def refuse_unknown_providers(state: AllocationState, claims: Iterable[Claim]) ->
 
 
 def _refuse_unknown_classes(state: AllocationState, claims: Iterable[Claim]) -> None:
-    """Raise UnknownResourceClasses with all missing classes."""
+    """Raise UnknownResourceClasses with all missing resource classes."""
     unknown = claimed_classes(claims) - state.ids["resource_class"].keys()
     if unknown:
         raise UnknownResourceClasses(unknown)
@@ -218,10 +220,10 @@ def _refuse_unfit(
 ) -> None:
     """Raise the error of the first amount that its inventory cannot provide.
 
-    The present allocations of the consumers are replaced, so they count as free. A request may
-    always lower its total, even if the inventory is overcommitted.
+    The claims replace the present allocations of the consumers, so these allocations count as free.
+    A request may always reduce its total, even if the inventory is overcommitted.
     """
-    claimed: dict[InventoryKey, int] = defaultdict(int)  # sums of the amounts so far
+    claimed: dict[InventoryKey, int] = defaultdict(int)  # sums of the amounts checked so far
     for _consumer, provider, class_name, key, amount in amounts:
         stock = stocks.get(key)
         if stock is None:
@@ -255,7 +257,7 @@ def _amounts(state: AllocationState, claims: Iterable[Claim]) -> list[ClaimedAmo
 
 
 def _present_rows(state: AllocationState, claims: Iterable[Claim]) -> list[AllocationRow]:
-    """Return the present allocations of the consumers; all of them are replaced."""
+    """Return the present allocations of the consumers. The write replaces all of them."""
     rows: list[AllocationRow] = []
     for claim in claims:
         consumer = state.consumers.get(claim.consumer)
@@ -297,11 +299,11 @@ def _claimed(state: AllocationState, claims: Iterable[Claim]) -> list[LockedProv
 def _changed_provider_ids(
     state: AllocationState, claims: Iterable[Claim], deleted: Iterable[Consumer]
 ) -> frozenset[int]:
-    """Return the providers of the claims and of deleted consumers."""
+    """Return the providers in the claims, and the providers of deleted consumers."""
     provider_ids = {provider.id for provider in _claimed(state, claims)}
     for consumer in deleted:
         for row in consumer.allocations:
-            # In an adopted database the provider may not exist.
+            # In an adopted database, the provider may not exist.
             if row.root_id is not None:
                 provider_ids.add(row.provider_id)
     return frozenset(provider_ids)

@@ -1,4 +1,4 @@
-"""The changes that delete consumers, or give their allocations to another consumer."""
+"""Changes that delete consumers, or transfer their allocations to another consumer."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from placement.objects.consumers import Consumer, ConsumerChange, stored_uuid
 
 
 def release(consumers: Sequence[Consumer]) -> AllocationChange:
-    """Return the change that deletes consumers; generations of providers do not change."""
+    """Return the change that deletes consumers. The generations of providers do not change."""
     rows = [row for consumer in consumers for row in consumer.allocations]
     return AllocationChange(
         ConsumerChange(created={}, updated=(), deleted=consumers),
@@ -31,10 +31,10 @@ def release(consumers: Sequence[Consumer]) -> AllocationChange:
 
 
 def take_over(state: AllocationState, hold: Consumer, claim: Claim) -> AllocationChange:
-    """Return the change that gives all allocations of a hold to a new consumer.
+    """Return the change that transfers all allocations of a hold to a new consumer.
 
-    Amounts are not checked again, because they do not change. Generations of the providers are
-    incremented, as by any move.
+    The amounts are not checked again because they do not change. The generations of the providers
+    are incremented, as in any other move.
     """
     created = stored_uuid(claim.consumer, {})
     rows = hold.allocations

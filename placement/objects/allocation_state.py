@@ -1,8 +1,8 @@
-"""Reading of the state that a write of allocations is based on.
+"""Read the state on which a write of allocations is based.
 
-Most writes read it in one statement before they lock anything. Another transaction may commit in
-between, so the statements that write have conditions on the state. A state that needs several
-statements is read under the locks.
+Most writes read the state in one statement before they lock anything. Another transaction may
+commit in between. Therefore, the statements that write contain conditions on the state. If several
+statements are needed to read the state, they run under the locks.
 """
 
 from collections import defaultdict
@@ -33,7 +33,7 @@ class StateQuery:
     consumers: Collection[str] = ()
     # Kind -> names.
     names: Names = field(default_factory=dict)
-    # Names of resource classes, looked up only if none of the providers has such an inventory.
+    # Names of resource classes. They are looked up only if no provider has such an inventory.
     classes: Collection[str] = ()
 
     def queries(self) -> Queries:
@@ -48,7 +48,7 @@ class StateQuery:
 def for_claims(
     claims: Sequence[Claim], providers: Collection[str] = (), classes: Collection[str] = ()
 ) -> StateQuery:
-    """Return the query for a write of claims, and of inventories of further providers."""
+    """Return the query for a write of claims, and of inventories of additional providers."""
     # A deleted consumer needs no project, user or type.
     names = owner_names([claim for claim in claims if claim.allocations])
     provider_uuids = claimed_providers(claims).union(providers)
@@ -58,10 +58,11 @@ def for_claims(
 
 
 def read(conn: Connection, query: StateQuery) -> AllocationState:
-    """Return the state, read at one moment.
+    """Return the state at a single moment.
 
-    It is not locked, with two exceptions: if it does not fit one statement, and if an allocation
-    has no inventory, because an inventory that is created concurrently would count this allocation.
+    Normally, the state is not locked. There are two exceptions: several statements are needed to
+    read it, or an allocation has no inventory. In the second case, an inventory that is created
+    concurrently would count this allocation.
     """
     queries = query.queries()
     if len(queries) > 1:
@@ -73,14 +74,14 @@ def read(conn: Connection, query: StateQuery) -> AllocationState:
 
 
 def lock(conn: Connection, query: StateQuery) -> AllocationState:
-    """Lock the trees of the providers and of all providers that consumers use; return the state.
+    """Lock the trees of the providers and of all providers that consumers use. Return the state.
 
     Raises:
         Restart: a provider moved to another tree before the lock.
     """
     revisions = _read(conn, query, query.queries()).revisions
     locking.lock_roots(conn, revisions)
-    # The trees cannot change any more.
+    # From here on, the trees cannot change.
     state = _read(conn, query, query.queries())
     if state.revisions.keys() - revisions.keys():
         raise Restart
@@ -115,18 +116,19 @@ def _read(conn: Connection, query: StateQuery, queries: Queries) -> AllocationSt
 def _class_ids(
     conn: Connection, names: Collection[str], inventories: Mapping[int, Mapping[str, Inventory]]
 ) -> dict[str, int]:
-    """Return the ids of the classes of inventories, and of the names that exist."""
+    """Return the ids of the classes of inventories, and of the requested names that exist."""
     ids: dict[str, int] = {}
     for inventories_by_class in inventories.values():
         for class_name, inventory in inventories_by_class.items():
             ids[class_name] = inventory.class_id
-    # PERF: a valid claim has no other names, because its providers have inventories of its classes.
+    # PERF: a valid claim contains no other names, because its providers have inventories of all its
+    # classes.
     if others := set(names) - ids.keys():
         ids |= catalog.find_ids(conn, {"resource_class": others})["resource_class"]
     return ids
 
 
 def find_consumers(conn: Connection, uuids: Collection[str]) -> dict[str, Consumer]:
-    """Return the requested consumers, by the given identifiers."""
+    """Return the requested consumers, by the identifiers in the request."""
     query = StateQuery(consumers=uuids)
     return dict(_read(conn, query, query.queries()).consumers)

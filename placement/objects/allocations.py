@@ -2,7 +2,7 @@
 
 All allocations of a consumer are written together. A write has three steps: `allocation_state`
 reads the state, `allocation_change` validates the claims and determines the change, and
-`_write_change` executes it. The number of statements does not depend on the number of consumers.
+`write_change` executes it. The number of statements does not depend on the number of consumers.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ from placement.objects.providers import Provider
 
 
 def replace(conn: Connection, claims: Sequence[Claim]) -> Mapping[str, int]:
-    """Replace the allocations of the consumers of all claims, or of none.
+    """Replace the allocations of the consumers of all claims, or of no consumer.
 
     Returns:
         Consumer uuid -> end of the hold in seconds since 1970, of new holds.
@@ -59,7 +59,7 @@ def delete_if(
 ) -> int:
     """Delete the consumers that satisfy a condition, with their allocations.
 
-    Equivalent to a replacement of their allocations by none. Returns the number of deleted
+    The effect is the same as replacing their allocations with none. Returns the number of deleted
     consumers.
     """
     claims = [Claim(uuid, {}, project="", user="") for uuid in consumer_uuids]
@@ -81,7 +81,7 @@ def _replace(
 
 
 def delete(conn: Connection, consumer_uuid: str) -> None:
-    """Delete a consumer with its allocations; generations of providers do not change.
+    """Delete a consumer with its allocations. The generations of providers do not change.
 
     Raises:
         AllocationsNotFound: the consumer has no allocations.
@@ -96,12 +96,12 @@ def delete(conn: Connection, consumer_uuid: str) -> None:
 def write_change(
     conn: Connection, change: AllocationChange, state: AllocationState
 ) -> Mapping[str, int]:
-    """Write a change whose state may not be locked.
+    """Write a change that is based on a state that may not be locked.
 
-    The trees are locked as late as possible, because other transactions wait for them: only one
-    statement and the COMMIT follow. The statements have conditions: consumers have the generation
-    that was read, or no row, providers are in the same trees, and the units and free capacity of
-    inventories allow the amounts.
+    The trees are locked as late as possible, because other transactions wait for them. After the
+    lock, only one statement and the COMMIT follow. The statements contain the following conditions:
+    existing consumers have the generation that was read, new consumers have no row, providers are
+    in the same trees, and the units and the free capacity of the inventories allow the amounts.
 
     Returns:
         Consumer uuid -> end of the hold in seconds since 1970, of new holds.
@@ -124,7 +124,8 @@ def write_rows(conn: Connection, change: AllocationChange) -> None:
     Raises:
         Unmatched: the generation of a consumer has changed.
     """
-    # Consumers first: the conditions on their generations protect the other statements.
+    # Write the consumers first, because the conditions on their generations protect the other
+    # statements.
     owner_ids = ensure_owners(conn, change.consumers, change.ids)
     change.consumers.write(conn, owner_ids)
     deleted_ids = [row.id for row in change.deleted_rows]
@@ -148,7 +149,7 @@ def create_rows(conn: Connection, amounts: Iterable[tuple[str, InventoryKey, int
 
 
 def ensure_owners(conn: Connection, change: ConsumerChange, ids: Ids) -> Ids:
-    """Create missing projects, users and types; return the ids of all of them.
+    """Create missing projects, users and types. Return the ids of all of them.
 
     `ids` has the existing ones.
     """
@@ -184,19 +185,19 @@ class Holding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConsumerAllocations:
-    """A consumer as the API shows it."""
+    """A consumer, as the API returns it."""
 
     # Provider uuid -> allocations, or empty if the consumer does not exist.
     by_provider: Mapping[str, ProviderAllocations]
-    # Generation of the consumer; 0 if it does not exist.
+    # Generation of the consumer, or 0 if it does not exist.
     generation: int = 0
-    # External id of the project; None if the consumer does not exist.
+    # External id of the project, or None if the consumer does not exist.
     project: str | None = None
-    # External id of the user; None if the consumer does not exist.
+    # External id of the user, or None if the consumer does not exist.
     user: str | None = None
     # None if the consumer has no type.
     consumer_type: str | None = None
-    # Time of the latest change; None in rows of very old databases.
+    # Time of the last change, or None in rows of very old databases.
     changed_at: datetime | None = None
 
 
@@ -207,14 +208,15 @@ def get_for_consumer(conn: Connection, uuid: str) -> ConsumerAllocations:
 
 
 def get_for_tree(conn: Connection, provider_uuid: str) -> Mapping[str, ConsumerAllocations]:
-    """Return uuid -> allocations of each consumer that uses a provider of the same tree.
+    """Return uuid -> allocations of each consumer that uses a provider in the same tree.
 
     The mapping is empty if the provider does not exist.
     """
     rows_by_uuid: dict[str, list[Any]] = {}
     for row in statements.consumers_in_tree(provider_uuid).rows(conn):
         rows_by_uuid[row.consumer_id] = []
-    # PERF: combined with the first statement, PostgreSQL would scan all allocations.
+    # PERF: this is a separate statement. In a combined statement, PostgreSQL would scan all
+    # allocations.
     for row in statements.show(list(rows_by_uuid)).rows(conn):
         rows_by_uuid[row.uuid].append(row)
     return {uuid: _from_rows(rows) for uuid, rows in rows_by_uuid.items() if rows}
@@ -231,7 +233,7 @@ def get_for_consumers(
 
 
 def _from_rows(rows: Sequence[Any]) -> ConsumerAllocations:
-    """Return a consumer from its rows; there is at least one."""
+    """Return a consumer from its rows. There is at least one row."""
     row = rows[-1]
     return ConsumerAllocations(
         _by_provider(rows), row.generation, row.project, row.user, row.type, _last_change(rows)
@@ -253,7 +255,7 @@ def _by_provider(rows: Sequence[Any]) -> dict[str, ProviderAllocations]:
 def get_for_provider(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, Mapping[str, Holding], datetime | None]:
-    """Return a provider, consumer uuid -> holding, and the time of the latest change.
+    """Return a provider, consumer uuid -> holding, and the time of the last change.
 
     See `providers.get_with`.
     """
@@ -271,5 +273,5 @@ def get_for_provider(
 
 
 def _last_change(rows: Sequence[Any]) -> datetime | None:
-    """Return the latest time of change; rows of very old databases have none."""
+    """Return the latest time of change. Rows of very old databases may have no time."""
     return max((row.changed_at for row in rows if row.changed_at is not None), default=None)

@@ -1,6 +1,6 @@
-"""States that the API allows and that operators want to find, and their correction.
+"""Find and correct states that the API allows but that an operator should review.
 
-Faults of the database itself are in `integrity`.
+`integrity` finds faults of the database itself.
 """
 
 from collections import Counter
@@ -16,18 +16,18 @@ from placement.objects import allocations, identifiers
 from placement.objects.consumers import Consumer
 from placement.vocabulary import SHARING_TRAIT, UNKNOWN_CONSUMER_TYPE
 
-PAGE = 10_000  # consumers in memory at a time
+PAGE = 10_000  # maximum number of consumers in memory at a time
 
 Row = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """The possible owners of consumers, and the consumers to compare with them."""
+    """The possible owners of consumers, and the consumers that are compared with them."""
 
-    # Uuids of servers and other owners, in canonical form.
+    # Uuids of servers and other owners in canonical form.
     uuids: Collection[str]
-    # Younger consumers are skipped, because their owners may be missing in the list.
+    # Younger consumers are skipped, because their owners may not be in the list yet.
     created_before: datetime
     # Types of the consumers to compare, or empty for all.
     types: Collection[str] = field(default=())
@@ -39,7 +39,7 @@ class Inquiry:
 
     # Connection in the transaction that reads the snapshot.
     conn: Connection
-    # None if no list of owners was supplied.
+    # The owners, or None if no list of owners was supplied.
     owners: Owners | None = None
     # Number of skipped consumers by the name of the check.
     left_out: Counter[str] = field(default_factory=Counter)
@@ -57,7 +57,7 @@ class AuditCheck:
     columns: Sequence[str]
     # Function that yields the rows.
     find: Callable[[Inquiry], Iterator[Row]]
-    # Whether the rows are faults; otherwise they are information only.
+    # Whether the rows are faults. Otherwise, they are only information.
     wrong: bool = True
 
 
@@ -82,7 +82,7 @@ def _without_owner(inquiry: Inquiry) -> Iterator[Row]:
 
 
 def _consumers(conn: Connection) -> Iterator[Any]:
-    """Yield all consumers; one page of them is in memory at a time."""
+    """Yield all consumers. Only one page of them is in memory at a time."""
     last_id = 0
     while rows := statements.consumers(last_id, PAGE).rows(conn):
         yield from rows
@@ -149,14 +149,15 @@ CHECKS = (
 
 
 def delete_unchanged(conn: Connection, listed: Sequence[Row]) -> int:
-    """Delete the listed consumers that have not changed since an audit; return their number.
+    """Delete the listed consumers that have not changed since an audit. Return their number.
 
     The number of statements does not depend on the number of consumers.
     """
     listed_as = {str(row["consumer"]): (row["id"], row["generation"]) for row in listed}
 
     def unchanged(consumer: Consumer) -> bool:
-        # The id excludes a later consumer with the same UUID, whose generation may be equal.
+        # The condition on the id excludes a later consumer with the same UUID, whose generation may
+        # be equal.
         return listed_as.get(consumer.uuid) == (consumer.id, consumer.generation)
 
     return allocations.delete_if(conn, listed_as, unchanged)

@@ -1,8 +1,8 @@
-"""Claim records: the holds, spread groups and remembered requests of consumers.
+"""Claim records: the holds, spread groups and stored requests of consumers.
 
-A record names the row of its consumer by id, uuid and time of creation. If another row has the uuid
-now, the record has no meaning. No foreign key connects the two tables, because other software,
-which does not know this one, deletes consumers too.
+A record identifies the row of its consumer by id, uuid and time of creation. If a different row has
+the uuid now, the record has no meaning. There is no foreign key between the two tables, because
+other software that does not use this table also deletes consumers.
 """
 
 import json
@@ -28,23 +28,23 @@ Request = Mapping[str, Any]  # a candidate request as JSON
 
 @dataclass(frozen=True, slots=True)
 class ClaimRecord:
-    """The data of a consumer that its allocations do not contain."""
+    """Data of a consumer that is not part of its allocations."""
 
     # Id of the row.
     id: int
-    # Id of the project's row; the spread group is one of this project.
+    # Id of the project's row. The spread group belongs to this project.
     project_id: int
-    # None if the consumer is in no group.
+    # The spread group, or None if the consumer is in no group.
     spread_group: SpreadGroup | None
-    # End of the hold in seconds since 1970; None if the consumer is no hold.
+    # End of the hold in seconds since 1970, or None if the consumer is not a hold.
     expires_at: int | None
-    # Begin of the hold; None if it is none.
+    # Begin of the hold in seconds since 1970, or None if the consumer is not a hold.
     held_since: int | None
     # Present time of the database server, in seconds since 1970.
     now: int
     # `mappings` of the candidate that a hold was claimed from, as JSON.
     mappings: str | None
-    # The stored request, as JSON; `remembered_request` decides whether it still applies.
+    # The stored request as JSON. `remembered_request` decides whether it is still valid.
     request: str | None
 
     @property
@@ -54,7 +54,7 @@ class ClaimRecord:
 
 
 def get_for_consumers(conn: Connection, uuids: Collection[str]) -> dict[str, ClaimRecord]:
-    """Return uuid (as stored) -> record of the consumers that have one.
+    """Return uuid (as stored) -> record, for the consumers that have a record.
 
     One statement reads up to a thousand consumers. `members` contains the records of all consumers
     in spread groups, by project and group.
@@ -75,7 +75,7 @@ def get_for_consumers(conn: Connection, uuids: Collection[str]) -> dict[str, Cla
 
 
 def find_expired(conn: Connection, most: int) -> set[str]:
-    """Return the uuids of consumers that may be expired holds; their records decide.
+    """Return the uuids of consumers that may be expired holds. Their records show whether they are.
 
     Args:
         conn: a connection.
@@ -109,7 +109,7 @@ def spread_group(name: str | None, max_per_host: int | None) -> SpreadGroup | No
 
 
 def request_text(request: Request) -> str:
-    """Return a request as it is stored, with integers for numbers such as 1e16.
+    """Return a request in the form in which it is stored, with integers for numbers such as 1e16.
 
     A YAML file would contain 1e16 as text.
     """
@@ -129,9 +129,9 @@ def _with_integers(value: Any) -> Any:
 
 
 def remembered_request(text: str | None, amounts: Mapping[str, int]) -> Request | None:
-    """Return a stored request if its amounts equal the allocated amounts of the consumer.
+    """Return a stored request if its amounts are equal to the allocations of the consumer.
 
-    Another request does not describe the consumer any more, so None is returned.
+    A request with other amounts no longer describes the consumer, so the function returns None.
 
     Args:
         text: the stored request; None if there is none.
@@ -158,9 +158,10 @@ def sum_by_class(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def add(conn: Connection, created: Mapping[str, Claim]) -> dict[str, int]:
-    """Create the records of new consumers. The trees of their allocations are locked.
+    """Create the records of new consumers.
 
-    Every member of a spread group on a host has locked its tree, so their number is exact.
+    The caller has locked the trees of their allocations. Every member of a spread group on a host
+    has locked the tree of the host, so the number of members is exact.
 
     Args:
         conn: the connection, which has created the consumers.
@@ -188,7 +189,7 @@ def _add(
     existing = _read_existing(conn, records)
     rows: list[dict[str, object]] = []
     ends: dict[str, int] = {}
-    # Each claim is checked together with the claims before it.
+    # Each claim is checked together with the previous claims.
     for uuid, record in records.items():
         row_id, created_at, project_id, now = existing.consumers[uuid]
         _judge_spread(record, project_id, existing.number_of_members, counts)
@@ -203,7 +204,7 @@ def _add(
 
 
 class _Existing(NamedTuple):
-    """What the database has before records are created."""
+    """The content of the database before the records are created."""
 
     # Consumer uuid -> row id, time of creation, project id, present time in seconds since 1970.
     consumers: dict[str, tuple[int, Any, int, int]]
@@ -214,7 +215,7 @@ class _Existing(NamedTuple):
 
 
 def _read_existing(conn: Connection, records: Mapping[str, NewRecord]) -> _Existing:
-    """Read the rows of new consumers, and what their spread groups and projects have."""
+    """Read the rows of new consumers, and the numbers for their spread groups and projects."""
     spread = [each for each in records.values() if each.spread and each.host]
     query = statements.before_creation(
         records,
@@ -242,12 +243,12 @@ def _judge_spread(
     number_of_members: Mapping[tuple[object, ...], int],
     counts: Counter[tuple[object, ...]],
 ) -> None:
-    """Count a new member of a spread group, unless its host is full (HostFull)."""
+    """Count a new member of a spread group. Raise HostFull if its host is full."""
     spread = record.spread
     if spread is None or record.host is None:
         return
     key = (record.host, project_id, spread.name)
-    # The count of the database includes the claims of the request, whose records are missing.
+    # The number in the database includes the claims of this request that have no records yet.
     if number_of_members.get(key, 0) + counts[key] >= spread.max_per_host:
         raise HostFull(*spread)
     counts[key] += 1
@@ -259,7 +260,7 @@ def _judge_holds(
     number_of_holds: Mapping[object, int],
     counts: Counter[tuple[object, ...]],
 ) -> None:
-    """Count a new hold, unless its project has too many (TooManyHolds)."""
+    """Count a new hold. Raise TooManyHolds if its project has too many holds."""
     hold = claim.record.hold if claim.record is not None else None
     if hold is None:
         return
@@ -284,7 +285,7 @@ def _row(record: NewRecord, now: int) -> dict[str, object]:
 
 
 def remember(conn: Connection, uuid: str, request: Request) -> None:
-    """Remember the request of a consumer.
+    """Store the request of a consumer.
 
     Raises:
         AllocationsNotFound: the consumer has no allocations.
@@ -298,7 +299,7 @@ def remember(conn: Connection, uuid: str, request: Request) -> None:
 
 
 def join_group(conn: Connection, uuid: str, group: SpreadGroup) -> None:
-    """Make a consumer a member of a spread group, also on a host that has too many members.
+    """Add a consumer to a spread group, even if its host has too many members.
 
     Raises:
         AllocationsNotFound: the consumer has no allocations.
@@ -311,7 +312,7 @@ def join_group(conn: Connection, uuid: str, group: SpreadGroup) -> None:
 
 
 def _lock(conn: Connection, uuid: str) -> tuple[Any, ClaimRecord | None]:
-    """Lock a consumer; return its row and its record.  Raises AllocationsNotFound."""
+    """Lock a consumer, and return its row and its record. Raises AllocationsNotFound."""
     forms = identifiers.stored_forms(uuid)
     rows = {row.uuid: row for row in statements.lock_consumers(forms).rows(conn)}
     consumer = identifiers.match([uuid], rows).get(uuid)
@@ -321,7 +322,7 @@ def _lock(conn: Connection, uuid: str) -> tuple[Any, ClaimRecord | None]:
 
 
 def _create(conn: Connection, consumer: Any, record: NewRecord) -> None:
-    """Create the record of a consumer that has none and is no hold."""
+    """Create the record of a consumer that has no record and is not a hold."""
     row = {
         "consumer_id": consumer.id,
         "consumer_uuid": consumer.uuid,
@@ -339,7 +340,7 @@ def delete_meaningless_of(conn: Connection, row_ids: Collection[int]) -> None:
 
 
 def delete_meaningless(conn: Connection) -> int:
-    """Delete the records that belong to no consumer; return their number."""
+    """Delete the records that belong to no consumer. Return their number."""
     number = 0
     while rows := statements.without_consumer(CHUNK_SIZE).rows(conn):
         statements.delete({row.id: row.expires_at for row in rows}).execute(conn)

@@ -12,7 +12,7 @@ class SpreadGroup(NamedTuple):
 
     # Name, unique within the project.
     name: str
-    # Maximum number of members on the host of a member when it is claimed.
+    # Maximum number of members on the same host when a member is claimed.
     max_per_host: int
 
 
@@ -23,20 +23,20 @@ class NewHold(NamedTuple):
     expires_in: int
     # `mappings` of the candidate, as JSON.
     mappings: str
-    # Maximum number of holds of the project; None for no maximum.
+    # Maximum number of holds of the project, or None for no maximum.
     max_per_project: int | None = None
 
 
 class NewRecord(NamedTuple):
-    """The members of a claim that are recorded for its new consumer."""
+    """The parts of a claim that are recorded for its new consumer."""
 
-    # None if the consumer is in no group.
+    # The spread group, or None if the consumer is in no group.
     spread: SpreadGroup | None = None
-    # Uuid of a provider in the host's tree; None if the consumer uses no host.
+    # Uuid of a provider in the host's tree, or None if the consumer uses no host.
     host: str | None = None
-    # None if the claim is permanent.
+    # The hold, or None if the claim is permanent.
     hold: NewHold | None = None
-    # The request to remember, as JSON; None for none.
+    # The request to store as JSON, or None.
     request: str | None = None
 
 
@@ -46,18 +46,19 @@ class Claim:
 
     # Uuid.
     consumer: str
-    # Provider uuid -> class -> amount; empty to delete the consumer.
+    # Provider uuid -> class -> amount. Empty to delete the consumer.
     allocations: Mapping[str, Mapping[str, int]]
     # External id of the project.
     project: str
     # External id of the user.
     user: str
-    # The generation that the client read, or None if the consumer must not exist; UNSET for no
+    # The generation that the client read, None if the consumer must not exist, or UNSET for no
     # check.
     generation: int | Unset | None = UNSET
-    # UNSET keeps the type of an existing consumer; a new consumer gets no type.
+    # Name of the type. If it is UNSET, an existing consumer keeps its type, and a new consumer gets
+    # no type.
     consumer_type: str | Unset = UNSET
-    # Only for a new consumer; None for none.
+    # The record of a new consumer, or None.
     record: NewRecord | None = None
 
 

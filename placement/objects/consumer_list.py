@@ -1,4 +1,4 @@
-"""The list of consumers, with their spread groups, holds and remembered requests."""
+"""The list of consumers, with their spread groups, holds and stored requests."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 
 class ConsumerPart(Enum):
-    """What a list of consumers can include."""
+    """A part that the list of consumers can include."""
 
     ALLOCATIONS = "allocations"
     REQUEST = "request"
@@ -25,28 +25,28 @@ class ConsumerPart(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ConsumerFilter:
-    """The conditions on listed consumers; a consumer must satisfy all of them."""
+    """The conditions on listed consumers. A consumer must satisfy all of them."""
 
-    # Exact names; None for any.
+    # Exact name of the project, or None for any project.
     project: str | None = None
-    # Only with a project.
+    # Exact name of the user, or None for any user. Only valid with a project.
     user: str | None = None
-    # UNKNOWN_CONSUMER_TYPE for consumers without a type.
+    # Name of the type, UNKNOWN_CONSUMER_TYPE for consumers without a type, or None for any type.
     consumer_type: str | None = None
-    # Uuid of a provider; the consumers use its tree. None for any.
+    # Uuid of a provider whose tree the consumers use, or None for any tree.
     in_tree: str | None = None
-    # Name of a spread group of the project; None for any.
+    # Name of a spread group of the project, or None for any group.
     spread_group: str | None = None
     # Whether only holds are listed.
     held: bool = False
 
 
 class ConsumerPage(NamedTuple):
-    """A part of the list in the order of uuids."""
+    """A part of the list, in the order of uuids."""
 
     # Maximum number of consumers.
     size: int
-    # The consumers after this uuid, which may be of no consumer; None for the first page.
+    # The page starts after this uuid, which does not have to exist. None for the first page.
     after: str | None = None
 
 
@@ -56,21 +56,21 @@ class ListedConsumer:
 
     # UUID of the consumer.
     uuid: str
-    # External id of the project; None in rows of very old databases.
+    # External id of the project, or None in rows of very old databases.
     project: str | None
-    # External id of the user; None in rows of very old databases.
+    # External id of the user, or None in rows of very old databases.
     user: str | None
-    # None if it has no type.
+    # Name of the type, or None if the consumer has no type.
     consumer_type: str | None
     # Generation of the consumer.
     generation: int
-    # None if it is in no group.
+    # The spread group, or None if the consumer is in no group.
     spread_group: SpreadGroup | None
-    # End of the hold in seconds since 1970; None if it is no hold.
+    # End of the hold in seconds since 1970, or None if the consumer is not a hold.
     expires_at: int | None
-    # Provider uuid -> allocations; None if not requested.
+    # Provider uuid -> allocations, or None if not requested.
     allocations: Mapping[str, ProviderAllocations] | None = None
-    # The remembered request; None if not requested, or if the consumer has none.
+    # The stored request. None if it was not requested, or if the consumer has none.
     request: Mapping[str, Any] | None = None
 
 
@@ -89,12 +89,12 @@ def find(
     page: ConsumerPage,
     parts: Collection[ConsumerPart] = (),
 ) -> ConsumerList:
-    """Return a page of the consumers with allocations that satisfy a filter.
+    """Return a page of the consumers that have allocations and satisfy a filter.
 
     The connection must give all statements the same view of the database.
     """
     if conditions.spread_group is not None and not conditions.spread_group.isascii():
-        return ConsumerList([])  # no group has such a name, and not every engine can compare it
+        return ConsumerList([])  # no group has such a name, and some engines cannot compare it
     untyped = conditions.consumer_type == UNKNOWN_CONSUMER_TYPE
     condition = ConsumerCondition(
         project=conditions.project,
@@ -106,7 +106,7 @@ def find(
         held=conditions.held,
     )
     after = "" if page.after is None else _stored(conn, page.after)
-    # One more than the page holds, to detect further consumers.
+    # Read one more consumer than the page holds, to detect whether more consumers follow.
     rows = statements.page(condition, after, page.size + 1).rows(conn)
     consumers = _with_parts(conn, rows[: page.size], parts)
     return ConsumerList(consumers, are_more=len(rows) > page.size)
@@ -128,7 +128,10 @@ def get(conn: Connection, uuid: str, parts: Collection[ConsumerPart] = ()) -> Li
 
 
 def _stored(conn: Connection, uuid: str) -> str:
-    """Return a marker as its consumer stores it, which determines its position in the order."""
+    """Return a marker in the form in which its consumer is stored.
+
+    This form determines the order.
+    """
     condition = ConsumerCondition(uuids=identifiers.stored_forms(uuid))
     rows: dict[str, str] = {
         row.uuid: row.uuid for row in statements.page(condition, "", 2).rows(conn)
@@ -143,7 +146,7 @@ def _forms(uuid: str | None) -> Collection[str] | None:
 def _with_parts(
     conn: Connection, rows: Collection[Any], parts: Collection[ConsumerPart]
 ) -> list[ListedConsumer]:
-    """Return the consumers of rows; the parts of all of them take one statement."""
+    """Return the consumers of rows. One statement reads the parts of all consumers."""
     by_uuid: Mapping[str, Mapping[str, ProviderAllocations]] = {}
     if parts:
         by_uuid = allocations.get_for_consumers(conn, [row.uuid for row in rows])

@@ -1,7 +1,7 @@
 """The rows of consumers, and their changes in a write of allocations.
 
-The row of a consumer is the mutex of its allocations: every write of allocations increments its
-generation, if the generation has not changed since it was read.
+The row of a consumer is the mutex of its allocations. Every write of allocations increments the
+generation of the consumer, on the condition that the generation has not changed since it was read.
 """
 
 from collections import defaultdict
@@ -30,14 +30,14 @@ class AllocationRow(NamedTuple):
     key: InventoryKey
     # Allocated amount in units of the class.
     used: int
-    # Root of the provider's tree, or None if an adopted database lacks the provider.
+    # Root of the provider's tree, or None if the provider is missing in an adopted database.
     root_id: int | None
-    # None if an adopted database lacks the inventory.
+    # Id of the inventory, or None if the inventory is missing in an adopted database.
     inventory_id: int | None
 
     @property
     def provider_id(self) -> int:
-        """The provider id; an adopted database may lack the provider."""
+        """The provider id. In an adopted database, the provider may be missing."""
         provider_id, _class_id = self.key
         return provider_id
 
@@ -47,15 +47,15 @@ class RecordKey(NamedTuple):
 
     # Id of the row.
     id: int
-    # Generation at which the consumer is a hold; None if it is none.
+    # Generation at which the consumer is a hold, or None if it is not a hold.
     hold_generation: int | None
-    # End of the hold in seconds since 1970; None if it is none.
+    # End of the hold in seconds since 1970, or None if it is not a hold.
     expires_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """A consumer's row with its allocations."""
+    """The row of a consumer, with its allocations."""
 
     # Id of the row.
     id: int
@@ -67,26 +67,26 @@ class Consumer:
     project_id: int
     # Id of the user's row.
     user_id: int
-    # Id of the type's row; None if the consumer has no type.
+    # Id of the type's row, or None if the consumer has no type.
     type_id: int | None
     # All allocations of the consumer.
     allocations: tuple[AllocationRow, ...]
-    # None if it has no claim record.
+    # The claim record, or None if the consumer has none.
     record: RecordKey | None = None
 
     @property
     def is_hold(self) -> bool:
-        """Whether it is a hold, that is, not written again after it was claimed as a hold."""
+        """Whether the consumer is a hold: no write has followed the claim of the hold."""
         return self.record is not None and self.record.hold_generation == self.generation
 
     @property
     def is_uncounted(self) -> bool:
-        """Whether it has an allocation without an inventory on an existing provider."""
+        """Whether any allocation is on an existing provider but has no inventory."""
         return any(row.inventory_id is None and row.root_id is not None for row in self.allocations)
 
 
 def from_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[int, int]]:
-    """Return uuid -> consumer, and root id -> revision of the trees that they use.
+    """Return uuid -> consumer, and root id -> revision of the trees that the consumers use.
 
     `rows` contains a row for each allocation, or one row without an allocation.
     """
@@ -100,7 +100,7 @@ def from_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[
 
 
 class _ConsumerRow(NamedTuple):
-    """A consumer with one allocation; the fields of the allocation are None if it has none."""
+    """A consumer with one allocation. If it has none, the fields of the allocation are None."""
 
     # Id of the consumer's row.
     id: int
@@ -112,9 +112,9 @@ class _ConsumerRow(NamedTuple):
     project_id: int
     # Id of the user's row.
     user_id: int
-    # Id of the type's row; None if the consumer has no type.
+    # Id of the type's row, or None if the consumer has no type.
     type_id: int | None
-    # Id of the allocation's row; None if the consumer has no allocation.
+    # Id of the allocation's row, or None if the consumer has no allocation.
     allocation_id: int | None
     # Id of the provider of the allocation.
     provider_id: int
@@ -122,17 +122,17 @@ class _ConsumerRow(NamedTuple):
     class_id: int
     # Allocated amount in units of the class.
     used: int
-    # Root of the provider's tree, or None if an adopted database lacks the provider.
+    # Root of the provider's tree, or None if the provider is missing in an adopted database.
     root_id: int | None
     # Revision of the provider's tree.
     revision: int
-    # None if an adopted database lacks the inventory.
+    # Id of the inventory, or None if the inventory is missing in an adopted database.
     inventory_id: int | None
-    # Id of the claim record; None if the consumer has none.
+    # Id of the claim record, or None if the consumer has none.
     record_id: int | None = None
-    # Generation at which the consumer is a hold; None if it is none.
+    # Generation at which the consumer is a hold, or None if it is not a hold.
     hold_generation: int | None = None
-    # End of the hold in seconds since 1970; None if it is none.
+    # End of the hold in seconds since 1970, or None if it is not a hold.
     expires_at: int | None = None
 
 
@@ -144,7 +144,7 @@ def _consumer_from_rows(rows: Sequence[_ConsumerRow]) -> Consumer:
             allocations.append(
                 AllocationRow(row.allocation_id, key, row.used, row.root_id, row.inventory_id)
             )
-    row = rows[0]  # the columns of the consumer are equal in all rows
+    row = rows[0]  # the columns of the consumer are the same in all rows
     owner = row.project_id, row.user_id, row.type_id
     record = None
     if row.record_id is not None:
@@ -153,7 +153,7 @@ def _consumer_from_rows(rows: Sequence[_ConsumerRow]) -> Consumer:
 
 
 def stored_uuid(uuid: str, consumers: Mapping[str, Consumer]) -> str:
-    """Return the uuid of a consumer as it is stored, or will be stored."""
+    """Return the uuid of a consumer in the form in which it is or will be stored."""
     if uuid in consumers:
         return consumers[uuid].uuid
     return identifiers.canonical(uuid) or uuid
@@ -184,13 +184,14 @@ class ConsumerChange:
         Raises:
             Unmatched: the generation of a consumer has changed since it was read.
         """
-        # Sorted, because concurrent writes of the same new consumers could deadlock otherwise.
+        # The rows are sorted to avoid deadlocks between concurrent writes of the same new
+        # consumers.
         new_rows: list[dict[str, object]] = []
         for uuid, claim in sorted(self.created.items()):
             new_rows.append({"uuid": uuid, **_owner(claim, None, ids)})
         statements.create_consumers(new_rows).execute(conn)
-        # The generations that were read are conditions: a consumer that has changed since does not
-        # match, and the transaction starts again.
+        # The generations that were read are conditions. A consumer that has changed since then does
+        # not match, and the transaction starts again.
         changed_rows: dict[int, dict[str, int | None]] = {}
         leaving: list[int] = []
         for consumer, claim in self.updated:
@@ -201,14 +202,15 @@ class ConsumerChange:
         statements.update_consumers(changed_rows).execute(conn)
         generations = {consumer.id: consumer.generation for consumer in self.deleted}
         statements.delete_consumers(generations).execute(conn)
-        # A record must not outlive its consumer, because SQLite may use its id again at once.
+        # A record must not outlive its consumer, because SQLite may immediately reuse the id of the
+        # consumer.
         records = [consumer.record for consumer in self.deleted if consumer.record is not None]
         record_statements.delete({each.id: each.expires_at for each in records}).execute(conn)
         record_statements.leave_groups(leaving).execute(conn)
 
 
 def consumer_change(claims: Sequence[Claim], consumers: Mapping[str, Consumer]) -> ConsumerChange:
-    """Compare claims with the existing consumers (by the identifiers of the request)."""
+    """Compare claims with the existing consumers, by the identifiers in the request."""
     created: dict[str, Claim] = {}
     updated: list[tuple[Consumer, Claim]] = []
     deleted: list[Consumer] = []
@@ -224,8 +226,8 @@ def consumer_change(claims: Sequence[Claim], consumers: Mapping[str, Consumer]) 
 
 
 def _owner(claim: Claim, type_id: int | None, ids: Ids) -> dict[str, int | None]:
-    """Return the owner columns of a consumer. type_id: its present type."""
-    # Old versions of the API have no types, so the present type is kept.
+    """Return the owner columns of a consumer. `type_id` is its present type."""
+    # Old versions of the API have no types. The consumer then keeps its type.
     if not isinstance(claim.consumer_type, Unset):
         type_id = ids["consumer_type"][claim.consumer_type]
     return {

@@ -1,7 +1,7 @@
-"""Derived columns (`used` and `capacity` of inventories) and revisions of trees.
+"""Derived columns (`used` and `capacity` of inventories), and revisions of trees.
 
-Every write maintains them. They are recomputed after a migration, and after openstack-placement,
-which does not maintain them, has written to the database.
+Every write maintains them. They are recomputed after a migration. They are also recomputed after
+openstack-placement has written to the database, because it does not maintain them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,14 +32,14 @@ class Corrections:
 
 
 def recompute(conn: Connection, progress: Progress = silent) -> Corrections:
-    """Recompute `used` and `capacity` of every inventory, and renew the revision of every tree."""
-    # New revisions lock every tree against concurrent claims.
+    """Recompute `used` and `capacity` of all inventories, and renew the revisions of all trees."""
+    # The new revisions lock all trees against concurrent claims.
     trees = renew_all_revisions(conn, progress)
     return Corrections(trees, correct_used(conn, progress), correct_capacity(conn, progress))
 
 
 def renew_all_revisions(conn: Connection, progress: Progress = silent) -> int:
-    """Lock every tree until the transaction ends; return the number of trees."""
+    """Lock every tree until the transaction ends. Return the number of trees."""
     trees, revision = 0, new_revision()
     number = statements.number_of_roots().value(conn)
     with progress(_windows_of_roots(conn), f"times {WINDOW:,} trees", _parts(number)) as windows:
@@ -57,7 +57,7 @@ def _windows_of_roots(conn: Connection) -> Iterator[list[int]]:
 
 
 def correct_used(conn: Connection, progress: Progress = silent) -> int:
-    """Correct `used` of every inventory; the caller has locked the trees.
+    """Correct `used` of all inventories. The caller has locked the trees.
 
     Returns the number of changed inventories.
     """
@@ -65,7 +65,7 @@ def correct_used(conn: Connection, progress: Progress = silent) -> int:
 
 
 def correct_capacity(conn: Connection, progress: Progress = silent) -> int:
-    """Correct `capacity` of every inventory; the caller has locked the trees.
+    """Correct `capacity` of all inventories. The caller has locked the trees.
 
     Returns the number of changed inventories.
     """
@@ -81,7 +81,7 @@ def _correct(conn: Connection, column: str, corrections: Iterator[dict[int, int]
 
 
 def wrong_used(conn: Connection, progress: Progress = silent) -> Iterator[dict[int, int]]:
-    """Yield, in windows, inventory id -> sum of its allocations, where `used` differs from it."""
+    """Yield, in windows, inventory id -> sum of its allocations, if `used` differs from the sum."""
     with _windows(conn, "used", progress) as windows:
         for after, until in windows:
             rows = statements.wrong_used(after, until).rows(conn)
@@ -90,10 +90,10 @@ def wrong_used(conn: Connection, progress: Progress = silent) -> Iterator[dict[i
 
 
 def wrong_capacities(conn: Connection, progress: Progress = silent) -> Iterator[dict[int, int]]:
-    """Yield, in windows, inventory id -> computed capacity, where the column differs from it."""
+    """Yield, in windows, inventory id -> computed capacity, if the column differs from it."""
     with _windows(conn, "capacity", progress) as windows:
         for after, until in windows:
-            # Single inventories are read only if some are wrong.
+            # Single inventories are read only if a capacity in the window is wrong.
             distinct = statements.distinct_capacities(after, until).rows(conn)
             if not any(map(_is_wrong, distinct)):
                 continue
@@ -102,7 +102,7 @@ def wrong_capacities(conn: Connection, progress: Progress = silent) -> Iterator[
 
 
 def _capacity(row: Any) -> int:
-    """Return the capacity that an inventory's amounts result in."""
+    """Return the capacity that follows from the amounts of an inventory."""
     return capacity(row.total, row.reserved, float(row.allocation_ratio))
 
 
@@ -130,7 +130,7 @@ def _parts(number: int) -> int:
 
 
 def is_correct(conn: Connection) -> bool:
-    """Return whether all `used` and `capacity` are correct and every tree has a revision."""
+    """Return whether all derived columns are correct and every tree has a revision."""
     if statements.roots_without_revision(limit=1).rows(conn):
         return False
     return not any(wrong_used(conn)) and not any(wrong_capacities(conn))

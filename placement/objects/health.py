@@ -1,4 +1,4 @@
-"""Health check of the database."""
+"""The health check of the database."""
 
 from sqlalchemy.engine import Connection
 
@@ -7,7 +7,7 @@ from placement.db.statements import integrity as statements
 
 
 def check(database: Database) -> None:
-    """Read all columns of every table, and check the outcome of the latest write.
+    """Read all columns of all tables, and check the outcome of the last write.
 
     Raises:
         DatabaseUnavailable: the database fails.

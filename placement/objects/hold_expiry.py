@@ -1,4 +1,4 @@
-"""A thread of each serving process that releases expired holds."""
+"""A thread that releases expired holds. Each serving process has one."""
 
 import logging
 import os
@@ -10,24 +10,24 @@ from placement.objects import holds
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two looks. JITTER keeps the processes from looking at the same time.
+# Seconds between two checks. JITTER prevents the processes from checking at the same time.
 INTERVAL = 30.0
 JITTER = 0.1
 
 
 class HoldExpiry:
-    """Releases expired holds at an interval, from the first request of a process on."""
+    """Releases expired holds at an interval, starting with the first request of a process."""
 
     def __init__(self, database: Database, interval: float = INTERVAL) -> None:
         self._database = database
         self._interval = interval
-        # The process that has the thread: a forked process needs its own.
+        # Id of the process that runs the thread. A forked process needs a separate thread.
         self._pid = 0
         self._lock = threading.Lock()
         self._stopped = threading.Event()
 
     def ensure_started(self) -> None:
-        """Start the thread of this process unless it runs."""
+        """Start the thread of this process unless it is already running."""
         if self._pid == os.getpid():
             return
         with self._lock:
@@ -36,7 +36,7 @@ class HoldExpiry:
                 threading.Thread(target=self._run, name="hold expiry", daemon=True).start()
 
     def stop(self) -> None:
-        """End the thread after its current look."""
+        """Stop the thread after its current check."""
         self._stopped.set()
 
     def _run(self) -> None:
@@ -44,7 +44,7 @@ class HoldExpiry:
             try:
                 released = holds.release_expired(self._database)
             except Exception:
-                # The database may be restarting. The next look finds the remaining holds.
+                # The database may be restarting. The next check finds the remaining holds.
                 LOG.exception("expired holds cannot be released; trying again")
                 continue
             if released:

@@ -1,4 +1,4 @@
-"""The consumers of trees, with all their allocations."""
+"""The consumers of trees, with all of their allocations."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from placement.db.statements import allocations as statements
 
 @dataclass(frozen=True, slots=True)
 class HoldingConsumer:
-    """A consumer with its allocations, in any tree."""
+    """A consumer with its allocations in any tree."""
 
     # UUID of the consumer.
     uuid: str
     # Generation of the consumer.
     generation: int
-    # External id of the project; None in rows of very old databases.
+    # External id of the project, or None in rows of very old databases.
     project: str | None
-    # External id of the user; None in rows of very old databases.
+    # External id of the user, or None in rows of very old databases.
     user: str | None
-    # None if the consumer has no type.
+    # Name of the type, or None if the consumer has no type.
     consumer_type: str | None
     # Provider UUID -> class -> units.
     allocations: Mapping[str, Mapping[str, int]]

@@ -1,9 +1,10 @@
-"""Holds: claims that end at a time unless they are extended, confirmed or taken over.
+"""Holds: claims that expire unless they are extended, confirmed or converted.
 
-A consumer is a hold while it has the generation that its claim record names. Any other write of the
-consumer, also by openstack-placement, increments the generation and makes the claim permanent. A
-release deletes the consumer only at this generation, and the record only with the same end. If the
-hold is extended concurrently, either the release or the extension succeeds.
+A consumer is a hold while its generation is equal to the generation in its claim record. Any other
+write of the consumer, including writes by openstack-placement, increments the generation and makes
+the claim permanent. A release deletes the consumer only if it still has this generation, and the
+record only if the end of the hold has not changed. If the hold is extended concurrently, either the
+release or the extension succeeds.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -45,27 +46,27 @@ Result = TypeVar("Result")
 # Maximum number of holds that one transaction releases.
 MAX_RELEASED = 100
 
-# Errors that a release of expired holds may prevent.
+# Errors that releasing expired holds may prevent.
 NO_ROOM = (CapacityExceeded, NoCandidatesFound)
 
 # -- expiry ------------------------------------------------------------------------------------
 
 
 def release_expired(database: Database) -> int:
-    """Release the expired holds in separate transactions; return their number.
+    """Release the expired holds in separate transactions. Return their number.
 
-    A dry run also releases them.
+    The function also releases them in a dry run.
     """
     return _release_ended(database) if _any_ended(database) else 0
 
 
 def _any_ended(database: Database) -> bool:
-    """Return whether a hold has ended and is not released yet."""
+    """Return whether a hold has ended and has not been released yet."""
     return bool(database.primary().read_one(lambda conn: statements.expired(1).rows(conn)))
 
 
 def _release_ended(database: Database) -> int:
-    """Release the expired holds; return how many of them this process has released."""
+    """Release the expired holds. Return how many of them this process has released."""
     database = database.committing()
     released, ended = 0, 1
     while ended:
@@ -75,7 +76,7 @@ def _release_ended(database: Database) -> int:
 
 
 def _release_expired(conn: Connection) -> tuple[int, int]:
-    """Release some expired holds.
+    """Release some of the expired holds.
 
     Returns:
         The number of released holds, and of records whose hold has ended.
@@ -85,7 +86,7 @@ def _release_expired(conn: Connection) -> tuple[int, int]:
         raise Unchanged((0, 0))
     state = allocation_state.read(conn, StateQuery(consumers=list(rows)))
     expired: list[Consumer] = []
-    # Records of consumers that were written or deleted in the meantime: (id -> end).
+    # Records of consumers that have been written or deleted in the meantime (id -> end).
     cleared: dict[int, int | None] = {}
     row_ids = {row.id for row in rows.values()}
     for uuid, consumer in state.consumers.items():
@@ -94,7 +95,7 @@ def _release_expired(conn: Connection) -> tuple[int, int]:
             continue
         row_ids.discard(record.id)
         if record.expires_at * 1000 > rows[uuid].clock:
-            continue  # it has been extended
+            continue  # the hold has been extended
         if consumer.is_hold:
             expired.append(consumer)
         else:
@@ -102,7 +103,7 @@ def _release_expired(conn: Connection) -> tuple[int, int]:
     if expired:
         allocations.write_change(conn, release(expired), state)
     statements.clear_holds(cleared).execute(conn)
-    # Records without a consumer.
+    # Records that belong to no consumer.
     claim_records.delete_meaningless_of(conn, row_ids)
     return len(expired), len(expired) + len(cleared) + len(row_ids)
 
@@ -120,11 +121,11 @@ def find_all(database: Database) -> Iterator[ListedConsumer]:
 
 
 def release_all(database: Database) -> int:
-    """Release all holds, expired or not; return their number."""
+    """Release all holds, whether expired or not. Return their number."""
     released = 0
-    # A replica may not know the latest holds yet.
+    # A replica may not contain the latest holds yet.
     for hold in find_all(database.primary()):
-        # Another process may release or confirm it at the same time.
+        # Another process may release or confirm the hold at the same time.
         with suppress(HoldNotFound):
             database.write(partial(delete, uuid=hold.uuid))
             released += 1
@@ -132,9 +133,12 @@ def release_all(database: Database) -> int:
 
 
 def retry_with_room(database: Database, work: Callable[[Database], Result]) -> Result:
-    """Return the result of `work`; without capacity, release expired holds and try once more.
+    """Return the result of `work`.
 
-    The second try reads from the primary server, because a replica may not contain the release yet.
+    If capacity is missing, release expired holds and try again once.
+
+    The second attempt reads from the primary server, because a replica may not contain the release
+    yet.
 
     Raises:
         Exception: the errors of `work` and of `Database.write`.
@@ -144,9 +148,9 @@ def retry_with_room(database: Database, work: Callable[[Database], Result]) -> R
     except NO_ROOM:
         if not _any_ended(database):
             raise
-        # A COMMIT removes the deadline, which must also apply to the second try.
+        # A COMMIT removes the deadline, but the deadline must also apply to the second attempt.
         with deadline.waiting():
-            # Also if another process was faster, there may be room now.
+            # Try again even if another process has released the holds.
             _release_ended(database)
     return work(database.primary())
 
@@ -161,7 +165,7 @@ def check_age(uuid: str, expires_in: int | None, max_age: int) -> None:
 
 
 def extend(conn: Connection, uuid: str, expires_in: int, max_age: int) -> int:
-    """Set the end of a hold to a time from now; return it, in seconds since 1970.
+    """Set the end of a hold to a time from now. Return the end, in seconds since 1970.
 
     Args:
         conn: the connection.
@@ -195,7 +199,7 @@ def confirm(conn: Connection, uuid: str) -> None:
 
 
 def _lock(conn: Connection, uuid: str) -> tuple[claim_records.ClaimRecord, int, int]:
-    """Lock a hold; return its record, its end and its begin.  Raises HoldNotFound."""
+    """Lock a hold. Return its record, its end and its begin. Raises HoldNotFound."""
     forms = identifiers.stored_forms(uuid)
     statements.lock_consumers(forms).rows(conn)
     records = claim_records.get_for_consumers(conn, forms)
@@ -223,12 +227,12 @@ class TakenOver(NamedTuple):
 
     # Provider uuid -> class -> amount.
     allocations: Mapping[str, Mapping[str, int]]
-    # `mappings` of the candidate that the hold was claimed from, as JSON.
+    # `mappings` of the candidate from which the hold was claimed, as JSON.
     mappings: str
 
 
 def convert(conn: Connection, hold_uuid: str, claim: Claim) -> TakenOver:
-    """Give the allocations and the remembered request of a hold to a new consumer.
+    """Transfer the allocations and the stored request of a hold to a new consumer.
 
     Args:
         conn: the connection.
@@ -246,7 +250,8 @@ def convert(conn: Connection, hold_uuid: str, claim: Claim) -> TakenOver:
     hold = state.consumers.get(hold_uuid)
     if hold is None or not hold.is_hold:
         raise HoldGone(hold_uuid)
-    # The lock prevents storing a request between this read and the deletion of the record.
+    # The lock prevents other transactions from storing a request between this read and the deletion
+    # of the record.
     statements.lock_consumers([hold.uuid]).rows(conn)
     record = claim_records.get_for_consumers(conn, [hold.uuid]).get(hold.uuid)
     if record is None or record.expires_at is None:

@@ -1,11 +1,12 @@
-"""UUIDs in the forms that clients send and rows store.
+"""UUIDs in the forms that clients send and that rows contain.
 
 Providers and consumers are stored in canonical form (lower case with dashes). Rows of an adopted
-database may have another form, so a lookup tries the form of the request and the canonical form.
+database may have another form, so a lookup searches for both the form in the request and the
+canonical form.
 
-Aggregates keep the spelling of the first request, if it is a usual one. A lookup tries all usual
-spellings in the unique index. In an adopted database or after concurrent writes, one aggregate may
-have several rows. Comparisons treat these rows as one aggregate.
+Aggregates keep the spelling of the first request if this spelling is common. A lookup searches the
+unique index for all common spellings. In an adopted database or after concurrent writes, one
+aggregate may have several rows. Comparisons treat these rows as the same aggregate.
 """
 
 import re
@@ -18,7 +19,7 @@ T = TypeVar("T")
 
 # Maximum length of an identifier in a row, in characters.
 MAX_STORED_LENGTH = 36
-# Maximum length of a text that is parsed as a UUID with decorations, in characters.
+# Maximum length of a text that may be parsed as a UUID with additional characters.
 MAX_PARSED_LENGTH = 128
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UUID_LIKE = re.compile(r"[0-9A-Fa-f-]+\Z")
@@ -28,7 +29,7 @@ _DECORATION = re.compile(r"urn:|uuid:|[{}]")
 
 def canonical(text: str) -> str | None:
     """Return the canonical form of a text that can be parsed as a UUID, or None."""
-    if _CANONICAL.fullmatch(text):  # PERF: the usual case
+    if _CANONICAL.fullmatch(text):  # PERF: this is the most common case
         return text
     if len(text) > MAX_PARSED_LENGTH or not _UUID_LIKE.match(_DECORATION.sub("", text)):
         return None
@@ -39,12 +40,15 @@ def canonical(text: str) -> str | None:
 
 
 def storable(text: str) -> bool:
-    """Return whether every database can store the text: it has no NUL and no lone surrogates."""
+    """Return whether every database can store the text.
+
+    It must not contain NUL or lone surrogates.
+    """
     return "\x00" not in text and not _SURROGATE.search(text)
 
 
 def stored_forms(*texts: str) -> set[str]:
-    """Return the forms of identifiers that rows may contain; none for texts that are too long."""
+    """Return the forms of identifiers that rows may contain. Texts that are too long have none."""
     forms: set[str] = set()
     for text in texts:
         if len(text) <= MAX_STORED_LENGTH and storable(text):
@@ -56,7 +60,7 @@ def stored_forms(*texts: str) -> set[str]:
 
 
 def _usual_spellings(text: str) -> tuple[str, ...]:
-    """Return the spellings of a UUID that clients use; none if the text is not a UUID."""
+    """Return the spellings of a UUID that clients use. Texts that are not UUIDs have none."""
     dashed = canonical(text)
     if dashed is None:
         return ()
@@ -65,22 +69,25 @@ def _usual_spellings(text: str) -> tuple[str, ...]:
 
 
 def spellings(*texts: str) -> set[str]:
-    """Return the spellings of aggregates that rows may contain; none for long texts."""
+    """Return the spellings of aggregates that rows may contain.
+
+    Texts that are too long have none.
+    """
     return set().union(*map(_spellings_of, texts))
 
 
-# PERF: searches with sharing providers look up the same aggregates repeatedly.
+# PERF: searches with sharing providers repeatedly look up the same aggregates.
 @lru_cache(maxsize=1000)
 def _spellings_of(text: str) -> frozenset[str]:
     return frozenset(stored_forms(text).union(_usual_spellings(text)))
 
 
 def new_spelling(text: str) -> str:
-    """Return the spelling of a new aggregate: the text itself if it is a usual spelling."""
+    """Return the spelling of a new aggregate. A common spelling is not changed."""
     return text if text in _usual_spellings(text) else key(text)
 
 
-# PERF: all hosts have the same few aggregates.
+# PERF: all hosts use the same few aggregates.
 @lru_cache(maxsize=10_000)
 def key(text: str) -> str:
     """Return the key that all spellings of one UUID share."""
@@ -88,7 +95,7 @@ def key(text: str) -> str:
 
 
 def ids_by_key(ids: Mapping[str, int]) -> dict[str, frozenset[int]]:
-    """Group the ids of rows (spelling -> id) by UUID: key -> ids."""
+    """Group the ids of rows (spelling -> id) by UUID. Return key -> ids."""
     groups: dict[str, frozenset[int]] = {}
     for spelling, row_id in ids.items():
         groups[key(spelling)] = groups.get(key(spelling), frozenset()) | {row_id}
@@ -96,7 +103,7 @@ def ids_by_key(ids: Mapping[str, int]) -> dict[str, frozenset[int]]:
 
 
 def match(texts: Iterable[str], rows: Mapping[str, T]) -> dict[str, T]:
-    """Return the row of each identifier: in the same form, or else the first with that UUID."""
+    """Return the row of each identifier: one with the same form, or else the first of its UUID."""
     by_canonical: dict[str, T] = {}
     for stored, row in rows.items():
         by_canonical.setdefault(canonical(stored) or stored, row)

@@ -1,7 +1,8 @@
-"""Detection and repair of faults in a database.
+"""Find and repair faults in a database.
 
-Faults arise over years of operation, or from other software that writes to the database. `CHECKS`
-lists them in the order of repair, because a repair may delete rows that have a later fault.
+Faults accumulate over years of operation, or are caused by other software that writes to the
+database. `CHECKS` lists them in the order of repair, because a repair may delete rows that have a
+later fault.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -18,14 +19,14 @@ from placement.objects import claim_records, derived, lineage, locking, online_m
 from placement.objects.lineage import Lineage
 from placement.progress import Progress, silent
 
-EXAMPLES = 3  # default number of rows to show of a fault
+EXAMPLES = 3  # default number of rows that are shown for a fault
 
 Example = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The rows that have a fault."""
+    """The rows that have a certain fault."""
 
     # Number of rows.
     count: int
@@ -41,7 +42,7 @@ class Inspection:
     conn: Connection
     # Project and user for consumers without a record.
     consumer_owner: tuple[str, str]
-    # Maximum number of rows to show of each fault, or None for all.
+    # Maximum number of rows to show for each fault, or None for all.
     limit: int | None = EXAMPLES
     # Provider id -> uuid.
     _uuids: dict[int, str] = field(default_factory=dict)
@@ -64,7 +65,7 @@ class Inspection:
 
     @cached_property
     def wrong_roots(self) -> Mapping[int, int]:
-        """Provider id -> correct root id, of providers whose row has another root."""
+        """Provider id -> correct root id, for providers whose row contains another root."""
         return {
             provider_id: root_id
             for provider_id, root_id in self.lineage.roots.items()
@@ -112,9 +113,9 @@ class IntegrityCheck:
     meaning: str
     # Function that finds the rows with the fault.
     find: Callable[[Inspection], Finding]
-    # The effect of `mend`, or the repair by an operator if there is no `mend`.
+    # The effect of `mend`, or how an operator can repair the fault if there is no `mend`.
     remedy: str
-    # Function that repairs the fault. None if an operator has to repair it.
+    # Function that repairs the fault, or None if an operator has to repair it.
     mend: Callable[[Inspection], object] | None = None
     # Whether the fault affects an inventory, a usage or a claim of another consumer.
     wrong: bool = True
@@ -131,7 +132,7 @@ def _detach_orphans(inspection: Inspection) -> None:
 
 def _set_roots(inspection: Inspection) -> None:
     statements.set_roots(inspection.wrong_roots).execute(inspection.conn)
-    # Trees that gained or lost members, and orphans, which have become roots.
+    # Trees that have gained or lost members. Orphans have become roots.
     changed_roots = inspection.lineage.orphans.union(inspection.wrong_roots.values())
     locking.renew_revisions(inspection.conn, changed_roots)
 
@@ -147,7 +148,7 @@ def _delete_idle_consumers(inspection: Inspection) -> None:
 
 
 def _dangling_rows(kind: str, name: str, meaning: str) -> IntegrityCheck:
-    """Return a check that deletes rows which refer to a missing row."""
+    """Return a check that deletes rows that refer to a missing row."""
 
     def delete(inspection: Inspection) -> None:
         """Delete all such rows."""
@@ -160,7 +161,8 @@ def _dangling_rows(kind: str, name: str, meaning: str) -> IntegrityCheck:
 
 
 CHECKS = (
-    # Repaired first: a new revision locks its tree until the transaction ends.
+    # This fault is repaired first, because a new revision locks its tree until the transaction
+    # ends.
     IntegrityCheck(
         "revision",
         "trees that have no revision",
@@ -274,7 +276,7 @@ def inspect(
     limit: int | None = EXAMPLES,
     progress: Progress = silent,
 ) -> list[tuple[IntegrityCheck, Finding]]:
-    """Return the faults of the database, each with up to `limit` rows, or all rows for None."""
+    """Return the faults of the database, each with up to `limit` rows. None means all rows."""
     inspection = Inspection(conn, consumer_owner, limit)
     with progress(CHECKS, "kinds of faults") as checks:
         findings = [(check, check.find(inspection)) for check in checks]
@@ -282,7 +284,7 @@ def inspect(
 
 
 def mend(conn: Connection, consumer_owner: tuple[str, str], progress: Progress = silent) -> None:
-    """Repair all faults that can be repaired automatically, while every tree is locked."""
+    """Repair all faults that can be repaired automatically. All trees are locked."""
     inspection = Inspection(conn, consumer_owner)
     with progress(CHECKS, "kinds of faults") as checks:
         for check in checks:

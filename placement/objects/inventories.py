@@ -1,4 +1,4 @@
-"""Reads and writes of a provider's inventories."""
+"""Read and write the inventories of a provider."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -39,7 +39,7 @@ def get(
     resource_class: str,
     seen: Callable[[Provider], object],
 ) -> tuple[Provider, Inventory]:
-    """Return one inventory (see `get_for_provider`).  Raises InventoryNotFound, too."""
+    """Return one inventory (see `get_for_provider`). Also raises InventoryNotFound."""
     provider, inventories = get_for_provider(conn, uuid, seen)
     if resource_class not in inventories:
         raise InventoryNotFound(resource_class, provider.uuid)
@@ -70,7 +70,7 @@ def replace(
     *,
     min_capacity: int = 0,
 ) -> int:
-    """Replace all inventories of the provider; return its new generation.
+    """Replace all inventories of the provider. Return its new generation.
 
     Args:
         conn: the connection.
@@ -102,7 +102,7 @@ def create(
     *,
     min_capacity: int = 0,
 ) -> int:
-    """Add one inventory to the provider; return its new generation.
+    """Add one inventory to the provider. Return the new generation of the provider.
 
     Raises:
         ProviderNotFound, BadCapacity, UnknownResourceClasses, InventoryExists
@@ -132,7 +132,7 @@ def update(
     *,
     min_capacity: int = 0,
 ) -> int:
-    """Replace one inventory of the provider; return its new generation.
+    """Replace one inventory of the provider. Return the new generation of the provider.
 
     Raises:
         ProviderNotFound, ProviderGenerationConflict, BadCapacity, ResourceClassNotFound,
@@ -195,7 +195,7 @@ def _write(
     class_names: Collection[str],
     decide: Callable[[ProviderSnapshot], InventoryChange],
 ) -> int:
-    """Change the inventories of one provider; return its new generation.
+    """Change the inventories of one provider. Return its new generation.
 
     Raises:
         ProviderNotFound, the errors of `decide`, InventoryInUse
@@ -214,7 +214,7 @@ def _write(
 
 
 def check_capacity(records: Mapping[str, InventoryRecord], min_capacity: int = 0) -> None:
-    """Raise BadCapacity for a record whose capacity is too small."""
+    """Raise BadCapacity if the capacity of a record is too small."""
     for name, record in records.items():
         if record.capacity < min_capacity:
             raise BadCapacity(name, record.total, record.reserved, record.capacity, min_capacity)

@@ -23,7 +23,7 @@ class ListedInventory(NamedTuple):
     reserved: int
     # Factor of overcommitment.
     allocation_ratio: float
-    # Allocated amount.
+    # Amount that is allocated.
     usage: int
     # Generation of the provider.
     generation: int

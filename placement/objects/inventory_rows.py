@@ -1,4 +1,4 @@
-"""Inventories in the form of their rows."""
+"""Inventories in the form in which they are stored."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _values_of: Callable[[InventoryRecord], tuple[int | float, ...]] = attrgetter(*F
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """A row with a record of a provider and its usage."""
+    """An inventory row: the record of a provider, and its usage."""
 
     # Id of the row.
     id: int
@@ -34,7 +34,7 @@ class Inventory:
     used: int
     # Amounts and units.
     record: InventoryRecord
-    # None if it was not selected, or in rows of very old databases.
+    # Time of the last change. None if it was not selected, or in rows of very old databases.
     changed_at: datetime | None
 
     @property
@@ -44,20 +44,20 @@ class Inventory:
 
     @property
     def stock(self) -> Stock:
-        """The values that decide whether an amount fits."""
+        """The values that determine whether an amount fits."""
         return self.record.stock(self.used)
 
 
 def columns(record: InventoryRecord) -> dict[str, int | float]:
     """Return the columns of a record's row, with the derived capacity."""
-    # PERF: `asdict` copies each value, and takes ten times as long.
+    # PERF: `asdict` takes ten times as long, because it copies each value.
     values = dict(zip(FIELDS, _values_of(record), strict=True))
     values["capacity"] = record.capacity
     return values
 
 
 def as_stored(conn: Connection, record: InventoryRecord) -> InventoryRecord:
-    """Return the record with the ratio as the database will return it."""
+    """Return the record with the ratio that the database will return."""
     ratio = dialect_of(conn).as_stored(record.allocation_ratio)
     if ratio == record.allocation_ratio:
         return record
@@ -65,7 +65,7 @@ def as_stored(conn: Connection, record: InventoryRecord) -> InventoryRecord:
 
 
 def read(conn: Connection, provider_ids: Collection[int]) -> dict[int, dict[str, Inventory]]:
-    """Return provider id -> class -> inventory, with a key for every provider."""
+    """Return provider id -> class -> inventory. The result has a key for every provider."""
     inventories: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
     for row in statements.for_providers(provider_ids).rows(conn):
         inventories[row.provider_id][row.class_name] = _from_row(row)
@@ -73,7 +73,7 @@ def read(conn: Connection, provider_ids: Collection[int]) -> dict[int, dict[str,
 
 
 def from_lists(provider_id: int, rows: Iterable[list[Any]]) -> dict[str, Inventory]:
-    """Return class -> inventory, by class id, of the lists of a provider snapshot."""
+    """Return class -> inventory, from the lists of a provider snapshot by class id."""
     inventories = [from_list(provider_id, *row) for row in sorted(rows)]
     return {inventory.class_name: inventory for inventory in inventories}
 
@@ -81,9 +81,12 @@ def from_lists(provider_id: int, rows: Iterable[list[Any]]) -> dict[str, Invento
 def from_list(
     provider_id: int, class_id: int, class_name: str, row_id: int, used: int, *fields: Any
 ) -> Inventory:
-    """Return an inventory from the values of a JSON row. fields: fields of its record."""
+    """Return an inventory from the values of a JSON row.
+
+    `fields` contains the fields of its record.
+    """
     values = list(fields)
-    values[-1] = float(values[-1])  # JSON may have an integer
+    values[-1] = float(values[-1])  # JSON may contain an integer
     record = InventoryRecord(*values)
     return Inventory(row_id, provider_id, class_id, class_name, used, record, changed_at=None)
 

@@ -1,4 +1,4 @@
-"""Ids of the names in a request."""
+"""The ids of the names in a request."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class KnownNames:
     aggregates: Mapping[str, frozenset[int]]
     # Stored uuid of a provider -> id of the root of its tree.
     roots: Mapping[str, int]
-    # Uuid of a provider in the request -> stored uuid.
+    # Uuid of a provider in the request -> its stored uuid.
     providers: Mapping[str, str]
 
     @classmethod
@@ -32,16 +32,16 @@ class KnownNames:
         roots: Mapping[str, int],
         providers: Iterable[str],
     ) -> Self:
-        """Return the result of `catalog.look_up`. providers: uuids of the request."""
+        """Return the result of `catalog.look_up`. `providers` contains the uuids in the request."""
         stored = identifiers.match(providers, {uuid: uuid for uuid in roots})
         return cls(ids["resource_class"], ids["trait"], aggregates, roots, stored)
 
     def resource_ids(self, resources: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
-        """Convert (class, amount) pairs to (class id, amount) pairs; all classes must exist."""
+        """Convert (class, amount) pairs to (class id, amount) pairs. All classes must exist."""
         return tuple((self.classes[name], amount) for name, amount in resources)
 
     def trait_ids(self, names: Iterable[str]) -> frozenset[int]:
-        """Return the ids of traits; all of them must exist."""
+        """Return the ids of traits. All traits must exist."""
         return frozenset(self.traits[name] for name in names)
 
     def aggregate_ids(self, keys: Iterable[str]) -> frozenset[int]:

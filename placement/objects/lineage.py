@@ -1,4 +1,4 @@
-"""Roots and subtrees of providers, computed from parents alone."""
+"""Roots and subtrees of providers, computed only from the parents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 class Lineage:
     """The roots of providers, computed from parents."""
 
-    # Provider -> root; without the cyclic ones.
+    # Provider -> root, without providers that are part of a cycle.
     roots: Mapping[int, int]
-    # Providers whose parent does not exist; they count as roots.
+    # Providers whose parent does not exist. They count as roots.
     orphans: frozenset[int]
     # Providers whose chain of parents contains a cycle.
     cyclic: frozenset[int]
@@ -22,7 +22,7 @@ def trace(parents: Mapping[int, int | None]) -> Lineage:
     orphans: set[int] = set()
     cyclic: set[int] = set()
     for provider in parents:
-        # Climb to a root, to a provider whose result is known, or into a cycle.
+        # Follow the parents until a root, a provider with a known result, or a cycle is found.
         chain: dict[int, None] = {}  # an ordered set
         ancestor = provider
         while ancestor not in roots and ancestor not in cyclic and ancestor not in chain:
@@ -35,7 +35,7 @@ def trace(parents: Mapping[int, int | None]) -> Lineage:
                 orphans.add(ancestor)
             else:
                 ancestor = parent
-        # The result applies to all providers of the chain.
+        # The result applies to all providers in the chain.
         if ancestor in roots:
             roots.update(dict.fromkeys(chain, roots[ancestor]))
         else:
@@ -44,7 +44,7 @@ def trace(parents: Mapping[int, int | None]) -> Lineage:
 
 
 def below(parents: Mapping[int, int | None], top: int) -> set[int]:
-    """Return a provider and all its descendants."""
+    """Return a provider and all of its descendants."""
     children: dict[int | None, list[int]] = {}
     for provider, parent in parents.items():
         children.setdefault(parent, []).append(provider)

@@ -1,9 +1,9 @@
-"""Locks on trees of providers, where the row of a root is the mutex of its tree.
+"""Locks on trees of providers. The row of a root is the mutex of its tree.
 
-A write locks a tree by writing a new revision, for which concurrent writes of the tree wait. Some
-writes lock before they read the state (`lock_trees`, `lock_roots`). Others read it first, and
-verify it with the conditions of their statements (`lock_seen`, `lock_unchanged`). The new revision
-also identifies the write after a lost COMMIT.
+A write locks a tree by writing a new revision. Concurrent writes of the tree wait for this row.
+Some writes lock the tree before they read the state (`lock_trees`, `lock_roots`). Other writes read
+the state first, and verify it with conditions in their statements (`lock_seen`, `lock_unchanged`).
+After a lost COMMIT, the new revision also identifies the write.
 """
 
 import random
@@ -25,11 +25,11 @@ NO_GENERATIONS: Mapping[int, int] = MappingProxyType({})
 
 
 class TreesChanged(Exception):
-    """An error within a write, because trees have changed since they were read."""
+    """Raised within a write if trees have changed since they were read."""
 
 
 class LockedProvider(NamedTuple):
-    """A provider in a tree that the transaction locks, before or after it reads the provider."""
+    """A provider in a tree that the transaction locks before or after it reads the provider."""
 
     # UUID of the provider.
     uuid: str
@@ -39,17 +39,17 @@ class LockedProvider(NamedTuple):
     id: int
     # Id of the root of its tree.
     root_id: int
-    # Id of the parent; None for a root.
+    # Id of the parent, or None for a root.
     parent_id: int | None
 
 
 def new_revision() -> int:
-    """Return a random revision, which is unique with high probability and has no order."""
+    """Return a random revision. It is unique with high probability and has no order."""
     return random.SystemRandom().randrange(1, 2**63)
 
 
 def renew_revisions(conn: Connection, root_ids: Collection[int]) -> int:
-    """Lock trees until the transaction ends, and invalidate every cached copy of them.
+    """Lock trees until the transaction ends, and invalidate all cached copies of them.
 
     Returns their new revision.
     """
@@ -65,9 +65,9 @@ def lock_unchanged(
     provider_ids: Collection[int],
     generations: Mapping[int, int] = NO_GENERATIONS,
 ) -> int:
-    """Lock trees that still have these revisions, and return their new revision.
+    """Lock trees that still have these revisions. Return their new revision.
 
-    An equal revision proves that nothing in the tree has changed since it was read.
+    If the revision is equal, the tree has not changed since it was read.
 
     Args:
         conn: the connection.
@@ -95,10 +95,10 @@ def lock_seen(
     root_ids: Mapping[int, int],
     bumped: Collection[int],
 ) -> None:
-    """Lock trees that were read without a lock and may have changed since.
+    """Lock trees that were read without a lock and may have changed since then.
 
-    This verifies only that providers are still in the same trees. Conditions of other statements
-    must verify the rest of the state.
+    The function only verifies that providers are still in the same trees. Conditions in other
+    statements must verify the rest of the state.
 
     Args:
         conn: the connection.
@@ -123,7 +123,7 @@ def leave_commit_marker(
     revision: int,
     keys_are_free: Callable[[Connection], bool] = lambda _later: True,
 ) -> None:
-    """Record the new revision of roots, by which a lost COMMIT can be verified.
+    """Record the new revision of roots, so that a lost COMMIT can be verified.
 
     Args:
         conn: the connection.
@@ -135,17 +135,18 @@ def leave_commit_marker(
 
     def is_committed(later: Connection) -> bool | None:
         """Return whether the write was committed, or None if this cannot be determined."""
-        # Reading locks the roots, so the lost transaction has ended afterwards.
+        # Reading locks the roots, so the lost transaction has ended when the read returns.
         free = keys_are_free(later)
         revisions: dict[int, int | None] = dict.fromkeys(old_revisions)
         for row in statements.revisions(old_revisions).rows(later):
             revisions[row.id] = row.revision
         if revision in revisions.values():
             return True
-        # Another writer has changed a root since, so the outcome cannot be determined.
+        # Another writer has changed a root since then, so the outcome cannot be determined.
         if not free or revisions != old_revisions:
             return None
-        # On Galera the write might still be applied when nodes rejoin; a new revision prevents it.
+        # On Galera, the write might still be applied when nodes rejoin. A new revision prevents
+        # this.
         renew_revisions(later, [root for root, old in old_revisions.items() if old is not None])
         return False
 
@@ -153,13 +154,13 @@ def leave_commit_marker(
 
 
 def lock_roots(conn: Connection, revisions: Mapping[int, int]) -> None:
-    """Lock trees (root id -> revision as read), regardless of changes since they were read."""
+    """Lock trees (root id -> revision as read), even if they have changed since they were read."""
     if revisions:
         leave_commit_marker(conn, revisions, renew_revisions(conn, revisions))
 
 
 def lock_trees(conn: Connection, provider_uuids: Collection[str]) -> dict[str, LockedProvider]:
-    """Lock the trees of providers; return the providers, by the identifiers of the request.
+    """Lock the trees of providers. Return the providers by the identifiers in the request.
 
     Raises:
         Restart: a provider has moved to a tree that is not locked.
@@ -171,7 +172,7 @@ def lock_trees(conn: Connection, provider_uuids: Collection[str]) -> dict[str, L
         return {}
     lock_roots(conn, revisions)
 
-    # The providers cannot change any more.
+    # From here on, the providers cannot change.
     providers: dict[str, LockedProvider] = {}
     for row in provider_statements.locked(stored_uuids).rows(conn):
         providers[row.uuid] = LockedProvider._make(row)

@@ -1,4 +1,4 @@
-"""Completion of incomplete providers and consumers of very old databases."""
+"""Complete the providers and consumers of very old databases."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -12,7 +12,7 @@ from placement.objects import catalog, lineage, locking
 
 
 def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[str, str]) -> int:
-    """Set the root ids of up to `limit` providers without one; return their number.
+    """Set the root ids of up to `limit` providers that have none. Return the number of providers.
 
     Raises:
         ConfigurationError: the parents of a provider form a cycle.
@@ -28,7 +28,7 @@ def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[s
         root_ids[provider_id] = roots[provider_id]
     if root_ids:
         statements.set_roots(root_ids).execute(conn)
-        # Before the migration of the schema, there are no revisions to renew.
+        # Before the migration of the schema, there are no revisions that must be renewed.
         if schema.fits(conn):
             locking.renew_revisions(conn, set(root_ids.values()))
     return len(provider_ids)
@@ -48,7 +48,7 @@ def _parent_ids(parents: Iterable[int | None]) -> set[int]:
 
 
 def record_consumers(conn: Connection, limit: int | None, consumer_owner: tuple[str, str]) -> int:
-    """Create records of consumers that only have allocations; return their number.
+    """Create records of consumers that only have allocations. Return their number.
 
     Args:
         conn: the connection.
@@ -77,12 +77,12 @@ def count_rootless(conn: Connection) -> int:
 
 
 def count_unrecorded(conn: Connection) -> int:
-    """Return the number of consumers that have allocations and no record."""
+    """Return the number of consumers that have allocations but no record."""
     return _count(conn, statements.unrecorded_consumers())
 
 
 def refuse_incomplete(conn: Connection) -> None:
-    """Raise ConfigurationError if the database has incomplete rows."""
+    """Raise ConfigurationError if the database contains incomplete rows."""
     for count, rows in (
         (count_rootless(conn), "providers have no root id"),
         (count_unrecorded(conn), "consumers of allocations have no record"),

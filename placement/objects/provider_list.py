@@ -20,14 +20,14 @@ from placement.vocabulary import ConditionKind, IdCondition
 
 
 class FilterTerm(Protocol):
-    """A condition on listed providers; terms of candidate requests implement it."""
+    """A condition on listed providers. The terms of candidate requests implement this protocol."""
 
     @property
     def names(self) -> NamesByKind:
         """Kind -> the names to look up."""
 
     def is_known(self, known: KnownNames) -> bool:
-        """Return whether the existing names allow a provider to satisfy the term."""
+        """Return whether any provider can satisfy the term, given the existing names."""
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
         """Return the conditions for the database."""
@@ -41,7 +41,7 @@ class ProviderFilter:
     name: str | None = None
     # Exact UUID, or None for any.
     uuid: str | None = None
-    # (class, amount) pairs; the provider itself must have room for each amount.
+    # (class, amount) pairs. The provider itself must have room for each amount.
     resources: tuple[tuple[str, int], ...] = ()
     # Conditions on traits, aggregates and position in the tree.
     terms: tuple[FilterTerm, ...] = ()
@@ -57,21 +57,21 @@ class ProviderFilter:
 
 
 class ProviderPage(NamedTuple):
-    """A part of a list in the order of uuids."""
+    """A part of a list, in the order of uuids."""
 
     # Maximum number of providers.
     size: int
-    # The providers after this uuid, which may be of no provider, or None for the first page.
+    # The page starts after this uuid, which does not have to exist. None for the first page.
     after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderSelection:
-    """The providers to list, by ids."""
+    """The providers to list. Names are resolved to ids."""
 
-    # None if no provider can satisfy the filter.
+    # The condition, or None if no provider can satisfy the filter.
     condition: ProviderCondition | None
-    # None for all providers, in the order of their ids; `after` is a uuid as stored.
+    # The page, or None for all providers in the order of their ids. `after` is a uuid as stored.
     page: ProviderPage | None
 
     @property
@@ -84,7 +84,7 @@ class ProviderSelection:
 def resolve(
     conn: Connection, conditions: ProviderFilter, page: ProviderPage | None = None
 ) -> ProviderSelection:
-    """Look up the names of a filter and a page, in at most one statement.
+    """Resolve the names of a filter and a page in at most one statement.
 
     Raises:
         UnknownTraits, UnknownResourceClasses: a name does not exist.
@@ -93,8 +93,8 @@ def resolve(
     _refuse_unknown(conn, conditions, known)
     if page is not None:
         page = page._replace(after=after)
-    # A missing tree or aggregate has no members, and no provider is in two trees: the result is
-    # empty.
+    # A tree or aggregate that does not exist has no members, and no provider is in two trees.
+    # Therefore, the result is empty.
     if not all(term.is_known(known) for term in conditions.terms):
         return ProviderSelection(None, page)
     condition = _condition(conditions, known)
@@ -124,7 +124,7 @@ def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
     if page is None:
         rows = statements.listed(condition).rows(conn)
         return ProviderList(list(map(_provider, rows)))
-    # One more than the page holds, to detect further providers.
+    # Read one more provider than the page holds, to detect whether more providers follow.
     rows = statements.page(condition, page.after or "", page.size + 1).rows(conn)
     providers = list(map(_provider, rows[: page.size]))
     return ProviderList(providers, are_more=len(rows) > page.size)
@@ -132,7 +132,8 @@ def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
 
 PartTexts = dict[Part, dict[int, CachedText]]
 
-# Renders the values of a part; the mapping has the known revisions of values, by provider id.
+# Function that renders the values of a part. The mapping contains the known revisions of the
+# values, by provider id.
 RenderPart = Callable[[Part, ByProvider, Mapping[int, int]], dict[int, CachedText]]
 
 
@@ -143,10 +144,11 @@ def find_with_parts(
     render: RenderPart,
     seen: Callable[[ProviderList], object],
 ) -> tuple[ProviderList, PartTexts, bool]:
-    """Return the selected providers, parts of them, and whether all have one state.
+    """Return the selected providers, their parts, and whether all of them have one state.
 
-    The parts are read between two reads of the list. A part whose revision is equal in both reads
-    is cached. Other parts are at least as new as the generation that is returned with them.
+    The parts are read between two reads of the list. If the revision of a part is equal in both
+    reads, the part is cached. Other parts are at least as new as the generation that is returned
+    with them.
 
     Args:
         conn: the connection.
@@ -176,7 +178,7 @@ def find_with_parts(
 
 
 def revisions(conn: Connection, selection: ProviderSelection) -> dict[int, int]:
-    """Return provider id -> revision of the tree, of the selected providers in their order.
+    """Return provider id -> revision of the tree, for the selected providers in their order.
 
     The revision of a provider without a tree is UNKNOWN.
     """
@@ -189,7 +191,7 @@ def revisions(conn: Connection, selection: ProviderSelection) -> dict[int, int]:
 def read(conn: Connection, selection: ProviderSelection, ids: Collection[int]) -> list[Provider]:
     """Return the selected providers with these ids, in one statement.
 
-    If there are many ids, other selected providers may be returned as well.
+    If there are many ids, the result may also contain other selected providers.
     """
     if selection.condition is None:
         return []
@@ -206,7 +208,7 @@ def _provider(row: Sequence[Any]) -> Provider:
 def _resolve(
     conn: Connection, conditions: ProviderFilter, page: ProviderPage | None
 ) -> tuple[KnownNames, str]:
-    """Return the existing names, and the stored form of the uuid that a page starts after."""
+    """Return the existing names, and the stored form of the uuid after which a page starts."""
     trees = conditions.names("tree")
     after = () if page is None or page.after is None else (page.after,)
     found = catalog.look_up(
@@ -218,7 +220,7 @@ def _resolve(
         },
         {*trees, *after},
     )
-    # A row may store another form of the uuid, which determines its position in the order.
+    # A row may contain another form of the uuid. This form determines the position in the order.
     known = KnownNames.from_lookup(found.ids, found.aggregates, found.trees, [*trees, *after])
     stored = known.providers
     return known, "".join(stored.get(uuid) or identifiers.key(uuid) for uuid in after)
@@ -236,7 +238,7 @@ def _refuse_unknown(conn: Connection, conditions: ProviderFilter, ids: KnownName
 
 
 def _condition(conditions: ProviderFilter, known: KnownNames) -> ProviderCondition:
-    """Return the filter by ids."""
+    """Return the filter with ids instead of names."""
     uuids = None if conditions.uuid is None else identifiers.stored_forms(conditions.uuid)
     by_ids: list[IdCondition] = []
     for term in conditions.terms:

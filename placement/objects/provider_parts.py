@@ -1,4 +1,4 @@
-"""Parts of many providers, read with one or two statements for each part."""
+"""Parts of many providers. One or two statements read each part."""
 
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
@@ -31,12 +31,12 @@ def read(
 ) -> dict[Part, ByProvider]:
     """Return the requested parts of each provider.
 
-    Inventories are class -> fields of a record by name, usages are class -> amount, traits and
+    Inventories are class name -> fields of a record, usages are class -> amount, traits and
     aggregates are lists of names, and allocations are consumer -> `Holding`.
     """
     values: dict[Part, ByProvider] = {}
     for part in parts:
-        if part not in values:  # inventories and usages are read together
+        if part not in values:  # one statement reads inventories and usages
             values |= _READERS[part](conn, provider_ids)
     return {part: values[part] for part in parts}
 
@@ -44,7 +44,7 @@ def read(
 def _inventories(conn: Connection, provider_ids: Collection[int]) -> dict[Part, ByProvider]:
     inventories: dict[int, dict[str, Any]] = {provider_id: {} for provider_id in provider_ids}
     usages: dict[int, dict[str, int]] = {provider_id: {} for provider_id in provider_ids}
-    # PERF: mappings instead of records, because thousands of them are only rendered.
+    # PERF: these are mappings instead of records, because thousands of them are only rendered.
     rows = statements.inventories(provider_ids).rows(conn)
     for provider_id, name, used, *amounts, ratio in rows:
         values = (*amounts, float(ratio))
@@ -56,14 +56,14 @@ def _inventories(conn: Connection, provider_ids: Collection[int]) -> dict[Part, 
 def _traits(conn: Connection, provider_ids: Collection[int]) -> dict[Part, ByProvider]:
     traits: dict[int, list[str]] = {provider_id: [] for provider_id in provider_ids}
     ids_by_provider = dict(statements.trait_ids(provider_ids).rows(conn))
-    # Providers of one model have the same traits, so each set of names is built once.
+    # Providers of one model have the same traits, so each set of names is built only once.
     sets = set(ids_by_provider.values())
     all_ids = frozenset[int]().union(*sets)
     names: dict[int, str] = dict(trees.trait_names(all_ids).rows(conn))
     positions = {trait_id: position for position, trait_id in enumerate(names)}
     lists: dict[tuple[int, ...], list[str]] = {}
     for trait_ids in sets:
-        # In a damaged database a row may refer to a missing trait, which has no name.
+        # In a damaged database, a row may refer to a missing trait, which has no name.
         known_ids = sorted(names.keys() & trait_ids, key=positions.__getitem__)
         lists[trait_ids] = [names[trait_id] for trait_id in known_ids]
     for provider_id, trait_ids in ids_by_provider.items():

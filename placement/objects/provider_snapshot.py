@@ -1,12 +1,12 @@
-"""Writes of one provider, which read first and then lock the tree if it has not changed.
+"""Writes of one provider. They read first, and then lock the tree if it has not changed.
 
-One statement reads the state that a write is based on, with the revision of the tree. Every
-transaction that changes a tree renews its revision. If the tree has the same revision under the
-lock, the state is still valid, so the lock is held only while the change is written. A request that
-is rejected or changes nothing takes no lock.
+One statement reads the state on which a write is based, including the revision of the tree. Every
+transaction that changes a tree renews its revision. If the revision is the same under the lock, the
+state is still valid. The lock is therefore held only while the change is written. If a request is
+rejected or changes nothing, it does not lock the tree.
 
-On engines whose views may be torn (`objects/revisions.py`), the revision is also read before the
-state, because state with an equal revision is complete.
+On engines with torn views (`objects/revisions.py`), the revision is also read before the state. If
+both revisions are equal, the state is complete.
 """
 
 from collections.abc import Callable, Collection
@@ -25,7 +25,8 @@ from placement.objects.locking import TreesChanged
 
 Change = TypeVar("Change")
 
-# Returns the statement that reads a provider; its argument are the possible forms of the uuid.
+# Function that returns the statement that reads a provider. Its argument contains the possible
+# forms of the uuid.
 Reader = Callable[[Collection[str]], Queries]
 
 
@@ -62,7 +63,7 @@ def decide(
         change = decision(provider)
         _lock_unchanged(conn, provider, bump=bump)
     except TreesChanged:
-        # Other transactions may be writing to this tree, so lock it before the second read.
+        # Other transactions may be writing to this tree. Lock it before the second read.
         with stopwatch.LOCKS:
             locks.revisions([root_id]).rows(conn)
         provider = _read(conn, uuid, reader)
@@ -79,7 +80,8 @@ def decide(
 def _read(conn: Connection, uuid: str, reader: Reader) -> ProviderSnapshot:
     providers: dict[str, ProviderSnapshot] = {}
     for row in reader(identifiers.stored_forms(uuid)).rows(conn):
-        # For many class or trait names, the reader runs several statements, each with some entries.
+        # For many class or trait names, the reader returns several statements, each with some of
+        # the entries.
         if row.uuid in providers:
             providers[row.uuid].entries.extend(row.entries)
         else:
@@ -91,9 +93,9 @@ def _read(conn: Connection, uuid: str, reader: Reader) -> ProviderSnapshot:
 
 
 def _lock_unchanged(conn: Connection, provider: ProviderSnapshot, *, bump: bool) -> None:
-    """Renew the revision of the tree.  Raises TreesChanged if the revision has changed.
+    """Renew the revision of the tree. Raise TreesChanged if the revision has changed.
 
-    Nothing has been written when it raises, so the transaction can continue.
+    If the function raises, it has not written anything, and the transaction can continue.
     """
     is_root = provider.id == provider.root_id
     bumped = {provider.id: provider.generation} if bump else {}

@@ -1,4 +1,4 @@
-"""Resource providers, with their rows, parents and generations."""
+"""Resource providers: their rows, parents and generations."""
 
 import uuid as uuid_module
 from collections.abc import Callable, Iterable, Mapping
@@ -32,7 +32,7 @@ Content = TypeVar("Content")
 
 
 class Provider(NamedTuple):
-    """A resource provider as the API shows it, with the id of its row."""
+    """A resource provider, as the API returns it, with the id of its row."""
 
     # UUID of the provider.
     uuid: str
@@ -44,11 +44,12 @@ class Provider(NamedTuple):
     parent_uuid: str | None
     # UUID of the root of its tree.
     root_uuid: str
-    # Time of the latest change, or None in rows of very old databases.
+    # Time of the last change, or None in rows of very old databases.
     changed_at: datetime | None
     # Id of the row.
     id: int
-    # Revision of the tree; UNKNOWN also if content that was read with it may be of another one.
+    # Revision of the tree. UNKNOWN if content that was read together with it may have a different
+    # revision.
     revision: int = UNKNOWN
 
 
@@ -69,7 +70,7 @@ def get_with(
     read: Callable[[Provider], Content],
     seen: Callable[[Provider], object],
 ) -> tuple[Provider, Content]:
-    """Return a provider and its content at one revision of the tree.
+    """Return a provider and its content at a single revision of the tree.
 
     If the tree keeps changing, the provider is returned without a revision, and the content is at
     least as new as its generation.
@@ -142,7 +143,7 @@ def _create_child(conn: Connection, uuid: str, name: str, parent_uuid: str) -> P
 
 
 def _are_free(conn: Connection, uuid: str, name: str) -> bool:
-    """Return whether the uuid and the name are free; waits for transactions that are using them."""
+    """Return whether the uuid and the name are free. Wait for transactions that are using them."""
     attempt = conn.begin_nested()
     try:
         statements.create(uuid, name, None, None, 0).execute(conn)
@@ -154,7 +155,7 @@ def _are_free(conn: Connection, uuid: str, name: str) -> bool:
 
 
 def _parent(providers: Mapping[str, LockedProvider], uuid: str | None) -> LockedProvider | None:
-    """Return the requested parent, if any.  Raises BadParent if it does not exist."""
+    """Return the requested parent, or None. Raise BadParent if the parent does not exist."""
     if uuid is None:
         return None
     if uuid not in providers:
@@ -167,7 +168,7 @@ def _unknown_parent(uuid: str) -> BadParent:
 
 
 def _refuse_taken(conn: Connection, uuid: str, name: str, own_id: int | None = None) -> str | None:
-    """Return the name of the row `own_id`.
+    """Check that no other row has the uuid or the name. Return the name of the row `own_id`.
 
     Raises:
         ProviderUuidTaken, ProviderNameTaken: another row has the uuid or the name.
@@ -194,7 +195,7 @@ def update(
     *,
     movable: bool = True,
 ) -> Provider:
-    """Rename a provider, and move it with its descendants to another parent or to the top.
+    """Rename a provider, and move its subtree to another parent or to the top.
 
     Args:
         conn: the connection.
@@ -227,7 +228,7 @@ def update(
 def _change_parent(
     conn: Connection, provider: LockedProvider, parent: LockedProvider | None, *, movable: bool
 ) -> int | None:
-    """Move the provider's subtree to another parent; return the parent's id.
+    """Move the provider's subtree to another parent. Return the id of the parent.
 
     The caller writes the parent into the row of the provider.
     """
@@ -258,7 +259,7 @@ def _move_subtree(
     root_id = provider.id if parent is None else parent.root_id
     statements.set_root(subtree, root_id).execute(conn)
     if parent is None:
-        # The provider is now the root of a new tree.
+        # The provider has become the root of a new tree.
         locking.renew_revisions(conn, [provider.id])
 
 
@@ -284,7 +285,7 @@ def delete(conn: Connection, uuid: str) -> None:
 
 
 def check_generation(provider: LockedProvider | ProviderSnapshot, generation: int) -> None:
-    """Raise ProviderGenerationConflict unless the client's generation is current."""
+    """Raise ProviderGenerationConflict if the client's generation is outdated."""
     if provider.generation != generation:
         raise ProviderGenerationConflict(provider.uuid, generation, provider.generation)
 

@@ -1,4 +1,4 @@
-"""Replacement of inventories and of allocations from them, in one transaction."""
+"""Replace inventories, and the allocations from them, in one transaction."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,17 +59,17 @@ def reshape(conn: Connection, command: ReshapeCommand) -> None:
     for new in command.inventories.values():
         inventories.check_capacity(new.records)
 
-    # Both changes are determined and validated before the first row is written.
+    # Determine and validate both changes before the first row is written.
     class_ids = state.ids["resource_class"]
     new_inventories = inventory_change(conn, state.inventories, records, class_ids)
-    # The stocks include inventories that will be deleted: an allocation from one of these is
+    # The stocks include inventories that will be deleted. An allocation from such an inventory is
     # rejected because the inventory is in use.
     stocks = new_inventories.stocks(state.inventories)
     new_allocations = allocation_change(state, command.claims, stocks)
     uuids = {state.providers[uuid].id: uuid for uuid in command.inventories}
     new_inventories.refuse_in_use(uuids, new_allocations.deltas)
 
-    # Allocations move while both old and new inventories exist.
+    # Move the allocations while both the old and the new inventories exist.
     new_inventories.insert_and_update(conn)
     allocations.write_rows(conn, new_allocations)
     moves = new_allocations.moves(new_inventories.created_ids(conn))
@@ -82,7 +82,7 @@ def reshape(conn: Connection, command: ReshapeCommand) -> None:
 def _records(
     state: AllocationState, command: ReshapeCommand
 ) -> dict[int, Mapping[str, InventoryRecord]]:
-    """Return provider id -> class -> record; validate the providers and their generations."""
+    """Validate providers and generations. Return provider id -> class -> record."""
     records: dict[int, Mapping[str, InventoryRecord]] = {}
     for uuid, new in command.inventories.items():
         if uuid not in state.providers:
@@ -98,8 +98,8 @@ def _increments(
 ) -> dict[int, int]:
     """Return the increment of each provider's generation.
 
-    Clients rely on the numbers of openstack-placement: one for a replaced set of inventories, one
-    more if the set is not empty, and one for allocations.
+    Clients rely on the increments of openstack-placement: one for a replaced set of inventories,
+    one more if this set is not empty, and one for allocations.
     """
     increments = dict.fromkeys(allocated_ids, 1)
     for provider_id, records_by_class in records.items():

@@ -23,19 +23,19 @@ class ResourceClass:
 
     # Unique name.
     name: str
-    # Time of creation or renaming; None in rows of very old databases.
+    # Time when the class was created or renamed, or None in rows of very old databases.
     changed_at: datetime | None
 
 
 def find(conn: Connection) -> list[ResourceClass]:
-    """Return all classes by id, beginning with the standard classes."""
+    """Return all classes by id. The standard classes come first."""
     rows = names.entries_with_times("resource_class").rows(conn)
     return [ResourceClass(row.name, row.changed_at) for row in rows]
 
 
 def get(conn: Connection, name: str) -> ResourceClass:
     """Return one class.  Raises ResourceClassNotFound."""
-    # Some databases ignore case.
+    # Some databases ignore case in comparisons.
     query = names.entries_with_times("resource_class", [name])
     for row in query.rows(conn):
         if row.name == name:
@@ -50,10 +50,10 @@ def create(conn: Connection, name: str) -> None:
 
 
 def ensure(conn: Connection, name: str) -> bool:
-    """Create a custom class unless it exists; return whether it was created."""
+    """Create a custom class unless it exists. Return whether the class was created."""
     if catalog.exists(conn, "resource_class", name):
         return False
-    # Custom classes get consecutive ids, so concurrent creations are serialized by this lock.
+    # Custom classes get consecutive ids. This lock serializes concurrent creations.
     names.lock_exclusive("resource_class", catalog.STANDARD_CLASSES[0]).rows(conn)
     newest_id = names.newest("resource_class").value(conn)
     row_id = max(catalog.FIRST_CUSTOM_CLASS, (newest_id or 0) + 1)
@@ -62,7 +62,7 @@ def ensure(conn: Connection, name: str) -> bool:
 
 
 def rename(conn: Connection, name: str, new_name: str) -> None:
-    """Rename a custom class, also in the inventories and allocations that use it.
+    """Rename a custom class, including in the inventories and allocations that use it.
 
     Raises:
         ResourceClassNotFound, NotCustom, ResourceClassExists
@@ -73,18 +73,18 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
     if catalog.exists(conn, "resource_class", new_name):
         raise ResourceClassExists(new_name)
     names.rename_resource_class(name, new_name).execute(conn)
-    # Cached trees and the responses that clients cache have the old name.
+    # Cached trees, and responses that clients have cached, contain the old name.
     ids = catalog.find_ids(conn, {"resource_class": [new_name]})["resource_class"]
     _renew_revisions(conn, ids[new_name])
 
 
 def _renew_revisions(conn: Connection, class_id: int) -> None:
-    """Renew the revisions of the trees that show a class, or showed it until now."""
+    """Renew the revisions of the trees that contain a class or contained it until now."""
     revisions = {row.id: row.revision for row in providers.roots_using_class(class_id).rows(conn)}
     if not revisions:
-        return  # without a revision, a lost COMMIT cannot be verified
+        return  # without a revision, the outcome of a lost COMMIT cannot be verified
     locking.leave_commit_marker(conn, revisions, locking.renew_revisions(conn, revisions))
-    # A provider may have moved, between the read and the lock, to a tree that is not locked.
+    # Between the read and the lock, a provider may have moved to a tree that is not locked.
     if any(row.id not in revisions for row in providers.roots_using_class(class_id).rows(conn)):
         raise Restart
 
@@ -92,17 +92,17 @@ def _renew_revisions(conn: Connection, class_id: int) -> None:
 def delete(conn: Connection, name: str) -> None:
     """Delete a custom class.  Raises ResourceClassNotFound, NotCustom, ResourceClassInUse."""
     _refuse_standard(conn, "delete", name)
-    # Wait for writes that create an inventory of the class, which hold a shared lock.
+    # Wait for writes that create an inventory of the class. They hold a shared lock.
     class_ids = [row.id for row in names.lock_exclusive("resource_class", name).rows(conn)]
     try:
         names.delete_unused("resource_class", name).execute(conn)
     except Unmatched:
-        # The statement does not match a class that an inventory uses.
+        # If an inventory uses the class, the statement does not match.
         classes_in_use = names.entries_with_times("resource_class", is_used=True)
         if any(row.name == name for row in classes_in_use.rows(conn)):
             raise ResourceClassInUse(name) from None
         raise
-    # Allocations without inventory, in an adopted database, are no longer shown.
+    # In an adopted database, allocations without an inventory are no longer shown.
     for class_id in class_ids:
         _renew_revisions(conn, class_id)
 

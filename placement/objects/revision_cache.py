@@ -1,9 +1,9 @@
-"""In-memory cache of data about trees and providers, valid at one revision of their tree.
+"""An in-memory cache of data about trees and providers. Each entry is valid at one revision.
 
 Every change in a tree gives the tree a new revision, so entries do not have to be invalidated. A
-request that has read another revision does not find the entry, and replaces it. Revisions have no
-order. Entries with the revision `revisions.UNKNOWN` are never cached, because their content may be
-of any revision.
+request that has read a different revision does not find the entry, and replaces it. Revisions have
+no order. Entries with the revision `revisions.UNKNOWN` are never cached, because their content may
+belong to any revision.
 """
 
 import threading
@@ -24,36 +24,37 @@ class Revisioned(Protocol):
 
     @property
     def size(self) -> int:
-        """The constant size of the entry, in the unit of the cache's limit."""
+        """The size of the entry in the unit of the cache's limit. The size must not change."""
 
 
 class CachedText(NamedTuple):
-    """The rendered text of a provider in lists, or of a part of it."""
+    """The rendered text of a provider in lists, or of one of its parts."""
 
-    # JSON in the form of the renderer.
+    # JSON in the form that the renderer expects.
     text: Any
     # Revision of the tree.
     revision: int
     # Size in bytes, including the objects that hold the text.
     size: int
-    # Time of the provider's latest change, or None if it has none, or for the text of a part.
+    # Time of the provider's last change. None if the provider has none, or for the text of a part.
     changed_at: datetime | None = None
 
 
 Entry = TypeVar("Entry", bound=Revisioned)
 Kind = TypeVar("Kind", bound=Hashable)
 
-# Loads the entries of ids with these revisions. Some may no longer exist, and other entries may be
-# included. Each entry has the revision that its content is known to be of.
+# Function that loads the entries of ids with these revisions. Entries may no longer exist, and the
+# result may contain other entries. Each entry has the revision to which its content is known to
+# belong.
 Load = Callable[[Mapping[int, int]], Mapping[int, Entry]]
-# The same for several kinds.
+# The same function for several kinds.
 LoadKinds = Callable[[Mapping[int, int], Collection[Kind]], Mapping[Kind, Mapping[int, Entry]]]
 
 
 class RevisionCache(Generic[Entry]):
     """An LRU cache of entries of one kind by id, shared by the threads of a process.
 
-    The order of use is only tracked while the cache is more than half full.
+    The order of use is tracked only while the cache is more than half full.
     """
 
     def __init__(self, max_size: int) -> None:
@@ -72,9 +73,9 @@ class RevisionCache(Generic[Entry]):
         return self._size
 
     def read(self, revisions: Mapping[int, int], load: Load[Entry]) -> dict[int, Entry]:
-        """Return the entries with these revisions, from memory or by one call of `load`.
+        """Return the entries with these revisions, from memory or from a single call of `load`.
 
-        Entries that were loaded at another revision are returned, too, but not cached.
+        Entries that were loaded at a different revision are also returned, but not cached.
         """
 
         def load_one(missing: Mapping[int, int], _: object) -> Mapping[None, Mapping[int, Entry]]:
@@ -83,11 +84,11 @@ class RevisionCache(Generic[Entry]):
         return read_kinds({None: self}, revisions, load_one)[None]
 
     def get(self, revisions: Mapping[int, int]) -> dict[int, Entry]:
-        """Return id -> entry of the cached entries with exactly these revisions."""
+        """Return id -> entry for the cached entries that have exactly these revisions."""
         entries: dict[int, Entry] = {}
         with self._lock:
             known, use = self._entries.get, self._entries.move_to_end
-            # PERF: the order of use is only needed if entries will be evicted.
+            # PERF: the order of use is needed only if entries will be evicted.
             in_order = 2 * self._size > self._max_size
             for entry_id, revision in revisions.items():
                 entry = known(entry_id)
@@ -98,9 +99,10 @@ class RevisionCache(Generic[Entry]):
         return entries
 
     def put(self, entries: Mapping[int, Entry]) -> None:
-        """Cache entries, replace others with the same ids, and evict the least recently used.
+        """Cache entries, replace entries with the same ids, and evict the least recently used ones.
 
-        Entries that exceed the limit together are not cached: each would evict the one before.
+        If the entries together exceed the limit, none of them is cached, because each entry would
+        evict the previous one.
         """
         if sum([entry.size for entry in entries.values()]) > self._max_size:
             return
@@ -116,7 +118,7 @@ class RevisionCache(Generic[Entry]):
         before = self._entries.get(entry_id)
         if before is not None:
             if before.revision == entry.revision:
-                return  # keep the cached one, and what was derived from it
+                return  # keep the cached entry, and the data that was derived from it
             self._size -= before.size
         self._entries[entry_id] = entry
         self._entries.move_to_end(entry_id)
@@ -128,7 +130,7 @@ def read_kinds(
     revisions: Mapping[int, int],
     load: LoadKinds[Kind, Entry],
 ) -> dict[Kind, dict[int, Entry]]:
-    """Return the entries of each kind as `RevisionCache.read` does, by one call of `load`."""
+    """Return the entries of each kind like `RevisionCache.read`, with a single call of `load`."""
     entries = {kind: cache.get(revisions) for kind, cache in caches.items()}
     kinds = [kind for kind in caches if len(entries[kind]) < len(revisions)]
     if not kinds:
@@ -153,7 +155,7 @@ def _only_at(revisions: Mapping[int, int], entries: Mapping[int, Entry]) -> dict
 
 
 class KindCaches(Generic[Entry]):
-    """An LRU cache of caches, one for each kind."""
+    """An LRU cache of caches. There is one cache for each kind."""
 
     def __init__(self, max_kinds: int, max_size: int) -> None:
         """max_size: maximum size of the cache of one kind."""

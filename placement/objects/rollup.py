@@ -1,4 +1,4 @@
-"""Totals of a subtree, and the sharing providers of its tree."""
+"""The totals of a subtree, and the sharing providers of its tree."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from placement.objects import identifiers, lineage
 
 @dataclass(slots=True)
 class Sum:
-    """The totals of one class."""
+    """The totals of one resource class."""
 
     # Sum of the totals, in units of the class.
     total: int = 0
@@ -25,13 +25,16 @@ class Sum:
     capacity: int = 0
     # Sum of the allocated amounts.
     used: int = 0
-    # Sum of the free capacities; an overcommitted provider counts as 0.
+    # Sum of the free capacities. An overcommitted provider counts as 0.
     free: int = 0
-    # Largest amount that a single provider can provide at once.
+    # Largest amount that a single provider can serve at once.
     largest: int = 0
 
     def add(self, other: "Sum") -> None:
-        """Add other totals; capacities are limited to 64 bits, as in many JSON parsers."""
+        """Add other totals.
+
+        Capacities are limited to 64 bits, because many JSON parsers have this limit.
+        """
         self.total += other.total
         self.reserved += other.reserved
         self.capacity = min(self.capacity + other.capacity, MAX_CAPACITY)
@@ -51,12 +54,12 @@ class Rollup:
     providers: int
     # Totals by class.
     resources: Sums
-    # Uuid of a sharing provider outside the tree -> its totals.
+    # Uuid of a sharing provider outside of the tree -> its totals.
     sharing: Mapping[str, Sums]
 
 
 def sum_subtree(conn: Connection, uuid: str) -> Rollup:
-    """Return the totals of a provider and its descendants.  Raises ProviderNotFound.
+    """Return the totals of a provider and its descendants. Raises ProviderNotFound.
 
     Sharing providers are included if they have an aggregate in common with any member of the whole
     tree.
@@ -80,7 +83,7 @@ def sum_subtree(conn: Connection, uuid: str) -> Rollup:
 def _reached_sharing(
     conn: Connection, root_id: int | None, member_ids: Collection[int]
 ) -> dict[int, str]:
-    """Return id -> uuid of the sharing providers in other trees that the members reach."""
+    """Return id -> uuid for the sharing providers in other trees that the members reach."""
     aggregates: set[str] = set()
     for _member_id, aggregate in statements.aggregates(member_ids).rows(conn):
         aggregates.add(identifiers.key(aggregate))

@@ -1,7 +1,7 @@
-"""Claims in trees that a search has just read, without reading unchanged state again.
+"""Claims in trees that a search has just read. Unchanged state is not read again.
 
-Every transaction that changes a tree renews its revision. If a tree has, under the lock, the
-revision that the search has read, then the state that the search has read is still valid.
+Every transaction that changes a tree renews its revision. If the revision under the lock is the
+same as in the search, the state that the search has read is still valid.
 """
 
 from collections import Counter
@@ -28,13 +28,13 @@ class SearchSnapshot:
 
     # Root id -> revision.
     revisions: Mapping[int, int]
-    # Uuid -> id of all providers in the trees.
+    # Uuid -> id, for all providers in the trees.
     provider_ids: Mapping[str, int]
-    # Kind -> name -> id of the names of claims (`claim_names`); includes all resource classes.
+    # Kind -> name -> id, for the names in claims (`claim_names`) and all resource classes.
     ids: Ids
 
     def is_usable_for(self, claims: Sequence[Claim]) -> bool:
-        """Return whether there are few claims, with new consumers, in trees with revisions."""
+        """Return whether the claims are few, for new consumers, and in trees with revisions."""
         number = sum(sum(map(len, each.allocations.values())) for each in claims)
         return (
             number <= MAX_KEYS
@@ -44,7 +44,7 @@ class SearchSnapshot:
 
 
 def claim_names(claims: Sequence[Claim]) -> Names:
-    """Return kind -> names of claims whose ids are needed, except resource classes.
+    """Return kind -> names, for the names in claims whose ids are needed, except classes.
 
     Projects, users and types are never deleted, so their ids stay valid.
     """
@@ -55,7 +55,7 @@ def claim_names(claims: Sequence[Claim]) -> Names:
 def claim(
     conn: Connection, claims: Sequence[Claim], snapshot: SearchSnapshot
 ) -> tuple[int, Mapping[str, int]]:
-    """Write the claims of new consumers, all or none, in the trees of the snapshot.
+    """Write the claims of all new consumers, or of none, in the trees of the snapshot.
 
     Returns:
         The new revision of the trees, which then contain these claims and no other change.
@@ -84,7 +84,7 @@ def claim(
 def _rows(
     change: ConsumerChange, provider_ids: Mapping[str, int], class_ids: Mapping[str, int]
 ) -> Iterator[tuple[str, InventoryKey, int]]:
-    """Yield (consumer uuid, (provider id, class id), amount) of new consumers."""
+    """Yield (consumer uuid, (provider id, class id), amount) for the new consumers."""
     for consumer_uuid, claim in change.created.items():
         for provider, amounts in claim.allocations.items():
             for name, amount in amounts.items():

@@ -22,7 +22,7 @@ class Trait:
 
     # Unique name.
     name: str
-    # Time of creation; None in rows of very old databases.
+    # Time of creation, or None in rows of very old databases.
     changed_at: datetime | None
 
 
@@ -34,11 +34,11 @@ class TraitFilter:
     names: frozenset[str] | None = None
     # Prefix of the names, or None for any.
     prefix: str | None = None
-    # Whether a provider has the trait, or None for both.
+    # Whether a provider has the trait. None accepts both.
     associated: bool | None = None
 
     def allows(self, name: str) -> bool:
-        """Return whether a trait with this name may be listed."""
+        """Return whether the list may include a trait with this name."""
         is_named = self.names is None or name in self.names
         return is_named and name.startswith(self.prefix or "")
 
@@ -49,7 +49,7 @@ def find(conn: Connection, trait_filter: TraitFilter) -> list[Trait]:
         "trait", trait_filter.names, trait_filter.prefix, is_used=trait_filter.associated
     )
     rows = query.rows(conn)
-    # Some databases ignore case.
+    # Some databases ignore case in comparisons.
     return [Trait(row.name, row.changed_at) for row in rows if trait_filter.allows(row.name)]
 
 
@@ -61,7 +61,7 @@ def get(conn: Connection, name: str) -> Trait:
 
 
 def ensure(conn: Connection, name: str) -> tuple[Trait, bool]:
-    """Create a custom trait unless it exists; return it and whether it was created.
+    """Create a custom trait unless it exists. Return the trait, and whether it was created.
 
     Raises:
         NameNotDistinct: the database does not distinguish it from an existing trait.
@@ -82,7 +82,7 @@ def delete(conn: Connection, name: str) -> None:
     try:
         names.delete_unused("trait", name).execute(conn)
     except Unmatched:
-        # The statement does not match a trait that a provider has.
+        # If a provider has the trait, the statement does not match.
         if find(conn, TraitFilter(names=frozenset([name]), associated=True)):
             raise TraitInUse(name) from None
         raise
@@ -103,7 +103,7 @@ def get_for_provider(
 def replace(
     conn: Connection, uuid: str, generation: int, trait_names: Collection[str]
 ) -> tuple[int, Sequence[Trait]]:
-    """Replace the traits of the provider; return its generation and the traits by name.
+    """Replace the traits of the provider. Return its generation and the traits by name.
 
     The generation is incremented only if the set changes.
 
@@ -118,7 +118,8 @@ def replace(
         unknown = set(trait_names) - ids.keys()
         if unknown:
             raise UnknownTraits(unknown)
-        # By id: with many names there are several statements, and a trait may occur in each.
+        # Collect the traits by id. Many names require several statements, and each of these may
+        # return the same trait.
         by_id = {row_id: Trait(name, changed_at) for row_id, name, changed_at in provider.entries}
         traits = sorted(by_id.values(), key=lambda trait: trait.name)
         trait_ids = set(ids.values())
@@ -133,7 +134,7 @@ def replace(
 
 
 def clear(conn: Connection, uuid: str) -> None:
-    """Remove all traits from a provider.  Raises ProviderNotFound; Unchanged if it has none."""
+    """Remove all traits from a provider. Raises ProviderNotFound, or Unchanged if it has none."""
 
     def decide(provider: ProviderSnapshot) -> None:
         if not provider.parts:
@@ -147,7 +148,8 @@ def clear(conn: Connection, uuid: str) -> None:
 def _write(conn: Connection, provider: ProviderSnapshot, trait_ids: set[int]) -> None:
     """Set the traits of the provider.
 
-    If a trait was deleted concurrently, this violates a constraint and the write is run again.
+    If another transaction has deleted a trait, the statement violates a constraint, and the write
+    is repeated.
     """
     present_ids = provider.associated_ids
     associations.remove_traits(provider.id, present_ids - trait_ids).execute(conn)

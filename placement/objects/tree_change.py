@@ -25,19 +25,19 @@ from placement.objects.unset import Unset
 
 @dataclass(slots=True)
 class LinkChange:
-    """Traits or aggregates that are added and removed, by the UUID of the provider."""
+    """Traits or aggregates to add and to remove, by the UUID of the provider."""
 
-    # Aggregates without a row are added by UUID, all others by id.
+    # Aggregates without a row are added by UUID, and all others by id.
     added: dict[str, set[int]] = field(default_factory=dict)
-    # UUIDs of aggregates without a row that are added.
+    # UUIDs of the aggregates to add that have no row.
     created: dict[str, Sequence[str]] = field(default_factory=dict)
-    # Ids that are removed.
+    # Ids to remove.
     removed: dict[str, frozenset[int]] = field(default_factory=dict)
 
     def record(
         self, uuid: str, added: set[int], removed: frozenset[int], created: Sequence[str] = ()
     ) -> None:
-        """Record the additions and removals of the provider with this UUID, if there are any."""
+        """Record the additions and removals for the provider with this UUID, if there are any."""
         if added:
             self.added[uuid] = added
         if removed:
@@ -56,17 +56,17 @@ class LinkChange:
 class TreeChange:
     """The changes that a request writes. Keys are UUIDs of listed providers."""
 
-    # Existing members that are deleted.
+    # Existing members to delete.
     deleted: Sequence[TreeMember] = ()
-    # Providers that do not exist yet.
+    # Providers to create.
     created: list[ListedProvider] = field(default_factory=list)
-    # Members that get another name or parent.
+    # Members that get a different name or parent.
     moved: dict[str, ListedProvider] = field(default_factory=dict)
-    # Changes of existing members by UUID. All inventories of new providers are inserted.
+    # Changes of existing members by UUID. For new providers, all inventories are inserted.
     inventories: dict[str, InventoryChange] = field(default_factory=dict)
-    # Traits that are added and removed.
+    # Traits to add and to remove.
     traits: LinkChange = field(default_factory=LinkChange)
-    # Aggregates that are added and removed.
+    # Aggregates to add and to remove.
     aggregates: LinkChange = field(default_factory=LinkChange)
 
     def __bool__(self) -> bool:
@@ -80,16 +80,16 @@ class TreeChange:
         )
 
     def is_bumped(self, uuid: str) -> bool:
-        """Return whether a member gets its next generation: one of its parts changes."""
+        """Return whether the generation of a member is incremented: one of its parts changes."""
         return uuid in self.inventories or uuid in self.traits or uuid in self.aggregates
 
 
 def tree_change(conn: Connection, command: TreeCommand, state: TreeState) -> TreeChange:
-    """Compare the listed providers with the existing ones.
+    """Compare the listed providers with the existing ones. Return the changes to write.
 
-    Returns the changes to write. Raises the errors of the separate requests, with texts that begin
-    with the path of the member of the request. Deletions are checked before the list, and the
-    providers of the list in its order.
+    Returns the changes to write. Raises the same errors as the separate requests. Their texts begin
+    with the path of the member in the request. Deletions are checked first, and then the listed
+    providers in order.
     """
     _refuse_child(command, state)
     change = TreeChange(deleted=command.unlisted(state.members) if command.prune else ())
@@ -122,14 +122,14 @@ def _refuse_child(command: TreeCommand, state: TreeState) -> None:
 
 
 class _Rules:
-    """The rules for a listed provider that concern others: UUIDs, names and parents."""
+    """The rules for a listed provider that involve other providers: UUIDs, names and parents."""
 
     def __init__(self, command: TreeCommand, state: TreeState) -> None:
         self._root_uuid = command.root_uuid
         self._state = state
         self._others = {other.key: other for other in state.others}
         staying = [] if command.prune else command.unlisted(state.members)
-        # Name -> the name of the provider that has this name after the write.
+        # Name -> the provider that has this name after the write.
         self._taken_names = {other.name: other.name for other in state.others}
         self._taken_names |= {member.name: member.name for member in staying}
         # Names that only the database considers equal.
@@ -139,7 +139,7 @@ class _Rules:
         self._cyclic = _in_loops(self._parents)
 
     def check(self, listed: ListedProvider, path: str) -> None:
-        """Raise what is wrong with a provider."""
+        """Raise the error of a provider that violates a rule."""
         if listed.uuid in self._others:
             with at_member(f"{path}.uuid"):
                 raise ProviderOfAnotherTree(listed.uuid, self._others[listed.uuid].root_uuid)
@@ -181,7 +181,7 @@ def _folded(name: str) -> str:
 
 
 def _in_loops(parents: Mapping[str, str | None]) -> set[str]:
-    """Return the providers whose chain of parents has a loop."""
+    """Return the providers whose chain of parents contains a loop."""
     uuids = list(parents)
     numbers = {uuid: number for number, uuid in enumerate(uuids)}
     chains = {
@@ -207,7 +207,7 @@ def _stock_change(
     records: Mapping[str, InventoryRecord],
     path: str,
 ) -> InventoryChange:
-    """Return how the inventories of a member change.
+    """Return the change of the inventories of a member.
 
     Raises InventoryInUse for inventories in use that would be deleted.
     """

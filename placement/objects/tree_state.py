@@ -1,4 +1,4 @@
-"""A whole tree of providers as a request lists it, and as it exists."""
+"""A whole tree of providers: the tree in a request, and the existing tree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from placement.objects.unset import Unset
 
 
 class Edit(NamedTuple):
-    """How the traits or aggregates of a provider change."""
+    """A change of the traits or aggregates of a provider."""
 
-    # Names to add; with `replaces`, all names that the provider has after the write.
+    # Names to add. With `replaces`, all names that the provider has after the write.
     add: Sequence[str]
-    # Names to remove; none with `replaces`.
+    # Names to remove. Empty with `replaces`.
     remove: Sequence[str]
     # Whether all other names are removed.
     replaces: bool
@@ -26,7 +26,7 @@ NO_EDIT = Edit((), (), replaces=False)
 
 @dataclass(frozen=True, slots=True)
 class ListedProvider:
-    """A provider as the request lists it."""
+    """A provider in the list of a request."""
 
     # Canonical UUID.
     uuid: str
@@ -34,10 +34,10 @@ class ListedProvider:
     name: str
     # Canonical UUID of the parent, or None for the root.
     parent_uuid: str | None
-    # The generation that the client read. None means that there must be no such provider. UNSET
-    # means any.
+    # The generation that the client read. None means that the provider must not exist. UNSET
+    # accepts any generation.
     generation: int | Unset | None
-    # Records of all inventories by class. None means that the inventories do not change.
+    # Records of all inventories by class. None keeps the inventories.
     inventories: Mapping[str, InventoryRecord] | None
     # Change of the traits.
     traits: Edit
@@ -46,21 +46,21 @@ class ListedProvider:
 
     @property
     def has_parts(self) -> bool:
-        """Whether the request gives a new provider anything."""
+        """Whether the request sets any part of a new provider."""
         return bool(self.inventories or self.traits.add or self.aggregates.add)
 
 
 @dataclass(frozen=True, slots=True)
 class TreeCommand:
-    """A whole tree, as a request lists it."""
+    """A whole tree in a request."""
 
-    # Canonical UUID of the root, which is one of the providers.
+    # Canonical UUID of the root. The root is one of the providers.
     root_uuid: str
     # All providers that the request lists.
     providers: Sequence[ListedProvider]
-    # Whether providers of the tree that are not listed are deleted.
+    # Whether to delete providers of the tree that are not listed.
     prune: bool
-    # Whether custom classes and traits that do not exist are created first.
+    # Whether to create custom classes and traits that do not exist.
     create_names: bool
 
     def unlisted(self, members: Mapping[str, "TreeMember"]) -> list["TreeMember"]:
@@ -70,7 +70,7 @@ class TreeCommand:
 
 
 class TreeMember(NamedTuple):
-    """A provider that exists."""
+    """An existing provider."""
 
     # Id of the provider's row.
     id: int
@@ -106,21 +106,22 @@ class TreeMember(NamedTuple):
 class TreeState:
     """The existing part of the tree, and the existing names of the request."""
 
-    # Members by UUID, or empty if the root does not exist.
+    # Members by UUID. Empty if the root does not exist.
     members: Mapping[str, TreeMember]
-    # Providers outside of the tree that have one of the listed UUIDs or names.
+    # Providers outside of the tree that have a listed UUID or name.
     others: Sequence[TreeMember]
     # Provider id -> class -> inventory.
     inventories: Mapping[int, Mapping[str, Inventory]]
-    # Provider id -> ids.
+    # Provider id -> ids of its traits.
     trait_ids: Mapping[int, frozenset[int]]
-    # Provider id -> ids of aggregates.
+    # Provider id -> ids of its aggregates.
     aggregate_ids: Mapping[int, frozenset[int]]
-    # Ids of unlisted members that have allocations; only read if unlisted members are deleted.
+    # Ids of unlisted members that have allocations. They are read only if unlisted members are
+    # deleted.
     used_ids: frozenset[int]
-    # Name -> id of classes and traits that exist.
+    # Name -> id of the existing resource classes.
     class_ids: Mapping[str, int]
-    # Name -> id of traits that exist.
+    # Name -> id of the existing traits.
     traits: Mapping[str, int]
     # Canonical UUID of an aggregate -> ids of all its rows.
     aggregates: Mapping[str, frozenset[int]]

@@ -1,4 +1,4 @@
-"""A marker for values that a client did not send, as opposed to null."""
+"""A marker for values that a client did not send, as distinct from null."""
 
 from enum import Enum
 from typing import Final

@@ -1,4 +1,4 @@
-"""Usage of projects and users, by type of consumer."""
+"""The usage of projects and users, by type of consumer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,9 @@ class Usage:
 def get_for_project(
     conn: Connection, project: str, user: str | None, consumer_type: str | None
 ) -> Mapping[str, Usage]:
-    """Return type -> usage of a project, or of a user in it; types without consumers are omitted.
+    """Return type -> usage of a project, or of one of its users.
+
+    Types without consumers are omitted.
 
     Args:
         conn: the connection.
@@ -39,8 +41,8 @@ def get_for_project(
         consumer_type: only this type, or None for all types, ALL for one total under that name,
             UNKNOWN_CONSUMER_TYPE for consumers without a type.
     """
-    # Both statements read one snapshot, and its consumers have allocations. So the second one
-    # returns no further types.
+    # Both statements read the same snapshot, in which every consumer has allocations. Therefore,
+    # the second statement does not return any other types.
     by_type: dict[str, Usage] = {}
     for type_name, class_name, used in statements.amounts(project, user).rows(conn):
         usage = by_type.setdefault(_shown_type(type_name), Usage())

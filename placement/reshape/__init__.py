@@ -1,4 +1,4 @@
-"""Offline reshape: transformations of provider trees, described in a file.
+"""Offline reshape: transformations of provider trees, which a file describes.
 
 A file is one mapping with the key `steps`, a list. Each step selects providers and states their
 changes. The steps of a file are applied to each tree, one after the other::

@@ -1,4 +1,4 @@
-"""A tree with its allocations while it is transformed, before anything is written."""
+"""A tree with its allocations during the transformation, before any write."""
 
 import copy
 from collections import Counter, defaultdict
@@ -15,7 +15,7 @@ Usage = defaultdict[str, Counter[str]]  # provider -> class -> amount
 
 
 class Misfit(Exception):
-    """A tree cannot be transformed. The text has the provider and the reason."""
+    """A tree cannot be transformed. The text contains the provider and the reason."""
 
     def __init__(self, provider: str, text: str, line: int | None = None) -> None:
         # Line of the step in the file, or None if no single step is the cause.
@@ -24,29 +24,29 @@ class Misfit(Exception):
 
 
 class Draft:
-    """A tree under transformation, with the allocations of its consumers."""
+    """A tree during the transformation, with the allocations of its consumers."""
 
     def __init__(self, tree: ProviderTree, records: Mapping[str, AllocationRecord]) -> None:
-        # The tree in its present state, which the steps change.
+        # The tree in its current state. The steps change it.
         self.tree = tree
         # The tree before the transformation.
         self.base = tree.base
-        # Uuids of its providers. Other roots are sharing providers that the tree uses.
+        # Uuids of the providers of the tree. Other roots are sharing providers that the tree uses.
         self.own = tree.get_provider_uuids(tree.roots()[0].uuid)
-        # Consumer UUID -> present allocations, of all consumers of the tree.
+        # Consumer UUID -> current allocations, for all consumers of the tree.
         self.records: AllocationRecords = dict(records)
-        # Consumer UUID -> present allocations, of the consumers that change.
+        # Consumer UUID -> current allocations, for the consumers that change.
         self.written: AllocationRecords = {}
         # Provider UUID -> class -> units in use before the transformation.
         self.used_before = usage(records)
 
     def matching(self, provider_filter: ProviderSelector) -> Sequence[ProviderData]:
-        """Return the tree's providers that match a filter, in their present state."""
+        """Return the tree's providers that match a filter in their current state."""
         providers = map(self.tree.data, self.own)
         return [provider for provider in providers if provider_filter.matches(provider)]
 
     def child(self, name: str, parent: ProviderData) -> ProviderData:
-        """Return the child with this name, which is created if it is missing.
+        """Return the child with this name. If it is missing, create it.
 
         Raises:
             Misfit: the name is not valid, or belongs to another provider of the tree.
@@ -63,7 +63,7 @@ class Draft:
         return child
 
     def holdings(self, provider: str) -> dict[str, dict[str, int]]:
-        """Return consumer -> class -> amount of the allocations from a provider."""
+        """Return consumer -> class -> amount, for the allocations from a provider."""
         return {
             consumer: record["allocations"][provider]["resources"]
             for consumer, record in self.records.items()
@@ -79,7 +79,7 @@ class Draft:
         return bool(self.written) or self.tree.snapshot() != self.base
 
     def used(self) -> Usage:
-        """Return the present usage by all consumers."""
+        """Return the current usage by all consumers."""
         return usage(self.records)
 
     def shift(self, consumer: str, amounts: Mapping[str, int], source: str, target: str) -> None:
@@ -135,7 +135,7 @@ class Draft:
                     raise Misfit(provider.name, f"{what}, but units are {units}")
 
     def _providers_to_write(self) -> list[str]:
-        """Return the providers of the tree whose inventory or allocations are written."""
+        """Return the providers of the tree whose inventories or allocations must be written."""
         touched: list[str] = []
         for provider in self.tree:
             old = self.base.find(provider.uuid)

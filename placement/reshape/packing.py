@@ -1,7 +1,7 @@
-"""Assignment of the allocations of consumers to the children of a provider.
+"""Assign the allocations of consumers to the children of a provider.
 
-All moving allocations of a consumer go to one child. Allocations that fit into no child are divided
-if the step allows it.
+All moved allocations of a consumer are assigned to one child. If they fit into no child, they are
+divided if the step allows it.
 """
 
 from collections import Counter
@@ -12,11 +12,11 @@ from falcon_placement_client.provider_data import Inventories
 
 Amounts = Mapping[str, int]  # class -> amount
 
-MAX_TRIES = 5_000  # maximum number of attempts to place a holding, for one packing
+MAX_TRIES = 5_000  # maximum number of attempts to place an allocation, for one packing
 
 
 class Bin:
-    """A child with its remaining room.
+    """A child with its remaining capacity.
 
     Args:
         records: class -> inventory.
@@ -25,7 +25,7 @@ class Bin:
 
     def __init__(self, records: Inventories, used: Amounts) -> None:
         self._records = records
-        # Bins of one kind with the same room are interchangeable.
+        # Bins of the same kind and with the same free capacity are interchangeable.
         self.kind = frozenset(records.items())
         # Class -> units that are still free.
         self.room: dict[str, int] = {}
@@ -33,7 +33,7 @@ class Bin:
             self.room[name] = record.capacity - used.get(name, 0)
 
     def allows(self, amounts: Amounts) -> bool:
-        """Return whether all amounts fit, by room and units."""
+        """Return whether all amounts fit, by free capacity and units."""
         for name, amount in amounts.items():
             if name not in self.room or amount > self.room[name]:
                 return False
@@ -42,7 +42,7 @@ class Bin:
         return True
 
     def part(self, name: str, amount: int) -> int:
-        """Return the largest part of an amount that fits, or 0 if none."""
+        """Return the largest part of an amount that fits, or 0 if no part fits."""
         record = self._records.get(name)
         if record is None:
             return 0
@@ -51,16 +51,16 @@ class Bin:
         return part if part >= record.min_unit else 0
 
     def take(self, amounts: Amounts, times: int = 1) -> None:
-        """Take amounts, or return them if `times` is -1."""
+        """Subtract amounts from the free capacity, or add them if `times` is -1."""
         for name, amount in amounts.items():
             self.room[name] -= times * amount
 
 
 def pack(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int] | None:
-    """Return for each holding the index of the bin that takes it as a whole.
+    """Return, for each holding, the index of the bin that can take the whole holding.
 
-    The room of the bins does not change. Returns None if there is no solution, or none was found in
-    MAX_TRIES.
+    The free capacity of the bins does not change. The function returns None if there is no
+    solution, or if it finds none in MAX_TRIES attempts.
     """
     if _is_too_much(holdings, bins):
         return None
@@ -76,13 +76,16 @@ def pack(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int] | None:
 
 
 def _choose(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
-    """Assign holdings to bins by backtracking, and return the indexes, or fewer if this fails."""
+    """Assign holdings to bins by backtracking.
+
+    Return the indexes, or fewer indexes if this fails.
+    """
     positions: list[int] = []
     choices: list[Iterator[int]] = []
     for _try in range(MAX_TRIES):
         if len(positions) == len(holdings):
             break
-        # The next bin that was not tried for this holding.
+        # The next bin that has not been tried for this holding.
         amounts = holdings[len(positions)]
         if len(choices) == len(positions):
             choices.append(iter(_choices(amounts, bins)))
@@ -91,7 +94,7 @@ def _choose(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
             bins[position].take(amounts)
             positions.append(position)
             continue
-        # None is left, so the previous holding needs another bin.
+        # No bin is left, so the previous holding needs another bin.
         choices.pop()
         if not positions:
             break
@@ -103,7 +106,7 @@ def _choose(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
 def pack_in_parts(
     holdings: Sequence[Amounts], bins: Sequence[Bin]
 ) -> list[dict[int, dict[str, int]]] | int:
-    """Return for each holding bin index -> amounts. Only holdings that fit into no bin are divided.
+    """Return bin index -> amounts for each holding.
 
     Returns the index of a holding instead if it cannot be placed.
     """
@@ -126,7 +129,7 @@ def _hardest_first(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int
 
 
 def _is_too_much(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> bool:
-    """Return whether the sums exceed the room of all bins."""
+    """Return whether the sums exceed the free capacity of all bins together."""
     sums: Counter[str] = Counter()
     for amounts in holdings:
         sums.update(amounts)
@@ -140,7 +143,7 @@ def _is_too_much(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> bool:
 
 
 def _divide(amounts: Amounts, bins: Sequence[Bin], parts: dict[int, dict[str, int]]) -> bool:
-    """Divide amounts among the bins with the most room, and return whether all were placed."""
+    """Divide amounts among the bins with the most free capacity. Return whether all were placed."""
     for name, amount in amounts.items():
         remainder = amount
         by_room = sorted(range(len(bins)), key=lambda i: bins[i].room.get(name, 0), reverse=True)
@@ -156,7 +159,7 @@ def _divide(amounts: Amounts, bins: Sequence[Bin], parts: dict[int, dict[str, in
 
 
 def _choices(amounts: Amounts, bins: Sequence[Bin]) -> list[int]:
-    """Return the bins that fit, by increasing room, without interchangeable bins."""
+    """Return the bins that fit, by increasing free capacity, without interchangeable bins."""
     by_shape: dict[tuple[object, ...], int] = {}
     for position, child in enumerate(bins):
         if child.allows(amounts):
@@ -170,7 +173,7 @@ def _choices(amounts: Amounts, bins: Sequence[Bin]) -> list[int]:
 
 
 def _weight(amounts: Amounts, bins: Sequence[Bin]) -> float:
-    """Return the largest ratio of an amount to the room of all bins."""
+    """Return the largest ratio of an amount to the free capacity of all bins."""
     shares: list[float] = []
     for name, amount in amounts.items():
         room = sum(child.room.get(name, 0) for child in bins)

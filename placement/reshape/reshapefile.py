@@ -1,4 +1,4 @@
-"""Parsing and validation of reshape files, whose format `placement.reshape` documents."""
+"""Parse and validate reshape files. `placement.reshape` documents the format."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from placement.yamlfile.schema import names, schema_problems, whole
 
 # Maximum number of children of a provider.
 MAX_CHILDREN = 1_000
-# Characters.
+# Maximum length of the name of a provider, in characters.
 MAX_NAME_LENGTH = 200
 
 _CLASS = names("a resource class (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255)
@@ -108,7 +108,10 @@ _NUMBER = re.compile(r"\{n(?::(0[1-9])d?)?\}")
 
 
 def load_transformation(path: str | os.PathLike[str]) -> Transformation:
-    """Read and validate a reshape file.  Raises UnusableFile with all problems of the file."""
+    """Read and validate a reshape file.
+
+    Raises UnusableFile, which contains all problems of the file.
+    """
     document = read(path)
     problems = list(schema_problems(document, SCHEMA)) or list(_rule_problems(document))
     if problems:
@@ -197,7 +200,7 @@ def _filter(entry: Mapping[str, Any]) -> ProviderSelector:
 
 
 def _children(entry: Mapping[str, Any]) -> Iterator[Child]:
-    """Yield the child of an entry, or its numbered children."""
+    """Yield the child of an entry, or its numbered children if there are several."""
     stated = {
         resource_class: record if isinstance(record, dict) else {"total": record}
         for resource_class, record in entry.get("inventories", {}).items()

@@ -1,4 +1,4 @@
-"""Application of a transformation to all trees of a service, as a survey and the writes."""
+"""Apply a transformation to all trees of a service: first the survey, then the writes."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ from placement.reshape.transformation import Give, Move, Rename, Step, Transform
 from placement.vocabulary import CUSTOM_PREFIX
 
 if TYPE_CHECKING:
-    # PERF: commands that need no adapter start without it.
+    # PERF: commands that do not need an adapter start faster without this import.
     from keystoneauth1.adapter import Adapter
 
-PAGE = 1_000  # providers of one request
-PAUSES = (0, 0)  # seconds before further attempts after concurrent writes
+PAGE = 1_000  # providers in one request
+PAUSES = (0, 0)  # seconds before retries after conflicts with concurrent writers
 MAX_COMPLAINTS = 20
 
 
@@ -30,7 +30,8 @@ class Survey:
 
     # The changes of all trees that can be transformed.
     tally: ReshapeTally = field(default_factory=ReshapeTally)
-    # One line for each problem, with the file and the line of the step; at most MAX_COMPLAINTS.
+    # One line for each problem, with the file and the line of the step. At most MAX_COMPLAINTS
+    # lines.
     complaints: list[str] = field(default_factory=list)
     # Number of trees that cannot be transformed.
     misfits: int = 0
@@ -39,18 +40,18 @@ class Survey:
 class Reshape:
     """A transformation of the trees of one service.
 
-    The adapter gives access to the REST API of the service.
+    The adapter provides access to the REST API of the service.
     """
 
     def __init__(self, adapter: "Adapter", transformation: Transformation) -> None:
-        # Client for single requests, and for lists that are read in pages.
+        # Client for single requests, and for lists in pages.
         self._api = RestApi(adapter)
         # Client for whole trees.
         self._client = ReportClient(adapter)
         self._transformation = transformation
 
     def survey(self, progress: Progress) -> Survey:
-        """Transform every tree without writing, and return the expected result.
+        """Transform every tree without writing. Return the expected result.
 
         `progress` shows the progress.
         """
@@ -72,7 +73,7 @@ class Reshape:
         return survey
 
     def run(self, progress: Progress) -> int:
-        """Write every tree that changes, and return the number of these trees.
+        """Write every tree that changes. Return the number of these trees.
 
         Each tree is written in one transaction of the service. After an interruption, the next run
         continues with the remaining trees.
@@ -97,10 +98,10 @@ class Reshape:
         return retry(write, PAUSES)
 
     def _draft(self, root: str) -> Draft | None:
-        """Return a transformed tree, or None if it does not change.  Raises Misfit."""
+        """Return a transformed tree, or None if the tree does not change. Raises Misfit."""
         tree = self._client.get_provider_tree(root)
-        # Do not read the consumers of trees that are not affected or have been written, which are
-        # most.
+        # Do not read the consumers of trees that are not affected or have already been written.
+        # These are most of the trees.
         providers = map(tree.data, tree.get_provider_uuids(root)) if len(tree) else ()
         if not any(map(self._affects, providers)):
             return None
@@ -112,13 +113,13 @@ class Reshape:
         return any(affects(step, provider) for step in self._transformation.steps)
 
     def _check_names(self, draft: Draft) -> None:
-        """Raise Misfit if a new provider has the name of an existing provider."""
+        """Raise Misfit if a new provider would have the name of an existing provider."""
         for provider in draft.new_providers():
             for other in self._api.pages(f"name={quote(provider.name)}"):
                 raise Misfit(provider.name, f"this name belongs to provider {other['uuid']}")
 
     def _unknown_names(self) -> Iterator[str]:
-        """Yield a line for each name that does not exist and cannot be created."""
+        """Yield a line for each name that does not exist and that cannot be created."""
         entries = self._api.get("/resource_classes")["resource_classes"]
         classes = {entry["name"] for entry in entries}
         traits = set(self._api.get("/traits")["traits"])
@@ -136,7 +137,7 @@ class Reshape:
         return source if line is None else f"{source}:{line}"
 
     def _roots(self) -> Iterator[str]:
-        """Yield the UUIDs of all roots in order. Children may be created concurrently."""
+        """Yield the UUIDs of all roots in order. Other clients may create children concurrently."""
         for entry in self._api.pages(f"limit={PAGE}"):
             if entry["parent_provider_uuid"] is None:
                 yield entry["uuid"]

@@ -1,4 +1,4 @@
-"""Application of the steps of a transformation to a draft."""
+"""Apply the steps of a transformation to a draft."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -74,7 +74,7 @@ def _rename(provider: ProviderData, step: Rename, draft: Draft) -> None:
 
 
 def _move(provider: ProviderData, step: Move, draft: Draft) -> None:
-    """Move inventories of one provider, and the allocations from them, to its children."""
+    """Move inventories of one provider, with the allocations from them, to its children."""
     remaining: Records = dict(provider.inventory)
     moving: Records = {}
     for name in step.classes:
@@ -96,7 +96,10 @@ def _move(provider: ProviderData, step: Move, draft: Draft) -> None:
 
 
 def _stock(child: ProviderData, share: Inventories, draft: Draft) -> None:
-    """Add a share to a child, whose existing inventories keep their units and ratio."""
+    """Add a share to a child.
+
+    Existing inventories of the child keep their units and their ratio.
+    """
     inventory: dict[str, InventoryRecord] = dict(child.inventory)
     for name, record in share.items():
         if name in inventory:
@@ -131,13 +134,13 @@ def _assign(
             consumers.append(consumer)
             holdings.append(holding)
 
-    # Try to place each holding in one child.
+    # First, try to place each holding in one child.
     positions = pack(holdings, bins)
     if positions is not None:
         yield from zip(consumers, positions, holdings, strict=True)
         return
 
-    # Otherwise divide some of them, if the step allows it.
+    # If this fails, divide some of the holdings, if the step allows it.
     parts = pack_in_parts(holdings, bins)
     if isinstance(parts, int):
         what = f"{_text(holdings[parts])} of consumer {consumers[parts]}"
@@ -178,7 +181,7 @@ def _shares(
 def _totals(
     provider: ProviderData, name: str, total: int, stated: Sequence[Mapping[str, int | float]]
 ) -> list[int]:
-    """Return the total of each child, as stated or as an equal share of the remainder."""
+    """Return the total of each child: the stated total, or an equal share of the remainder."""
     totals: list[int] = []
     open_positions: list[int] = []
     for i, record in enumerate(stated):
@@ -197,12 +200,12 @@ def _totals(
 
 
 def _proportions(amount: int, weights: Sequence[int]) -> list[int]:
-    """Return whole numbers in the given proportions, whose sum is the amount."""
+    """Return integers in the given proportions. The sum of the integers is the amount."""
     weight_sum = sum(weights)
     shares: list[int] = []
     weight_so_far = 0
     for weight in weights:
         weight_so_far += weight
-        # Round the cumulative sums up instead of the shares, which leaves no remainder.
+        # Round the cumulative sums up instead of the shares, so that no remainder is left.
         shares.append(-(-amount * weight_so_far // weight_sum) - sum(shares))
     return shares

@@ -1,4 +1,4 @@
-"""Counts of the changed providers, totals and usage of a transformation, by class."""
+"""The changes of a transformation by class: numbers of providers, totals and usage."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ ROOT, BELOW = "roots", "below roots"
 
 @dataclass(frozen=True, slots=True)
 class ResourceRow:
-    """The change of one class in one place, as pairs of values before and after."""
+    """The change of one class at one place, as pairs of values before and after it."""
 
     # Name of the resource class.
     resource_class: str
     # ROOT or BELOW.
     place: str
-    # Number of providers that have the class.
+    # Number of providers with an inventory of the class.
     providers: tuple[int, int]
     # Sum of their totals.
     total: tuple[int, int]
@@ -31,7 +31,7 @@ Key = tuple[str, str]  # class, place
 
 @dataclass(slots=True)
 class _Sums:
-    # Number of providers that have the class.
+    # Number of providers with an inventory of the class.
     providers: Counter[Key] = field(default_factory=Counter)
     # Sum of their totals.
     total: Counter[Key] = field(default_factory=Counter)
@@ -43,7 +43,7 @@ class _Sums:
 
 
 class ReshapeTally:
-    """Sums over the transformed trees."""
+    """Sums over all transformed trees."""
 
     def __init__(self) -> None:
         # Number of transformed trees.

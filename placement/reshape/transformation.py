@@ -9,19 +9,22 @@ from falcon_placement_client.provider_data import ProviderData
 
 @dataclass(frozen=True, slots=True)
 class ProviderSelector:
-    """The selection of providers for a step. None and empty sets match any provider."""
+    """The conditions that select the providers of a step.
+
+    None and empty sets match any provider.
+    """
 
     # Pattern with `*` and `?`.
     name: str | None = None
-    # Whether they are roots.
+    # Whether the providers are roots. None matches both.
     root: bool | None = None
     # Traits that each provider must have.
     traits: frozenset[str] = frozenset()
     # Traits that no provider may have.
     without_traits: frozenset[str] = frozenset()
-    # Uuids.
+    # Uuids of aggregates.
     aggregates: frozenset[str] = frozenset()
-    # Classes that the providers have an inventory of.
+    # Classes of which the providers have an inventory.
     resources: frozenset[str] = frozenset()
 
     def matches(self, provider: ProviderData) -> bool:
@@ -38,13 +41,13 @@ class ProviderSelector:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A child that receives inventories."""
+    """A child that receives inventories from its parent."""
 
     # Name of the child, with `{name}` for the name of the provider.
     name: str
     # Traits to add.
     traits: frozenset[str] = frozenset()
-    # Members of each class's record that differ from an equal share.
+    # Values in the record of each class that differ from an equal share.
     stated: Mapping[str, Mapping[str, int | float]] | None = None
 
     def name_for(self, provider: str) -> str:
@@ -56,7 +59,7 @@ class Child:
 class Move:
     """Move classes from providers to their children."""
 
-    # Line in the file.
+    # Line number in the file.
     line: int
     # The providers that lose the classes.
     providers: ProviderSelector
@@ -72,7 +75,7 @@ class Move:
 class Rename:
     """Rename classes of providers."""
 
-    # Line in the file.
+    # Line number in the file.
     line: int
     # The providers whose classes are renamed.
     providers: ProviderSelector
@@ -84,7 +87,7 @@ class Rename:
 class Give:
     """Add traits to providers."""
 
-    # Line in the file.
+    # Line number in the file.
     line: int
     # The providers that receive the traits.
     providers: ProviderSelector

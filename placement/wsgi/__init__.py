@@ -1,1 +1,1 @@
-"""The entry point for WSGI servers, and the worker and hooks for gunicorn."""
+"""The entry point for WSGI servers, and the worker and hooks of gunicorn."""

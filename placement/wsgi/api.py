@@ -8,7 +8,7 @@ from placement.console import fail
 from placement.errors import ConfigurationError
 from placement.wsgi import memory
 
-memory.share_one_arena()  # before the first thread starts
+memory.share_one_arena()  # before the first thread is started
 try:
     application = serve()
 except ConfigurationError as error:
@@ -16,5 +16,5 @@ except ConfigurationError as error:
     sys.exit(1)
 
 memory.freeze()
-# PERF: collect less often, because responses consist of many small objects without cycles.
+# PERF: collect garbage less often, because responses consist of many small objects without cycles.
 gc.set_threshold(50_000, 20, 50)

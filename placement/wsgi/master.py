@@ -1,4 +1,4 @@
-"""Hooks for gunicorn's master process, which etc/gunicorn.conf.py refers to."""
+"""Hooks for the master process of gunicorn. etc/gunicorn.conf.py refers to them."""
 
 import ctypes
 import logging
@@ -17,13 +17,13 @@ from placement.wsgi import memory
 LOG = logging.getLogger(__name__)
 
 SO_ATTACH_FILTER = 26  # Linux
-_RETURN = 0x06  # packet filter instruction: how many bytes of a packet to accept
+_RETURN = 0x06  # instruction of a packet filter: how many bytes of a packet to accept
 
 
 def on_starting(master: Any) -> None:
     """Set up signal handling, and open the port of the metrics.
 
-    On SIGTERM and Ctrl-C no request is lost. On SIGHUP placement.conf is read again.
+    SIGTERM and Ctrl-C do not lose any request. SIGHUP reads placement.conf again.
     """
 
     def shut_all() -> None:
@@ -38,7 +38,7 @@ def on_starting(master: Any) -> None:
 
 
 def when_ready(master: Any) -> None:
-    """Log that the service has started, with its release, database, workers and addresses."""
+    """Log that the service has started, and its release, database, workers and addresses."""
     application = gunicorn.get_application(master)
     LOG.info(
         "placement %s on %s: %d workers, listening at %s",
@@ -50,7 +50,7 @@ def when_ready(master: Any) -> None:
 
 
 def child_exit(master: Any, _worker: Any) -> None:
-    """Preserve the counts of a worker after it has ended, and drop its gauges."""
+    """Keep the counts of a worker that has ended, and delete its gauges."""
     metrics = getattr(gunicorn.get_application(master), "metrics", None)
     if metrics is not None:
         metrics.fold()
@@ -58,14 +58,14 @@ def child_exit(master: Any, _worker: Any) -> None:
 
 
 def _give_metrics(master: Any) -> None:
-    """Let workers write the metrics if gunicorn's `user` and `group` differ from the master's."""
+    """Allow workers to write the metrics if gunicorn's `user` and `group` are not the master's."""
     metrics = getattr(gunicorn.get_application(master), "metrics", None)
     if metrics is not None:
         metrics.give_to(master.cfg.uid, master.cfg.gid)
 
 
 def _bind_metrics(master: Any) -> None:
-    """Make the master listen on the port of the metrics, if they have a separate port."""
+    """Make the master listen on the port of the metrics, if the metrics have a separate port."""
     address = getattr(gunicorn.get_application(master), "metrics_address", None)
     if address is not None:
         host, port = address
@@ -76,14 +76,14 @@ def _bind_metrics(master: Any) -> None:
 def shut(listener: Any) -> None:
     """Make the kernel refuse new connections, for all processes that share the listener.
 
-    Otherwise the kernel would reset connections that arrive between a worker's last `accept` and
-    the close of the listener. The client's TCP retries instead, and finds the port closed or the
-    next server.
+    Otherwise, the kernel would reset connections that arrive between a worker's last `accept` and
+    the close of the listener. With this filter, the client's TCP retries instead, and finds the
+    port closed or the next server.
     """
-    # A packet filter with a single instruction, which accepts no byte of any packet.
+    # A packet filter with a single instruction. It accepts no bytes of any packet.
     instruction = ctypes.create_string_buffer(struct.pack("HBBI", _RETURN, 0, 0, 0))
     program = struct.pack("HL", 1, ctypes.addressof(instruction))
-    with suppress(OSError):  # then the few connections of that moment are reset
+    with suppress(OSError):  # in this case, the few connections of this moment are reset
         listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
 

@@ -1,4 +1,4 @@
-"""Memory settings of worker processes."""
+"""The memory settings of worker processes."""
 
 import ctypes
 import gc
@@ -8,10 +8,11 @@ _ARENA_MAX = -8  # M_ARENA_MAX of glibc's mallopt()
 
 
 def share_one_arena() -> None:
-    """Make all threads allocate from one arena, if the C library is glibc.
+    """Make all threads allocate from a single arena, if the C library is glibc.
 
-    By default each thread has its own arena, which never returns the memory of its largest
-    response. Python runs one thread at a time, so threads rarely wait for each other in one arena.
+    By default, each thread has a separate arena, which never returns the memory of its largest
+    response. Python runs only one thread at a time, so threads rarely wait for each other in a
+    single arena.
     """
     with suppress(AttributeError):
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)

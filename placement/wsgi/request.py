@@ -10,58 +10,64 @@ from placement.errors import TooManyBodies
 
 MAX_HEAD = 256 * 1024  # bytes of request line and headers
 MAX_LINE = 8 * 1024  # bytes of the line before a chunk, and of a trailer
-MAX_FRAMING = 256 * 1024  # bytes of a chunked body that are not its content
-MAX_BODIES = 4  # bodies of the maximum size that a worker buffers at the same time
+MAX_FRAMING = 256 * 1024  # bytes of a chunked body that are not part of its content
+MAX_BODIES = 4  # number of bodies of maximum size that a worker buffers at the same time
 UNBOUNDED = 2**60  # bytes
-IN_MEMORY = 256 * 1024  # bytes of a body; the rest of a longer one is in a temporary file
+# Bytes of a body in memory; the rest of a longer body is in a temporary file.
+IN_MEMORY = 256 * 1024
 
-_TOKENS = {"X_AUTH_TOKEN", "X_STORAGE_TOKEN"}  # no operation reads a body without a token
+# No operation reads the body of a request without a token.
+_TOKENS = {"X_AUTH_TOKEN", "X_STORAGE_TOKEN"}
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 
 
 class Overloaded(waitress.Error):  # type: ignore[misc]  # waitress is not typed
-    """The response to a request head for which the worker has no memory left."""
+    """The response to a request head if the worker has no memory left for the request."""
 
     code, reason = 503, "Service Unavailable"
 
 
 class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
-    """The settings of waitress and gunicorn, and the state shared by a worker's connections."""
+    """The settings of waitress and gunicorn, and the state that a worker's connections share."""
 
     def __init__(self, cfg: Any, log: Any, max_body: int) -> None:
         super().__init__(
             backlog=cfg.backlog, ident="", clear_untrusted_proxy_headers=False,
             log_socket_errors=False, inbuf_overflow=IN_MEMORY, max_request_header_size=MAX_HEAD,
-            # The application refuses longer bodies, in the format of the API. waitress would send
-            # an error that clients cannot parse, so its own limit is never reached.
+            # The application refuses longer bodies in the format of the API. waitress would send an
+            # error that clients cannot parse, so its own limit must never be reached.
             max_request_body_size=UNBOUNDED,
-            # However large a response is, no thread waits until the client has read it.
+            # Threads must not wait until the client has read a response, regardless of the size of
+            # the response.
             outbuf_high_watermark=UNBOUNDED,
         )  # fmt: skip
         # The settings of gunicorn, its log, and the maximum size of a body in bytes.
         self.cfg, self.log, self.max_body = cfg, log, max_body
-        # Whether each response is the last one on its connection.
+        # Whether each response is the last response on its connection.
         self.stopping = False
-        # Number of requests with a response.
+        # Number of requests that have received a response.
         self.answered = 0
-        # Bytes of requests without a complete response.
+        # Bytes of requests whose response is not complete.
         self.gathered = 0
         # Held while `gathered` changes.
         self._lock = Lock()
 
     def keep_seconds(self) -> int:
-        """Return the maximum idle time of a connection in seconds, or 0 for no further request."""
+        """Return the maximum idle time of a connection in seconds. 0 allows no further request."""
         return 0 if self.stopping else int(self.cfg.keepalive)
 
     def gather(self, count: int) -> bool:
-        """Add bytes to the total, or subtract them, and return whether the limit still holds."""
+        """Add bytes to the total, or subtract them.
+
+        Return whether the total is within the limit.
+        """
         with self._lock:
             self.gathered += count
             return count < 0 or self.gathered <= MAX_BODIES * self.max_body
 
 
 class _Unread:
-    """The body of a request that was not read completely."""
+    """The body of a request that has not been read completely."""
 
     def __init__(self, fault: Exception) -> None:
         self._fault = fault
@@ -71,24 +77,25 @@ class _Unread:
 
 
 class Request(waitress.StrictParser):
-    """A request with limits. The application responds to invalid bodies in the API's format."""
+    """A request with limits."""
 
     path = ""  # for messages about a head that cannot be parsed
-    # Why the rest of the body is not read and the connection closes after the response, or None.
+    # The reason why the rest of the body is not read and the connection is closed after the
+    # response, or None.
     unread: Exception | None = None
 
     def __init__(self, adj: WorkerSettings) -> None:
         super().__init__(adj)
-        # The bytes of the head that were received so far.
+        # The bytes of the head that have been received so far.
         self._head = bytearray()
         self._held = 0  # bytes
 
     def received(self, data: bytes) -> int:
-        """Consume bytes, and return how many belong to this request."""
+        """Consume bytes. Return how many of them belong to this request."""
         try:
             consumed = self._receive_head(data) if self.body_rcv is None else self._receive(data)
             self._account()
-        except OSError as error:  # no temporary file can be made, or the disk is full
+        except OSError as error:  # a temporary file cannot be created, or the disk is full
             self.adj.log.error("cannot store a request body: %s", error)
             self.leave(TooManyBodies())
         return len(data) if self.unread or self.error else consumed
@@ -114,16 +121,16 @@ class Request(waitress.StrictParser):
         body, size = self.body_rcv, len(self.body_rcv)
         lines = len(getattr(body, "control_line", b"")) + len(getattr(body, "trailer", b""))
         if size > self.adj.max_body:
-            self.headers["CONTENT_LENGTH"] = str(size)  # makes the application refuse it
+            self.headers["CONTENT_LENGTH"] = str(size)  # makes the application refuse the request
             self.leave(ValueError("the body is too long"))
         elif self.error or lines > MAX_LINE or self.body_bytes_received - size > MAX_FRAMING:
             self.leave(ValueError("the chunks are malformed or too small"))
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Parse the head, unless it has too many or too long fields."""
+        """Parse the head, unless it contains too many fields or its fields are too long."""
         cfg = self.adj.cfg
-        lines = header_plus.split(b"\r\n")  # request line, fields, and two empty strings
+        lines = header_plus.split(b"\r\n")  # the request line, the fields, and two empty strings
         longest = max(map(len, lines[1:]))
         if len(lines) - 3 > cfg.limit_request_fields or longest > cfg.limit_request_field_size:
             self.error = waitress.RequestHeaderFieldsTooLarge("too many or too long fields")
@@ -131,7 +138,7 @@ class Request(waitress.StrictParser):
             super().parse_header(header_plus)
 
     def leave(self, fault: Exception) -> None:
-        """Hand the request to the application without the rest of its body."""
+        """Pass the request to the application without the rest of its body."""
         self.unread, self.error, self.expect_continue, self.completed = fault, None, False, True
         self.connection_close = True
         self.close()
@@ -152,7 +159,7 @@ class Request(waitress.StrictParser):
         return _Unread(self.unread) if self.unread else super().get_body_stream()
 
     def close(self) -> None:
-        """Release the memory and the temporary file, whose closing may fail if the disk is full."""
+        """Release the memory and the temporary file. Closing may fail if the disk is full."""
         self.adj.gather(-self._held)
         self._held = 0
         with suppress(OSError):

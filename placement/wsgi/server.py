@@ -1,4 +1,4 @@
-"""waitress with deadlines, and with connections that close without data loss."""
+"""waitress with deadlines for clients, and with connections that close without data loss."""
 
 import errno
 import select
@@ -9,18 +9,19 @@ from typing import Any
 from placement.compat import waitress
 from placement.wsgi.request import Request
 
-# Seconds that a client has to send its request, and again to read the response. Each MIN_RATE bytes
-# in either direction add one second, but the deadline is at most CLIENT_TIMEOUT ahead.
+# Time in seconds that a client has to send its request, and the same time to read the response.
+# Each MIN_RATE bytes in either direction extend the deadline by one second, up to CLIENT_TIMEOUT
+# from now.
 CLIENT_TIMEOUT = 10.0
 MIN_RATE = 256 * 1024
 LINGER_TIMEOUT = 2.0  # seconds that a client has to close its side of the connection
-YIELD_SECONDS = 0.001  # for which a busy process leaves a new connection to idle processes
+YIELD_SECONDS = 0.001  # seconds for which a busy process leaves a new connection to idle processes
 
 _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class RefusalAnswer(waitress.ErrorAnswer):
-    """The response to a malformed request, logged as gunicorn does."""
+    """The response to a malformed request. It is logged in the same way as in gunicorn."""
 
     def execute(self) -> None:
         """Log the error and send the response."""
@@ -30,16 +31,16 @@ class RefusalAnswer(waitress.ErrorAnswer):
 
 
 class Channel(waitress.Connection):
-    """A connection with a deadline, which is closed only after the client has seen its end."""
+    """A connection with a deadline. It is closed only after the client has received its end."""
 
     parser_class, task_class, error_task_class = Request, waitress.Answer, RefusalAnswer
-    # The request that is being received, or None between requests (of waitress).
+    # The request that is being received, or None between requests (attribute of waitress).
     request: Any
-    # Whether the connection is closed as soon as all output is sent (of waitress).
+    # Whether to close the connection as soon as all output has been sent (attribute of waitress).
     close_when_flushed: bool
-    # Whether the client may still be sending when the connection is closed.
+    # Whether the client may still be sending data when the connection is closed.
     linger = True
-    # Whether all responses are sent, and input from the client is discarded.
+    # Whether all responses have been sent, so that input from the client is discarded.
     lingers = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -47,11 +48,11 @@ class Channel(waitress.Connection):
         super().__init__(*args, **options)
 
     def readable(self) -> bool:
-        """Return whether the loop waits for input from the client."""
+        """Return whether the event loop waits for input from the client."""
         return bool(self.lingers or super().readable())
 
     def handle_read(self) -> None:
-        """Receive data, or the end of the input. The application refuses an incomplete body."""
+        """Receive data or the end of the input. The application refuses incomplete bodies."""
         try:
             data = self.socket.recv(self.adj.recv_bytes)
         except OSError:
@@ -84,16 +85,16 @@ class Channel(waitress.Connection):
         self.deadline = min(self.deadline + size / MIN_RATE, time.monotonic() + CLIENT_TIMEOUT)
 
     def drop_late(self, now: float) -> None:
-        """Close the connection if its deadline has passed and no request is complete."""
+        """Close the connection if its deadline has passed before a request is complete."""
         if now < self.deadline or self.requests:
             return
         if self.total_outbufs_len or self.lingers:
             self.handle_close()
         else:
-            self.read_event()  # closes the connection if there is no input to read
+            self.read_event()  # closes the connection if there is no input
 
     def service(self) -> None:
-        """Process a request, on a thread of the pool."""
+        """Process a request. A thread of the pool calls this method."""
         request = self.requests[0]
         goes_on = len(self.requests) > 1 or self.request is not None or request.unread
         self.linger = bool(goes_on or request.error or not request.connection_close)
@@ -101,7 +102,7 @@ class Channel(waitress.Connection):
         self.adj.answered += 1
 
     def handle_write(self) -> None:
-        """Send data, and shut down the sending side before closing, to avoid a reset."""
+        """Send data. Shut down the sending side before closing the connection, to avoid a reset."""
         if self.will_close or not (self.close_when_flushed and self.linger):
             super().handle_write()
             return
@@ -112,10 +113,10 @@ class Channel(waitress.Connection):
             self.socket.shutdown(socket.SHUT_WR)
 
     def write_soon(self, data: bytes) -> int:
-        """Send what the client accepts now, and buffer the rest."""
+        """Send the data that the client currently accepts, and buffer the rest."""
         try:
             return int(super().write_soon(data))
-        except OSError as error:  # no temporary file can be made, or the disk is full
+        except OSError as error:  # a temporary file cannot be created, or the disk is full
             self.adj.log.error("cannot store an answer: %s", error)
             self.will_close = True
             raise
@@ -125,7 +126,7 @@ class Channel(waitress.Connection):
         return bool(self.adj.keep_seconds())
 
     def after_flush(self, size: int) -> None:
-        """Extend the deadline, for the rest of the response or for the next request."""
+        """Extend the deadline for the rest of the response or for the next request."""
         if not self.requests and (self.request is not None or self.total_outbufs_len):
             self._extend(size)
         elif self.total_outbufs_len:
@@ -134,23 +135,23 @@ class Channel(waitress.Connection):
             self._allow(self.adj.keep_seconds() or LINGER_TIMEOUT)
 
     def handle_close(self) -> None:
-        """Close, and release buffered input."""
+        """Close the connection and release buffered input."""
         super().handle_close()
         if self.request is not None:
             self.request.close()
 
 
 class Server(waitress.Listener):
-    """A listener that closes an idle connection when there are too many connections."""
+    """A listener that closes an idle connection if there are too many connections."""
 
     channel_class = Channel
-    # Whether no file descriptor is free, and no connection could be closed to get one.
+    # Whether no file descriptor is free and no connection can be closed to free one.
     full = False
     # Time until which new connections are left to idle processes, or 0.
     yields_until: float | None = None
 
     def readable(self) -> bool:
-        """Return whether the loop waits for new connections."""
+        """Return whether the event loop waits for new connections."""
         if self.yields_until:
             if self._is_busy() and time.monotonic() < self.yields_until:
                 return False
@@ -176,17 +177,20 @@ class Server(waitress.Listener):
         """Return a connection and its address, or None."""
         try:
             return super().accept()
-        except OSError as error:  # other errors concern one aborted connection
+        except OSError as error:  # other errors concern a single aborted connection
             if error.errno in _NO_ROOM:
                 self.full = not self._make_room()
             return None
 
     def handle_error(self) -> None:
-        """Log the error and continue. A fault of one connection does not stop the listener."""
+        """Log the error and continue. An error of one connection does not stop the listener."""
         self.adj.log.exception("a connection was not accepted")
 
     def _make_room(self) -> bool:
-        """Close the connection with the longest idle time, and return whether one was closed."""
+        """Close the connection that has been idle for the longest time.
+
+        Return whether there was one.
+        """
         channels = self.watched.connections()
         idle = [each for each in channels if not (each.requests or each.total_outbufs_len)]
         if idle:
@@ -194,7 +198,10 @@ class Server(waitress.Listener):
         return bool(idle)
 
     def stop(self) -> None:
-        """Accept only the queued connections, which the kernel would reset otherwise."""
+        """Accept only the connections that are already queued.
+
+        The kernel would reset them otherwise.
+        """
         for _ in range(self.adj.backlog):
             if not select.select([self.socket], [], [], 0)[0]:
                 break

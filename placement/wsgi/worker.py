@@ -1,4 +1,4 @@
-"""A gunicorn worker that serves with waitress, whose threads never wait for clients."""
+"""A gunicorn worker that uses waitress, whose threads never wait for clients."""
 
 import os
 import resource
@@ -13,38 +13,38 @@ from placement.compat import waitress
 from placement.wsgi.request import WorkerSettings
 from placement.wsgi.server import LINGER_TIMEOUT, YIELD_SECONDS, Server
 
-MAX_BODY = 32 * 1024 * 1024  # bytes, if the application states no limit
+MAX_BODY = 32 * 1024 * 1024  # bytes, if the application does not set a limit
 OPEN_FILES = 4096
 TICK = 1.0  # seconds between heartbeats, and between checks of deadlines
 
 
 class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
-    """A worker with one loop for all connections, and `threads` that process requests."""
+    """A worker with one event loop for all connections, and `threads` that process requests."""
 
-    # False after the worker was asked to stop (of gunicorn).
+    # False after the worker was asked to stop (attribute of gunicorn).
     alive: bool
 
     @classmethod
     def check_config(cls, cfg: Any, _log: Any) -> None:
-        """Refuse settings of gunicorn that this worker does not support."""
+        """Refuse gunicorn settings that this worker does not support."""
         if cfg.is_ssl:
             sys.exit("placement: the worker does not support TLS; terminate it in a proxy")
 
     def init_process(self) -> None:
-        """Raise the limit of open files, and start."""
+        """Raise the limit of open files, and start the worker."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if 0 <= soft < OPEN_FILES:  # negative: unlimited
+        if 0 <= soft < OPEN_FILES:  # a negative value means unlimited
             more = OPEN_FILES if hard < 0 else min(OPEN_FILES, hard)
             resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
         super().init_process()
 
     def init_signals(self) -> None:
-        """Ignore Ctrl-C of a terminal, which workers receive too, because the master stops them."""
+        """Ignore Ctrl-C in a terminal. Workers receive it as well, but the master stops them."""
         super().init_signals()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def run(self) -> None:
-        """Serve until the master stops the worker, then finish the requests that have arrived."""
+        """Serve until the master stops the worker. Then finish the requests that have arrived."""
         self._listen()
         while self.alive and self.ppid == os.getppid():
             self._turn(TICK)
@@ -70,7 +70,10 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
         self.next_look = 0.0
 
     def _stop_listening(self) -> None:
-        """Accept no more, and give clients that have sent nothing time to see the close."""
+        """Stop accepting connections.
+
+        Clients that have sent nothing get time to notice the close.
+        """
         self.settings.stopping = True
         for server in self.servers:
             server.stop()
@@ -84,7 +87,8 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
         yields = any(server.yields_until for server in self.servers)
         self.watched.turn(YIELD_SECONDS if yields else seconds)
         for server in self.servers:
-            server.yields_until = server.yields_until or None  # an idle process accepted it
+            # An idle process has accepted the connection.
+            server.yields_until = server.yields_until or None
         now = time.monotonic()
         if now < self.next_look:
             return
@@ -96,7 +100,7 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
             server.full = False
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        """Start to stop."""
+        """Begin to stop the worker."""
         self.alive = False
         for server in self.servers:
             server.pull_trigger()

@@ -1,4 +1,4 @@
-"""YAML files of operators, with line numbers of values, schemas and readable problems.
+"""YAML files of operators: line numbers of values, schemas, and readable problems.
 
 All problems of a file are reported together, each with its line and key.
 """

@@ -1,7 +1,7 @@
-"""YAML documents as plain values with line numbers.
+"""YAML documents as plain values, with the line numbers of these values.
 
-PyYAML's nodes are used because they have marks for lines. ruamel.yaml, which keeps marks in its
-values, takes twice the time and stops at the first duplicate key.
+The module uses PyYAML's nodes, because they contain line numbers. ruamel.yaml also stores line
+numbers in its values, but takes twice the time and stops at the first duplicate key.
 """
 
 import os
@@ -21,15 +21,15 @@ class Document:
 
     # Name of the file.
     source: str
-    # The content, made of dict, list, str, int, float, bool and None.
+    # The content, which consists of dict, list, str, int, float, bool and None.
     value: Any
-    # The nodes of the file, with the lines of all values.
+    # The nodes of the file. They contain the lines of all values.
     _root: yaml.Node = field(repr=False)
 
     def line(self, steps: Steps) -> int:
         """Return the line of the value at `steps`, or of its key if it has one.
 
-        If the value does not exist, this is the line of the last existing value on the way.
+        If the value does not exist, the line is the line of the last existing value on the path.
         """
         node, line = self._root, self._root.start_mark.line
         for step in steps:
@@ -51,7 +51,7 @@ class Document:
 
 
 def read(path: str | os.PathLike[str]) -> Document:
-    """Read one YAML document.
+    """Read a YAML document.
 
     Raises:
         UnusableFile: the file is unreadable or not valid YAML, or it has a duplicate key or a value

@@ -1,4 +1,4 @@
-"""Problems of a file, with lines and keys."""
+"""The problems of a file, with their lines and keys."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -14,9 +14,9 @@ _PLAIN_KEY = re.compile(r"[\w-]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem of a file."""
+    """A problem of a file."""
 
-    # Line number from 1, or 0 if there is none.
+    # Line number, starting at 1, or 0 if the problem has no line.
     line: int
     # Path of the value or key.
     path: str
@@ -28,7 +28,7 @@ class Problem:
 
 
 class UnusableFile(Exception):
-    """A file is not usable. The error has all its problems in the order of lines.
+    """A file cannot be used. The error contains all problems of the file, sorted by line.
 
     The text has a line for each problem, such as `cloud.yaml:12: providers[3].count: 0 is less than
     the minimum of 1`, for at most MAX_PROBLEMS_SHOWN problems.
@@ -66,7 +66,7 @@ def render_path(steps: Iterable[Step]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as in the file, on one line and abbreviated."""
+    """Return a value as in the file, but abbreviated and on one line."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
@@ -78,5 +78,5 @@ def shown(value: object) -> str:
 
 
 def on_one_line(name: str) -> str:
-    """Return a name for messages: quoted if it has control characters."""
+    """Return a name for messages. Names with control characters are quoted."""
     return name if name.isprintable() else repr(name)

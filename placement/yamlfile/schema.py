@@ -1,4 +1,4 @@
-"""JSON schemas of files, and their violations in the terms of YAML."""
+"""The JSON schemas of files. Violations are described in terms of YAML."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,12 +12,12 @@ from placement.yamlfile.problems import Problem, Steps, shown
 
 
 def whole(minimum: int, maximum: int = MAX_INTEGER) -> dict[str, Any]:
-    """Return a schema of whole numbers."""
+    """Return a schema of integers."""
     return {"type": "integer", "minimum": minimum, "maximum": maximum}
 
 
 def names(title: str, pattern: str, max_length: int) -> dict[str, Any]:
-    """Return a schema of names. Messages state that an invalid name is not `title`."""
+    """Return a schema of names. Messages about an invalid name state that it is not a `title`."""
     return {
         "type": "string",
         "minLength": 1,
@@ -39,7 +39,7 @@ _KINDS = {
 
 
 def schema_problems(document: Document, schema: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the violations of a schema, with lines and keys."""
+    """Yield the violations of a schema, with their lines and keys."""
     for error in jsonschema.Draft202012Validator(schema).iter_errors(document.value):
         yield from _error_problems(document, error)
 

@@ -1,4 +1,4 @@
-"""Conversion of YAML nodes into values, with line numbers of problems."""
+"""Conversion of YAML nodes to values. Problems contain line numbers."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ import yaml
 
 from placement.yamlfile.problems import Problem, Steps, render_path
 
-# Limits on the expansion of aliases, which can make a small file huge.
+# Limits on the expansion of aliases. Aliases can make a small file huge.
 MAX_VALUES = 2_000_000
 MAX_DEPTH = 60
 
@@ -16,7 +16,7 @@ _MAPPING = _TAG + "map"
 _SEQUENCE = _TAG + "seq"
 _MERGE = _TAG + "merge"
 _SCALARS = frozenset(_TAG + kind for kind in ("null", "bool", "int", "float"))
-# Dates are read as text.
+# Dates are read as strings.
 _TEXTS = frozenset((_TAG + "str", _TAG + "timestamp", _TAG + "value"))
 _LOOP = "an alias refers to a value that contains it"
 _NO_MERGE = "only a mapping can be merged with <<"
@@ -25,19 +25,19 @@ _Pair = tuple[yaml.Node, yaml.Node]  # key and value of a mapping
 
 
 class ValueReader:
-    """Converts nodes to values. A node with a fault becomes None, and `problems` has the fault."""
+    """Converts nodes to values."""
 
     def __init__(self, length: int) -> None:
-        """length: length of the document, which cannot have more values than characters."""
-        # Faults of the nodes read so far.
+        """length: length of the document. A document cannot have more values than characters."""
+        # Faults of the nodes that have been read so far.
         self.problems: list[Problem] = []
-        # Converts scalars as PyYAML does.
+        # Converts scalars in the same way as PyYAML.
         self._constructor = yaml.constructor.SafeConstructor()
-        # Maximum number of values, counting each use of an alias.
+        # Maximum number of values. Each use of an alias counts.
         self._max_values = max(MAX_VALUES, length)
-        # How many more values may be converted.
+        # Number of values that may still be converted.
         self._values_left = self._max_values
-        # Ancestors of the present node.
+        # Ancestors of the current node.
         self._open: list[yaml.Node] = []
 
     def value(self, node: yaml.Node, steps: Steps, line: int = 0) -> Any:
@@ -100,7 +100,7 @@ class ValueReader:
         for key, value in node.value:
             if key.tag == _MERGE:
                 for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                    # Of several sources with the same key, the first takes precedence.
+                    # If several sources have the same key, the first one takes precedence.
                     merged = self._merged_pairs(source, steps, _line(key)) | merged
             elif not _is_text(key):
                 self._report(_line(key), steps, "a key must be text")
@@ -129,11 +129,11 @@ class ValueReader:
 
 
 def _is_text(node: yaml.Node) -> bool:
-    # 1:30 is text, too, as in YAML 1.2: YAML 1.1 reads it as 90, in base 60.
+    # 1:30 is also a string, as in YAML 1.2. YAML 1.1 would read it as 90, in base 60.
     return isinstance(node, yaml.ScalarNode) and (node.tag in _TEXTS or ":" in node.value)
 
 
 def _line(node: yaml.Node) -> int:
-    """Return the line of a node, from 0."""
+    """Return the line of a node, starting at 0."""
     line: int = node.start_mark.line
     return line

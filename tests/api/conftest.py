@@ -1,4 +1,4 @@
-"""Servers to send requests to."""
+"""Servers that receive requests from tests."""
 
 from collections.abc import Iterator
 from pathlib import Path

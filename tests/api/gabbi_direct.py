@@ -1,4 +1,4 @@
-"""Fixtures of the gabbits by which their requests pass through `PlacementDirect`.
+"""Fixtures that send the requests of the gabbits through `PlacementDirect`.
 
 Each is the fixture of the same name in ``gabbi_fixtures``, for a service that forwards requests and
 responses.
@@ -44,7 +44,7 @@ def sending_to(client: Adapter) -> WSGIApplication:
 
 
 def _headers(environ: WSGIEnvironment) -> dict[str, str | None]:
-    """The headers of a request; an identity that it does not state is withheld, not given."""
+    """Return the headers of a request. If the request states no identity, none is added."""
     headers: dict[str, str | None] = dict.fromkeys(IDENTITY)
     if environ.get("CONTENT_TYPE"):
         headers["Content-Type"] = environ["CONTENT_TYPE"]
@@ -55,7 +55,7 @@ def _headers(environ: WSGIEnvironment) -> dict[str, str | None]:
 
 
 class EmptyDatabase(gabbi_fixtures.EmptyDatabase):
-    """A service that knows the standard classes and traits, and no provider."""
+    """A service with the standard classes and traits, and without providers."""
 
     def _start_local(self) -> Callable[[], None]:
         exits = ExitStack()

@@ -1,4 +1,4 @@
-"""Fixtures of the gabbits: the service that a file talks to, and the cloud that it asks for.
+"""Fixtures of the gabbits: the service of a file, and its cloud.
 
 A gabbit names one fixture. ``ModelingInTreeCloud`` is the cloud drawn in
 ``gabbits/clouds/modeling-in-tree.yaml``, and so on for every file there; ``EmptyDatabase`` is
@@ -64,7 +64,7 @@ class LocalService:
     def answer_here(
         self, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
-        """Answer a request of the client of gabbi, which does not encode a path as WSGI has it."""
+        """Respond to a request of gabbi's client, which does not encode paths as WSGI does."""
         environ["PATH_INFO"] = environ["PATH_INFO"].encode().decode("latin-1")
         heads: list[tuple[str, dict[str, str]]] = []
 
@@ -107,17 +107,17 @@ def local_service() -> LocalService:
 
 
 def local_application() -> WSGIApplication:
-    """Return what answers the requests of gabbits without a connection."""
+    """Return the application that responds to gabbits without a connection."""
     return local_service().answer_here
 
 
 def service_url() -> str:
-    """Where every gabbit of this run sends its requests."""
+    """Return the URL to which all gabbits of this run send their requests."""
     return LIVE_URL or local_service().url
 
 
 class EmptyDatabase(GabbiFixture):  # type: ignore[misc]
-    """A service that knows the standard classes and traits, and no provider."""
+    """A service with the standard classes and traits, and without providers."""
 
     cloud: ClassVar[Path | None] = None
     options: ClassVar[Options] = {}
@@ -163,7 +163,7 @@ class LiveServer:
         )
 
     def sweep(self, prefix: str = "") -> None:
-        """Delete all providers, or refuse when there is one whose UUID lacks the prefix."""
+        """Delete all providers. Fail if the UUID of a provider does not have the prefix."""
         providers = self._get("/resource_providers")["resource_providers"]
         strangers = [p["name"] for p in providers if not p["uuid"].startswith(prefix)]
         if strangers:

@@ -1,4 +1,4 @@
-"""Checks of allocation candidates, written as a reader would write them.
+"""Checks of allocation candidates in a readable form.
 
 ``response_candidates`` is the exact set of candidates, in any order::
 
@@ -90,7 +90,7 @@ class Candidate:
 
 
 def differences(expected: list[Candidate], answered: list[Candidate]) -> list[str]:
-    """The differences between the response and the expected one; empty if they agree."""
+    """Return the differences between the actual and the expected response. Empty if they agree."""
     extra = Counter(answered)
     # Older versions show no mappings, so candidates that differ only in these are equal.
     twice = (c for c, times in extra.items() if times > 1 and c.mappings is not None)
@@ -106,11 +106,11 @@ def differences(expected: list[Candidate], answered: list[Candidate]) -> list[st
 
 
 class _Unset(list[Any]):
-    """Distinguishes a test without a check from one that expects an empty list."""
+    """Distinguishes a test without a check from a test that expects an empty list."""
 
 
 class _ListHandler(ResponseHandler):  # type: ignore[misc]
-    """A check of a whole list, which may be empty; the base class would skip that one."""
+    """A check of a whole list, which may be empty. The base class would skip an empty list."""
 
     test_key_value = _Unset()
 
@@ -155,7 +155,7 @@ class SummariesHandler(_ListHandler):
 
 
 def _names(test: HTTPTestCase) -> dict[str, str]:
-    """The providers of this file's cloud, and of the file itself."""
+    """Return the names of the providers in the cloud of this file and in the file itself."""
     names: dict[str, str] = {}
     for fixture in test.fixtures:
         if getattr(fixture, "cloud", None):

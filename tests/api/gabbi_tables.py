@@ -99,7 +99,7 @@ class _Loader(yaml.CSafeLoader):
 
 
 def load(path: Path) -> Test:
-    """Read a gabbit; returns the suite in gabbi's own form."""
+    """Read a gabbit, and return the suite in gabbi's own form."""
     suite: Test = replace_names(yaml.load(path.read_text(), _Loader), NAMES)
     stated = suite.get("defaults", {}).get("request_headers", {}).get(VERSION_HEADER, "")
     version = spoken_version(stated or f"placement {history.OLDEST}")
@@ -136,7 +136,7 @@ def _text(match: re.Match[str], names: Mapping[str, Any]) -> str:
 
 
 def expand(test: Test, default_version: str) -> Iterator[Test]:
-    """Expand a test in the short form, or an arc of them, into tests of gabbi."""
+    """Expand a test in the short form, or a sequence of such tests, into tests of gabbi."""
     if "each_version" in test:
         yield from _expand_versions(test)
         return
@@ -161,13 +161,13 @@ def expand(test: Test, default_version: str) -> Iterator[Test]:
 
 
 def spoken_version(header: str) -> str:
-    """Return the version of a header; empty if only the service knows it."""
+    """Return the version in a header. Empty if only the service can determine it."""
     stated = _STATED.fullmatch(header)
     return stated[1] if stated else ""
 
 
 def versions(text: str) -> list[str]:
-    """Read the versions of a key, where `1.1-1.4` is all from one to another."""
+    """Return the versions in a key. `1.1-1.4` is a range that includes both ends."""
     read: list[str] = []
     for part in text.split():
         first, dash, last = part.partition("-")
@@ -177,7 +177,7 @@ def versions(text: str) -> list[str]:
 
 
 def _expand_versions(arc: Test) -> Iterator[Test]:
-    """Take the steps of an arc in each version, with the values of its names there."""
+    """Yield the steps of a sequence for each version, with the values of its names."""
     table = arc["each_version"]
     arcs = table if isinstance(table, Mapping) else dict.fromkeys(versions(table))
     for version, names in arcs.items():
@@ -188,7 +188,7 @@ def _expand_versions(arc: Test) -> Iterator[Test]:
 
 
 def _expand_cases(arc: Test, default_version: str) -> Iterator[Test]:
-    """Take the steps of an arc for each case, with the values of its names there."""
+    """Yield the steps of a sequence for each case, with the values of its names."""
     for case, value in arc["each"].items():
         values = value if isinstance(value, Mapping) else {"VALUE": value}
         for test in _expand_steps(arc["steps"], {"CASE": case, **values}, default_version):
@@ -201,7 +201,7 @@ def _expand_steps(steps: list[Test], names: Mapping[str, Any], version: str) -> 
 
 
 def _named(test: Test) -> Test:
-    """Split the line of name and request, and gather the JSON paths."""
+    """Split the line with name and request, and collect the JSON paths."""
     plain: Test = {}
     paths: Test = {}
     for key, value in test.items():
@@ -219,7 +219,7 @@ def _named(test: Test) -> Test:
 
 
 def _merged(test: Test, answer: Any, version: str) -> Test:
-    """Add what an answer checks to a test; version: in which the service speaks."""
+    """Add the checks of an answer to a test. `version` is the version of the response."""
     checks: dict[str, Any] = {}
     for item in answer if isinstance(answer, list) else [answer]:
         if isinstance(item, Mapping):
@@ -238,7 +238,7 @@ def _merged(test: Test, answer: Any, version: str) -> Test:
 
 
 def _meaning(word: str) -> Test:
-    """Say what a word of an answer checks."""
+    """Return the meaning of a word in an answer."""
     if word.isdigit():
         return {"status": int(word)}
     if word in ANSWERS:
@@ -249,7 +249,7 @@ def _meaning(word: str) -> Test:
 
 
 def _error(status: int, version: str) -> Test:
-    """Say what every error has, by JSON path."""
+    """Return the members of every error, by JSON path."""
     paths: Test = {
         "$.errors.`len`": 1,
         "$.errors[0].status": status,
@@ -271,7 +271,7 @@ def _error(status: int, version: str) -> Test:
 
 
 def _check(checks: Test, more: Test, *, only_new: bool = False) -> None:
-    """Add checks to others, member by member of a mapping and a list."""
+    """Add checks to other checks, member by member for mappings and lists."""
     for key, value in more.items():
         before = checks.get(key)
         if isinstance(value, Mapping) and isinstance(before, Mapping):

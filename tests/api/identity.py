@@ -1,4 +1,4 @@
-"""An identity service that knows a few tokens, for tests of `auth_strategy = keystone`."""
+"""An identity service with a few tokens, for tests of `auth_strategy = keystone`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ def _answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable
 def with_keystone(
     tmp_path: Path, url: str, policy: str = "", **options: str
 ) -> falcon.testing.TestClient:
-    """A service that asks the identity service; options: of `[keystone_authtoken]`."""
+    """Return a service that uses the identity service.
+
+    `options`: options of `[keystone_authtoken]`.
+    """
     settings, database = make_database(tmp_path)
     (tmp_path / "placement.conf").write_text(
         f"""
@@ -106,6 +109,6 @@ def with_keystone(
 
 @contextmanager
 def identity_service() -> Iterator[str]:
-    """Serve until the block ends; yields the URL."""
+    """Serve until the block ends. Yield the URL."""
     with listening(_answer) as url:
         yield url

@@ -1,4 +1,4 @@
-"""A cloud for the program `openstack`: an identity service, flavors and servers of compute."""
+"""A cloud for the program `openstack`: an identity service, and flavors and servers of nova."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SERVER = {"id": "5ca1ab1e-0000-4000-8000-00000000000a", "name": "web-1", "links"
 
 
 class Cloud:
-    """The identity service with its catalogue, and compute with one flavor and one server."""
+    """The identity service with its catalogue, and nova with one flavor and one server."""
 
     def __init__(self, placement: str) -> None:
         self.url = ""
@@ -74,7 +74,7 @@ class Cloud:
         }
 
     def _compute(self, path: str) -> dict[str, Any] | None:
-        """Return the document at a path of compute; None: there is none."""
+        """Return the document at a path of nova, or None if there is none."""
         flavors, servers = "/v2.1/flavors", "/v2.1/servers"
         version = {
             "id": "v2.1", "status": "CURRENT", "version": "2.90", "min_version": "2.1",
@@ -96,7 +96,7 @@ class Cloud:
 
 @contextmanager
 def cloud(placement: str, *, with_compute: bool = True) -> Iterator[Cloud]:
-    """Serve the identity service, and compute, until the block ends."""
+    """Serve the identity service and nova until the block ends."""
     with ExitStack() as exits:
         served = Cloud(placement)
         served.url = exits.enter_context(listening(served))
@@ -106,7 +106,7 @@ def cloud(placement: str, *, with_compute: bool = True) -> Iterator[Cloud]:
 
 
 def use_catalogue(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> None:
-    """Let `openstack` take the endpoint from the catalogue of the identity service."""
+    """Configure `openstack` to use the endpoint in the catalogue of the identity service."""
     variables = {
         "OS_AUTH_URL": f"{cloud.url}/v3", "OS_USERNAME": "operator", "OS_PASSWORD": PASSWORD,
         "OS_PROJECT_NAME": "p", "OS_USER_DOMAIN_ID": "default", "OS_PROJECT_DOMAIN_ID": "default",
@@ -117,7 +117,7 @@ def use_catalogue(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> None:
 
 
 def use_endpoint(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    """Let `openstack` send a token to an endpoint, without an identity service."""
+    """Configure `openstack` to send a token to an endpoint, without an identity service."""
     for name, value in (("AUTH_TYPE", "admin_token"), ("TOKEN", "admin"), ("ENDPOINT", url)):
         monkeypatch.setenv(f"OS_{name}", value)
 
@@ -143,7 +143,7 @@ class Openstack:
         self.complaint = ""
 
     def run(self, *arguments: str) -> tuple[int, str]:
-        """Return the exit code and what was printed."""
+        """Return the exit code and the output."""
         self._capsys.readouterr()
         with warnings.catch_warnings(), unchanged_logging():
             warnings.simplefilter("ignore")  # of openstackclient and its libraries

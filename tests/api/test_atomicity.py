@@ -1,4 +1,4 @@
-"""A write that breaks at any of its statements leaves the database as it was."""
+"""A write that fails at any of its statements does not change the database."""
 
 import uuid as uuids
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ def claim(row: int, amount: int, generation: int | None) -> dict[str, object]:
 
 
 class Broken(Exception):
-    """The engine fails."""
+    """A simulated failure of the engine."""
 
 
 class Service(kit.Service):
-    """A service whose n-th statement of a write can be made to fail."""
+    """A service in which a certain statement of a write can be made to fail."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
@@ -134,7 +134,7 @@ def test_a_write_broken_at_any_statement_changes_nothing(service: Service, name:
 def test_a_write_that_reaches_its_deadline_at_any_moment_changes_nothing(
     service: Service, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each read of the clock advances it by a second."""
+    """Each reading of the clock advances it by one second."""
     monkeypatch.setattr(deadline, "monotonic", count().__next__)
     before = service.dump()
     refused = 0

@@ -54,7 +54,7 @@ def test_public_paths_need_no_token(guarded: Any, path: str) -> None:
 
 
 def status_of_the_mount_point(at: falcon.testing.TestClient) -> str:
-    """`GET` of the prefix itself, which leaves an empty path."""
+    """Return the status of `GET` of the prefix itself, which results in an empty path."""
     environ = falcon.testing.create_environ("/", root_path="/placement")
     environ["PATH_INFO"] = ""
     started = falcon.testing.StartResponseMock()

@@ -1,4 +1,4 @@
-"""The list of candidates ends where its text would grow too long."""
+"""The list of candidates ends before its text exceeds the maximum size."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_one_candidate_is_returned_for_any_small_size(tmp_path: Path) -> None:
 def test_an_answer_with_splits_ends_at_its_size(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The number of parts of a split is only known after it is made."""
+    """The number of parts of a split is unknown until the split has been created."""
     path = "/allocation_candidates?resources=VGPU:64&can_split=VGPU&limit=1000"
     size = 100_000
     service = client(tmp_path, wide(16, hosts=3, units=8), max_answer_size=size)

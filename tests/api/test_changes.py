@@ -1,4 +1,4 @@
-"""`GET /changes` where gabbits do not reach: time, backups, failures, thousands of trees."""
+"""`GET /changes` in cases that gabbits cannot test: time, backups, failures, thousands of trees."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Cloud(Service):
         return self.get(f"/changes?limit={limit}{since}", "2.0")
 
     def entries(self, cursor: str, limit: int = 1000) -> dict[str, bool]:
-        """Each uuid with `gone`."""
+        """Return the uuid of each change, with `gone`."""
         changes = self.changes(cursor, limit)["changes"]
         entries = {change["uuid"]: change["gone"] for change in changes}
         assert len(entries) == len(changes)
@@ -49,7 +49,7 @@ class Cloud(Service):
         return uuid
 
     def touch(self, uuid: str) -> None:
-        """Change something."""
+        """Write to a tree."""
         name = str(uuids.uuid4())
         self.expect(200, "PUT", f"/resource_providers/{uuid}", {"name": name}, "1.36")
 
@@ -61,7 +61,7 @@ class Cloud(Service):
             return conn.execute(sa.select(table).order_by(*table.primary_key)).all()
 
     def age(self, seconds: float) -> None:
-        """Make everything that was numbered so much older."""
+        """Make all numberings older by this time."""
         with self.database.writer.begin() as conn:
             for table in (t.change_batches, t.change_feed):
                 column = table.c.numbered_at
@@ -70,7 +70,7 @@ class Cloud(Service):
 
 @pytest.fixture
 def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
-    """A cloud whose changes are numbered by each request, without waiting for a second."""
+    """A cloud in which each request numbers changes, without waiting for a second."""
     monkeypatch.setattr(change_numbering, "INTERVAL", 0)
     with Cloud(tmp_path) as made:
         yield made
@@ -222,7 +222,7 @@ def test_the_id_of_a_deleted_root_may_be_used_again(cloud: Cloud) -> None:
 
 
 def reuse(conn: Connection, new_ids: Mapping[str, int]) -> None:
-    """Give roots other ids."""
+    """Assign different ids to the roots."""
     provider = t.resource_providers
     for uuid, row_id in new_ids.items():
         this = provider.c.uuid == uuid

@@ -1,4 +1,4 @@
-"""Find and claim in one request: permissions, and the state after a refusal."""
+"""Claims that search: permissions, and the state after a refusal."""
 
 import random
 import uuid as uuids
@@ -28,7 +28,7 @@ ONE_VCPU = {"groups": {"": {"resources": {"VCPU": 1}}}}
 
 
 class Service(kit.Service):
-    """Three hosts of four VCPUs, whose disk is shared."""
+    """A service with three hosts of four VCPUs, which share a disk."""
 
     def __init__(self, directory: Path, **overrides: Any) -> None:
         super().__init__(directory, **overrides)
@@ -39,19 +39,19 @@ class Service(kit.Service):
             cloud.add("disk", {"DISK_GB": 100}, traits=traits, aggregates=aggregates)
 
     def claim(self, status: int, body: object) -> Any:
-        """Claim; the body of the answer, or the only error in it."""
+        """Send a claim. Return the body of the response, or its only error."""
         answer = self.expect(status, "POST", "/claims", body, VERSION).json
         return answer["errors"][0] if status >= 400 else answer
 
     def take(self, host: int, amount: int) -> str:
-        """Claim on this host for a new consumer; return the consumer."""
+        """Claim resources on this host for a new consumer. Return the consumer."""
         body = kit.claim({provider_uuid(host): {"VCPU": amount}})
         consumer = str(uuids.uuid4())
         self.expect(204, "PUT", f"/allocations/{consumer}", body)
         return consumer
 
     def used(self) -> int:
-        """VCPUs that are used on all hosts."""
+        """Return the number of VCPUs in use on all hosts."""
         paths = [f"/resource_providers/{provider_uuid(host + 1)}/usages" for host in range(HOSTS)]
         return sum(self.get(path)["usages"]["VCPU"] for path in paths)
 
@@ -74,7 +74,7 @@ def body(request: Any = ONE_VCPU, consumer: str = "", owner: str = "p") -> dict[
 
 
 def nothing() -> None:
-    """Happen."""
+    """Do nothing."""
 
 
 def vcpus(amount: int, **more: object) -> dict[str, object]:
@@ -98,11 +98,11 @@ def reported_claims() -> Iterator[Tries]:
 
 
 def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) -> None:
-    """Have something happen before each of the first claims, when its candidate is chosen."""
+    """Call functions before the writes of the first claims, when the candidate has been chosen."""
     waiting = list(acts)
 
     class Database:
-        """The service's, but for what happens before a write."""
+        """The service's database, with a function that is called before a write."""
 
         rolls_back = False
 
@@ -126,7 +126,7 @@ def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) 
 def test_what_moves_while_several_views_are_searched_refuses_no_claim(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first search sees each host full, as it would see an allocation that moves along."""
+    """In the first search, each host appears full, as if an allocation moved during the search."""
 
     class Database:
         """The service's database, as if each statement that reads trees had a separate view."""
@@ -200,7 +200,7 @@ def test_what_a_claim_left_is_known_and_need_not_be_read_again(service: Service)
 def test_claims_spread_over_the_first_candidates_as_many_as_the_limit_says(
     service: Service,
 ) -> None:
-    """A host that is chosen by chance is missed by 60 claims once in 10**9 runs."""
+    """Sixty claims would miss a randomly chosen host only once in 10**9 runs."""
     for limit, hosts in ((1, 1), (2, 2), (None, 3)):
         request = ONE_VCPU if limit is None else {**ONE_VCPU, "limit": limit}
         chosen = set()
@@ -270,7 +270,7 @@ def test_a_consumer_that_exists_is_a_conflict_also_where_no_room_is_left(service
 def test_another_candidate_is_claimed_when_others_took_the_first(
     service: Service, monkeypatch: pytest.MonkeyPatch, reported_claims: Tries
 ) -> None:
-    """All that were found are tried before the search begins again."""
+    """The claim tries all candidates that were found before the search is repeated."""
 
     def take_all_but_one_host() -> None:
         for host in (1, 2):
@@ -286,7 +286,7 @@ def test_another_candidate_is_claimed_when_others_took_the_first(
 def test_the_search_begins_again_when_all_that_it_found_is_gone(
     service: Service, monkeypatch: pytest.MonkeyPatch, reported_claims: Tries
 ) -> None:
-    """With a limit of 1 there is one candidate, and two more after two searches."""
+    """With a limit of 1, there is one candidate, and two more after two further searches."""
 
     def lose(host: int) -> Callable[[], object]:
         return lambda: service.take(host, 4)
@@ -391,7 +391,7 @@ def test_a_host_that_others_use_as_well_is_claimed_as_long_as_it_has_room(
 def test_a_host_that_others_change_is_left_for_one_that_they_do_not(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever comes first: the change is that of the host with which the claim begins."""
+    """The change affects the host with which the claim begins, whichever host this is."""
     hosts = [provider_uuid(1), provider_uuid(2)]
     monkeypatch.setattr(random, "sample", lambda candidates, _number: list(candidates))
     before_writes(monkeypatch, lambda: service.take(1, 1))
@@ -423,7 +423,7 @@ def test_a_host_that_others_change_is_claimed_before_a_split(
 def test_a_change_of_one_of_several_trees_leaves_nothing_of_the_claim_in_the_others(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Host and shared disk: what is the same is not written before all is found to be."""
+    """The trees are the host and the shared disk. Nothing is written before both are verified."""
     disk = provider_uuid(HOSTS + 1)
     before = [
         service.get(f"/resource_providers/{uuid}")["generation"] for uuid in (PATH[-36:], disk)
@@ -544,7 +544,7 @@ def test_several_claims_begin_again_together_when_one_is_lost(
 
 
 def test_the_work_of_several_searches_is_bounded_as_that_of_one(tmp_path: Path) -> None:
-    """One search takes 17 steps here, and 40 more while the trees are not in memory."""
+    """One search takes 17 steps here, and 40 more if the trees are not cached."""
     with Service(tmp_path, placement={"max_search_steps": 90}) as service:
         assert service.claim(201, body())
         before = service.dump()
@@ -579,7 +579,7 @@ def test_many_claims_that_need_too_much_work_name_the_bound_of_all(tmp_path: Pat
 
 
 class LargeCloud(kit.Service):
-    """Hosts of one VCPU; the first ones are full."""
+    """Hosts with one VCPU. The first ones are full."""
 
     def __init__(self, directory: Path, full: int, free: int, **overrides: Any) -> None:
         super().__init__(directory, **overrides)
@@ -589,7 +589,7 @@ class LargeCloud(kit.Service):
                 cloud.add(f"host{number}", {"VCPU": vcpu, "MEMORY_MB": 4096})
 
     def claim(self, status: int, demands: int, **more: int) -> list[int]:
-        """Claim one VCPU so often, and then more; how many trees each search has looked at."""
+        """Make this number of claims, and then more. Return the number of trees in each search."""
         requests = [ONE_VCPU] * demands + [vcpus(amount) for amount in more.values()]
         told: list[int] = []
 
@@ -625,7 +625,7 @@ def test_claims_for_the_same_read_names_and_roots_once(tmp_path: Path) -> None:
 
 
 def test_what_was_found_full_is_not_found_free_by_another_request(tmp_path: Path) -> None:
-    """Less may fit where more does not."""
+    """A smaller amount may fit where a larger one does not."""
     with LargeCloud(tmp_path, full=0, free=3) as cloud:
         requests = [ONE_VCPU, {"groups": {"": {"resources": {"VCPU": 1, "MEMORY_MB": 4096}}}}]
         requests += [{"groups": {"": {"resources": {"MEMORY_MB": 1}}}}] * 2
@@ -662,7 +662,7 @@ def test_all_searches_of_a_claim_and_its_explanation_have_one_bound(tmp_path: Pa
 def test_searches_that_others_outpace_end_at_the_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Long before the time is over that a claim may wait for others."""
+    """This happens long before the write timeout of a claim."""
 
     def lose(*_arguments: object) -> None:
         raise LostRace

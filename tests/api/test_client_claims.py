@@ -83,12 +83,12 @@ def consumer(number: int, kind: str = "INSTANCE") -> NewConsumer:
 
 
 def used(client: ReportClient) -> list[int]:
-    """The usage of each host."""
+    """Return the usage of each host."""
     return [client.get_usages_for_provider_tree(uuid)[uuid]["VCPU"] for uuid in HOSTS]
 
 
 def candidates_at(client: ReportClient, *hosts: str) -> list[Candidate]:
-    """The candidates for two VCPU at these hosts, in this order."""
+    """Return the candidates for two VCPU on these hosts, in this order."""
     answer = client.allocation_candidates(TWO_VCPU)
     by_host = {next(iter(each["allocations"])): each for each in answer["allocation_requests"]}
     return [by_host[host] for host in hosts]

@@ -1,4 +1,4 @@
-"""The requests of each flow of the client: which, in order, at 2.0 and at 1.39."""
+"""The requests of each flow of the client, in order, at 2.0 and at 1.39."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ VERSION = "HTTP_OPENSTACK_API_VERSION"
 
 
 class Rolling:
-    """The service, or an earlier release that speaks 1.39 at most."""
+    """The service, or an earlier release that supports at most 1.39."""
 
     def __init__(self, service: Service) -> None:
         self._application = service.application
@@ -58,7 +58,7 @@ class Rolling:
         return [json.dumps({"versions": lines}).encode()]
 
     def roll_back(self, after: int = 0) -> None:
-        """Roll the service back after that many further requests."""
+        """Roll the service back after this number of further requests."""
         self.seen.clear()
         self.rolled_back_at = after
 
@@ -74,7 +74,7 @@ def rolling(tmp_path: Path) -> Iterator[Rolling]:
 
 @pytest.fixture
 def client(rolling: Rolling) -> Iterator[ReportClient]:
-    """A client that speaks 2.0, and a consumer that holds something."""
+    """A client that uses 2.0, and a consumer with allocations."""
     with listening(rolling) as url:
         client = ReportClient.at(url, "admin")
         client.report(HOST, lambda tree, _: describe(tree, 8))

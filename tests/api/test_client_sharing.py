@@ -71,7 +71,7 @@ assert len(list(pool.imap(claim, range(8)))) == 8
 
 
 def meeting(application: WSGIApplication, barrier: threading.Barrier) -> WSGIApplication:
-    """Answer a claim only when another one has arrived, too."""
+    """Respond to a claim only after another claim has arrived."""
 
     def meet(environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
         if environ["PATH_INFO"] == "/claims":
@@ -92,14 +92,14 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture
 def url(service: Service) -> Iterator[str]:
-    """The URL of a server that answers claims two at a time."""
+    """The URL of a server that responds to two claims at a time."""
     with listening(meeting(service.application, threading.Barrier(TOGETHER))) as url:
         yield url
 
 
 @pytest.fixture
 def plain_url(service: Service) -> Iterator[str]:
-    """The URL of a server that answers each claim at once."""
+    """The URL of a server that responds to each claim immediately."""
     with listening(service.application) as url:
         yield url
 

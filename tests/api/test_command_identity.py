@@ -1,4 +1,4 @@
-"""Identity of commands over REST, and how they find a server."""
+"""The identity of commands over REST, and how commands find a server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Dump = Callable[..., tuple[int, str]]
 
 
 class Keystone:
-    """An identity service: the secret is exchanged for TOKEN and the catalogue."""
+    """An identity service that exchanges the secret for TOKEN and the catalogue."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -78,7 +78,7 @@ def watched(application: WSGIApplication, tokens: set[str]) -> WSGIApplication:
 
 @pytest.fixture
 def tokens() -> set[str]:
-    """The tokens that were sent to the server."""
+    """Return the tokens that the server has received."""
     return set()
 
 
@@ -102,7 +102,7 @@ def keystone(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keystone]
 
 @pytest.fixture
 def dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Dump:
-    """Run dump-cloud; the exit code, and what was complained of or how much was written."""
+    """Run dump-cloud. Return the exit code, and the error message or the size of the output."""
 
     def run(*arguments: str) -> tuple[int, str]:
         capsys.readouterr()
@@ -275,7 +275,7 @@ def test_a_cloud_of_a_file_names_caller_and_server(
 def test_the_url_of_a_service_is_not_taken_for_that_of_the_identity_service(
     dump: Dump, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """keystoneauth1 would ask for a token there, and wait for its own answer for ever."""
+    """keystoneauth1 would request a token there and wait forever."""
 
     def wants_a_token(environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
         respond("401 Unauthorized", [])

@@ -19,7 +19,7 @@ NOT_FOUND = "/allocation_candidates?resources=VCPU:9"
 
 
 class Clock:
-    """A clock on which a second passes at each look, once it runs."""
+    """A clock that advances by one second at each reading, once it is running."""
 
     def __init__(self) -> None:
         self._seconds = count()
@@ -31,7 +31,7 @@ class Clock:
 
 @pytest.fixture
 def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    """A service whose requests may look at the clock 30 times."""
+    """A service whose requests may read the clock 30 times."""
     monkeypatch.setattr(budget, "COST_PER_CHECK", 10)
     with Service(tmp_path, placement={"request_deadline": 30.0}) as service:
         with building(service.database.writer) as cloud:

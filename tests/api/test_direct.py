@@ -1,4 +1,4 @@
-"""The service in this process, as `PlacementDirect` offers it."""
+"""The service in this process with `PlacementDirect`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_database_in_memory_is_one_for_all_threads_and_goes_at_the_end(
 def test_neither_the_command_line_nor_files_of_the_program_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files of the name of the program: oslo.config looks for them in the home directory, too."""
+    """oslo.config also searches for files with the name of the program in the home directory."""
     (tmp_path / "program.conf").write_text("[api]\nauth_strategy = nonsense\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("OS_API__AUTH_STRATEGY", "nonsense")

@@ -1,4 +1,4 @@
-"""`placement-manage drain-check`: which hosts can be emptied."""
+"""The command `placement-manage drain-check`, which shows the hosts that can be emptied."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A dry run has the response of the write, and changes nothing."""
+"""A dry run has the same response as the write, and changes nothing."""
 
 import random
 import uuid as uuids
@@ -66,14 +66,14 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def send(service: Service, request: tuple[Any, ...], query: str = "") -> falcon.testing.Result:
-    """Send a write at 2.0; random choices are the same each time."""
+    """Send a write at 2.0. Random choices are the same each time."""
     random.seed(1)
     method, path, body = (*request[:3], None)[:3]
     return service.send(method, f"{path}{query}", body, "2.0")
 
 
 def shown(answer: falcon.testing.Result) -> tuple[int, str, dict[str, str]]:
-    """Return what two equal answers have in common, without ids of requests and times."""
+    """Return the common parts of two equal responses, without request ids and times."""
     apart = {"x-openstack-request-id", "last-modified", HEADER}
     headers = {name: value for name, value in answer.headers.items() if name not in apart}
     request_id = answer.headers["x-openstack-request-id"]
@@ -202,7 +202,7 @@ def test_a_claim_that_is_rolled_back_is_neither_counted_nor_cached(service: Serv
 
 
 def test_dry_runs_concurrent_with_writes_change_nothing(service: Service) -> None:
-    """The generation of a provider counts its real writes, and no dry runs."""
+    """The generation of a provider counts only its real writes, and no dry runs."""
     rounds, writers = 15, 2
 
     def write(number: int) -> None:

@@ -1,4 +1,4 @@
-"""Writing what a server has as a cloud file, and what loading one would change."""
+"""Dump the content of a server as a cloud file, and preview the changes of loading a file."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def any_inventories(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
 
 
 def build(data: st.DataObject, service: Service) -> None:
-    """Make a cloud, request by request, as services do in the course of time."""
+    """Create a cloud with single requests, like services over a period of time."""
     uuids: list[str] = []
     body: dict[str, object]
     for number in range(data.draw(st.integers(0, 4), "providers")):
@@ -152,7 +152,7 @@ def build(data: st.DataObject, service: Service) -> None:
 
 
 def record(service: Service, consumer: str, amounts: dict[str, int]) -> None:
-    """Put a consumer in a spread group, and remember a request for it."""
+    """Add a consumer to a spread group, and store a request for it."""
     path = f"/consumers/{consumer}"
     group = {"name": "web", "max_per_host": 1}
     service.expect(204, "PUT", f"{path}/spread_group", group, "2.0")
@@ -161,7 +161,7 @@ def record(service: Service, consumer: str, amounts: dict[str, int]) -> None:
 
 
 def without_lists(patch: pytest.MonkeyPatch) -> None:
-    """Take the server for one that knows 1.x alone."""
+    """Treat the server as one that supports only 1.x."""
     patch.setattr("placement.loader.reading.LISTING", (9, 9))
 
 
@@ -449,7 +449,7 @@ def test_a_server_without_groups_and_requests_is_not_written(
 
 
 def use(service: Service) -> None:
-    """A host of 8 VCPU with a consumer that uses 2."""
+    """Create a host of 8 VCPU with a consumer that uses 2."""
     body: dict[str, object] = {"name": "host", "uuid": str(uuid.UUID(int=1))}
     service.expect(200, "POST", "/resource_providers", body)
     path = f"/resource_providers/{uuid.UUID(int=1)}"

@@ -1,4 +1,4 @@
-"""Run the gabbits: each file of ``gabbits/`` in order, each request in it as a test."""
+"""Run the gabbits: each file in ``gabbits/`` in order, and each request in it as a test."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def parametrize(
     metafunc: pytest.Metafunc, fixtures: ModuleType, way: str, names: Collection[str] = ()
 ) -> None:
-    """Have gabbits run with the fixtures of a module.
+    """Run the gabbits with the fixtures of a module.
 
     Args:
         metafunc: the test to give parameters to.

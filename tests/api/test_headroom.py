@@ -1,4 +1,4 @@
-"""`POST /headroom` at its bounds: work, the deadline, and other requests of the process."""
+"""`POST /headroom` at its limits: work, the deadline, and other requests of the process."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`placement-manage headroom`, and the client's function and method behind it."""
+"""The command `placement-manage headroom`, and the client's function and method for it."""
 
 import json
 from collections.abc import Iterator

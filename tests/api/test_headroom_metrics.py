@@ -1,4 +1,4 @@
-"""The gauges of `[metrics] headroom_file`: measured when something has changed, and only then."""
+"""The gauges of `[metrics] headroom_file` are measured only after a change."""
 
 import os
 import time
@@ -42,7 +42,7 @@ class Scraped:
         return dict(kit.of(kit.samples(self.client.send("GET", "/metrics").content), name))
 
     def age(self) -> None:
-        """Let the interval pass."""
+        """Let the interval expire."""
         text = self.texts / "headroom.txt"
         os.utime(text, (time.time() - 120, time.time() - 120))
 

@@ -1,4 +1,4 @@
-"""Holds end, and never cost a claim; of concurrent decisions about one hold, one takes effect."""
+"""Holds expire and never prevent a claim. Only one of several concurrent decisions takes effect."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""`placement-manage host`: a host is taken out of use, listed, and put back."""
+"""The command `placement-manage host`, which takes hosts out of use and returns them."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Large answers are written in pieces: whole, valid, and of the length that they state."""
+"""Large responses are written in pieces. They are complete, valid, and of the stated length."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def test_an_answer_in_pieces_is_the_same_as_one_in_a_piece(client: Client, minor
 
 
 def send(client: Client, headers: dict[str, str]) -> Iterator[bytes]:
-    """Yield an answer in the parts that a server writes; fill in its headers."""
+    """Yield a response in the pieces that a server writes. Set its headers."""
     path, _, query = FLAT.partition("?")
 
     def start(_status: str, fields: list[tuple[str, str]], *_: object) -> Any:
@@ -74,7 +74,7 @@ def test_a_piece_longer_than_a_part_is_a_part_by_itself(
 
 
 def test_an_answer_takes_less_memory_than_its_text_where_trees_are_known(client: Client) -> None:
-    """Data that trees share, and data that is cached with them, is not copied."""
+    """Data that trees share, and data that is cached with trees, is not copied."""
     length = sum(len(part) for part in send(client, {}))
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""Lists of providers in pages, and with parts: nothing twice, nothing missing, nothing else."""
+"""Lists of providers, in pages and with parts: each provider once, and no other provider."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_pages_together_are_the_list(service: Service, query: str, size: int) ->
 
 
 def test_a_marker_has_the_position_of_the_row_of_its_uuid(service: Service) -> None:
-    """Rows of an adopted database may have another form than the canonical one."""
+    """Rows of an adopted database may not have the canonical form."""
     plain = RANDOM[2].replace("-", "").upper()
     provider, column = t.resource_providers, t.resource_providers.c.uuid
     with service.database.writer.begin() as conn:

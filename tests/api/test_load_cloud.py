@@ -55,7 +55,7 @@ State = Mapping[str, tuple[object, ...]]
 
 
 class Watch:
-    """The requests that changed data, and a function that is called before and after each."""
+    """The requests that have changed data, and a function that is called before and after each."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -74,7 +74,7 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def load(live_server: str) -> Load:
-    """Load a file; the exit code and the lines printed."""
+    """Load a file. Return the exit code and the lines of the output."""
 
     def run(path: Path, **options: Any) -> tuple[int, list[str]]:
         out = io.StringIO()
@@ -87,7 +87,7 @@ def load(live_server: str) -> Load:
 
 @pytest.fixture
 def api(live_server: str) -> Iterator[Api]:
-    """Send one request to the server independently of the loader; returns the JSON response."""
+    """Send a request to the server without the loader. Return the JSON response."""
     with requests.Session() as session:
         session.headers.update(HEADERS)
 
@@ -101,7 +101,7 @@ def api(live_server: str) -> Iterator[Api]:
 
 @pytest.fixture
 def writes(monkeypatch: pytest.MonkeyPatch) -> Watch:
-    """Watch the requests that change something; ``watch`` is called around each of them."""
+    """Record the requests that change data. ``watch`` is called before and after each request."""
     watch = Watch()
     send = requests.Session.send
 
@@ -124,12 +124,12 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> Watch:
 
 @pytest.fixture
 def singly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send single requests, as to a server below 2.0."""
+    """Send single requests, as to a server that does not support 2.0."""
     monkeypatch.setattr(RestClient, "writes_trees", False)
 
 
 def state(api: Api, cloud: Cloud) -> State:
-    """Return what the server holds of the providers of ``cloud``, generations left out."""
+    """Return the server's data about the providers of ``cloud``, without generations."""
     records = {}
     providers = {p["uuid"]: p for p in api("GET", "/resource_providers")["resource_providers"]}
     for provider in cloud.providers:
@@ -147,7 +147,7 @@ def state(api: Api, cloud: Cloud) -> State:
 
 
 def wanted(cloud: Cloud) -> State:
-    """Return what the server should hold."""
+    """Return the expected data on the server."""
     return {
         provider.uuid: (
             provider.name,
@@ -270,7 +270,7 @@ def test_a_server_without_whole_trees_is_asked_for_them_once(
 def interrupt_and_complete(
     load: Load, small: Path, writes: Watch, count: int, answered: bool
 ) -> None:
-    """Interrupt loading at a write, and load again; the writes of that remain."""
+    """Interrupt loading at a write, and load again. Return the remaining writes."""
 
     def interrupt(done: int) -> None:
         if done == count:
@@ -669,7 +669,7 @@ def test_without_a_terminal_a_server_with_providers_needs_yes(
 
 
 class Terminal(io.StringIO):
-    """Standard input at which an operator types."""
+    """Standard input of a terminal at which an operator types."""
 
     def isatty(self) -> bool:
         return True

@@ -140,7 +140,7 @@ def test_a_version_without_request_groups_has_no_such_parameter() -> None:
 
 
 def resolved(document: Any, value: Any) -> Any:
-    """The target of a reference within the document, or the value itself."""
+    """Return the target of a reference within the document, or the value itself."""
     if "$ref" not in value:
         return value
     for step in value["$ref"].removeprefix("#/").split("/"):
@@ -149,7 +149,7 @@ def resolved(document: Any, value: Any) -> Any:
 
 
 def json_of(described: Any) -> Any:
-    """The content of a request's body or of a response."""
+    """Return the content of a request body or of a response."""
     return described["content"]["application/json"]
 
 
@@ -219,9 +219,9 @@ CLASSES = ["VCPU", "DISK_GB", "CUSTOM_A"]
 
 
 def with_known_names(schema: Any) -> Any:
-    """The schema with some UUIDs and classes that there are in place of all that may be.
+    """Return the schema with some existing UUIDs and classes instead of all valid ones.
 
-    Values that match long patterns are slow to make, and hardly ever name anything.
+    Generating values that match long patterns is slow, and such values hardly ever exist.
     """
     if isinstance(schema, list):
         return [with_known_names(each) for each in schema]

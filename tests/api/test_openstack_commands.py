@@ -90,7 +90,7 @@ def url(tmp_path: Path) -> Iterator[str]:
 def either(
     request: pytest.FixtureRequest, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:
-    """The service, by the catalogue of an identity service or by a token for an endpoint."""
+    """Configure the service with the catalogue of an identity service, or with a token."""
     if request.param == "endpoint":
         use_endpoint(monkeypatch, url)
         yield url
@@ -175,7 +175,7 @@ def test_a_picture_of_a_tree_has_its_use(openstack: Openstack, either: str) -> N
 
 @pytest.fixture
 def file(openstack: Openstack, either: str, tmp_path: Path) -> Path:
-    """A file with the rows of a tree."""
+    """Write a file with the rows of a tree."""
     path = tmp_path / "tree.yaml"
     code, text = openstack.run("placement", "tree", "show", "compute-1", "-f", "yaml")
     assert code == 0

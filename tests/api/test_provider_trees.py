@@ -299,7 +299,7 @@ parts = st.fixed_dictionaries(
 
 @st.composite
 def trees(draw: st.DrawFn) -> list[Body]:
-    """Draw the list of a request: the root and some others, in any order."""
+    """Draw the list of a request: the root and some other providers, in any order."""
     below = draw(st.lists(st.sampled_from(UUIDS[1:]), unique=True))
     names = draw(st.permutations(range(len(below) + 1)))
     listed = [provider(ROOT, f"n{names[0]}", None, **draw(parts))]
@@ -310,7 +310,7 @@ def trees(draw: st.DrawFn) -> list[Body]:
 
 
 def write_singly(service: Service, listed: list[Body]) -> None:
-    """Change a tree to match a list, with prune, by the requests of 1.39."""
+    """Change a tree to match a list, with prune, using the requests of 1.39."""
     present = {each["uuid"]: each for each in _members(service)}
     wanted = {each["uuid"]: each for each in listed}
     for uuid in present:
@@ -342,7 +342,7 @@ def _members(service: Service) -> list[Body]:
 
 
 def content(service: Service) -> dict[str, tuple[Any, ...]]:
-    """Return all that the requests of 1.39 show of the tree, without generations."""
+    """Return all data of the tree that requests of 1.39 return, without generations."""
     shown = {}
     for each in _members(service):
         parts = [

@@ -59,7 +59,7 @@ def test_a_malformed_cloud_names_its_problems(placement_cloud: LoadCloud, tmp_pa
 
 
 def run_pytest(directory: Path, test: str, conftest: str = "") -> tuple[int, str]:
-    """Run a test in another process, with no other plugin; return the exit code and the output."""
+    """Run a test in another process without other plugins. Return the exit code and the output."""
     (directory / "test_it.py").write_text(test)
     (directory / "conftest.py").write_text(conftest)
     done = subprocess.run(
@@ -103,7 +103,7 @@ def test_without_the_service_a_fixture_says_what_to_install(tmp_path: Path, name
 
 
 class NovaFixture(PlacementFixture):
-    """Overrides what nova's fixture overrides, and sends as it does."""
+    """Overrides the same methods as nova's fixture, and sends requests in the same way."""
 
     def setUp(self) -> None:
         super().setUp()

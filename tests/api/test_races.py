@@ -1,4 +1,4 @@
-"""Concurrent writers of one database: exactly what fits is admitted, and no client gets a 500."""
+"""Concurrent writers on one database: only fitting claims succeed, and no response is 500."""
 
 import uuid as uuids
 from collections import Counter
@@ -16,10 +16,10 @@ WRITERS = 8
 
 
 class Service(kit.Service):
-    """A service that threads ask at once."""
+    """A service that receives concurrent requests from several threads."""
 
     def race(self, act: Callable[[int], Any], times: int = WRITERS) -> list[Any]:
-        """Let every writer act at once; their answers."""
+        """Run all writers at the same time. Return their responses."""
         with ThreadPoolExecutor(WRITERS) as pool:
             return list(pool.map(act, range(times)))
 

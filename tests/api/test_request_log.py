@@ -33,7 +33,7 @@ HEADERS = {**kit.HEADERS, "X-Auth-Token": "admin:p"}
 
 @pytest.fixture
 def lines() -> Iterator[list[str]]:
-    """The log as a service with the default options writes it, but for times and levels."""
+    """The log of a service with default options, without times and levels."""
     written: list[str] = []
 
     class Lines(logging.Handler):

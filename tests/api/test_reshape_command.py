@@ -1,4 +1,4 @@
-"""`placement-manage reshape`: trees of a database, transformed while all services rest."""
+"""The command `placement-manage reshape`, which transforms trees while all services are stopped."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Run = tuple[int, str, str]  # exit code, standard output, standard error
 
 
 class Laboratory:
-    """A database, its service to look at it, and the command on it."""
+    """A database, a service for reading it, and the command on it."""
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
         self.directory = directory
@@ -52,7 +52,7 @@ class Laboratory:
             build(cloud)
 
     def claim(self, number: int, amounts: Mapping[int, Mapping[str, int]], kind: str = "X") -> None:
-        """Have a consumer hold amounts, by the ids of providers."""
+        """Allocate amounts to a consumer, by the ids of providers."""
         by_uuid = {provider_uuid(provider): each for provider, each in amounts.items()}
         body = claim(by_uuid, project=f"p{number}", user=f"u{number}", kind=kind)
         self.service.expect(204, "PUT", f"/allocations/{consumer_uuid(number)}", body)
@@ -321,7 +321,7 @@ def test_running_again_finds_nothing_left(lab: Laboratory) -> None:
 
 
 def complete(lab: Laboratory) -> dict[str, State]:
-    """Return each tree's part of the state, by the name of its root."""
+    """Return the part of the state for each tree, by the name of its root."""
     stock, held = lab.state()
     trees: dict[str, State] = {}
     for name, totals in stock.items():

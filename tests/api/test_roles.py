@@ -67,7 +67,7 @@ USAGES = {
 
 
 def requests() -> Iterator[tuple[str, str, str, set[str], int]]:
-    """Yield method, path, rule, permitted callers, and the status that they get."""
+    """Yield method, path, rule, permitted callers, and the status for them."""
     for (method, path), rule in RULES.items():
         if path == "/usages":
             for asked, (allowed, status) in USAGES.items():

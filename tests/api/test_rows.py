@@ -1,4 +1,4 @@
-"""Requests that a gabbit cannot send, and effects that only several requests show."""
+"""Requests that a gabbit cannot send, and effects that are visible only in several requests."""
 
 from __future__ import annotations
 

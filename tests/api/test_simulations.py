@@ -1,4 +1,4 @@
-"""Limits of simulations: the bound on work, and one at a time in a process."""
+"""The limits of simulations: the limit on work, and one simulation at a time in a process."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -40,7 +40,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def populate(service: Service, *hosts: int, consumers: int = 4) -> list[str]:
-    """Give each of these hosts consumers of 1 VCPU; return the consumers."""
+    """Create consumers of 1 VCPU on each of these hosts. Return the consumers."""
     bodies: dict[str, Any] = {}
     for host in hosts:
         for number in range(consumers):

@@ -1,4 +1,4 @@
-"""Every operation at every version has exactly one handler, schema, form of answer and rule."""
+"""At every version, each operation has exactly one handler, schema, form of response and rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ReportClient.watch` and `placement-manage watch`: lists, follows, and lists again."""
+"""`ReportClient.watch` and `placement-manage watch` list, follow, and list again."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Pauses:
 def watch(
     monkeypatch: pytest.MonkeyPatch, url: str, *acts: Callable[[], object]
 ) -> list[WatchedTree]:
-    """Return what a watch yields until the acts are over."""
+    """Return the results of a watch until all actions have been executed."""
     monkeypatch.setattr(watching, "time", Pauses(*acts))
     seen = []
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the loop has no other end

@@ -1,4 +1,4 @@
-"""Requests that no correct client sends, and effects that only the server shows."""
+"""Requests that correct clients do not send, and effects that are visible only on the server."""
 
 import io
 import re
@@ -45,7 +45,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> falcon.testing.TestClie
 def test_a_host_that_is_none_is_refused_and_changes_nothing(
     service: falcon.testing.TestClient, host: str
 ) -> None:
-    """`Location` would repeat it, and no server sends such a header."""
+    """`Location` would contain the host, and no proxy sends such a header."""
     environ = falcon.testing.create_environ(
         "/traits/CUSTOM_HOSTLESS", method="PUT", headers={**HEADERS, "Accept": "*/*"}
     )

@@ -1,4 +1,4 @@
-"""These tests run only when asked: they need a generator of clients, in a virtualenv of its own."""
+"""These tests run only on request, because they need a generator in a separate virtualenv."""
 
 import os
 

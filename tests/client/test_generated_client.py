@@ -24,7 +24,7 @@ GENERATOR = "openapi-python-client==0.29.1"
 
 @pytest.fixture(scope="session")
 def programs() -> Path:
-    """The programs of the virtualenv that `PLACEMENT_CLIENT` names, made if it is not there."""
+    """The programs of the virtualenv in `PLACEMENT_CLIENT`, which is created if it is missing."""
     path = Path(os.environ["PLACEMENT_CLIENT"]).resolve()
     if not (path / "bin" / "openapi-python-client").exists():
         venv.create(path, with_pip=True)
@@ -35,7 +35,7 @@ def programs() -> Path:
 
 
 def generate(programs: Path, version: Microversion, directory: Path) -> str:
-    """Make the package `generated` in the directory; what the generator says of it."""
+    """Generate the package `generated` in the directory. Return the output of the generator."""
     document = directory / "openapi.json"
     document.write_text(json.dumps(describe(version)))
     settings = directory / "settings.json"  # JSON is YAML
@@ -47,7 +47,7 @@ def generate(programs: Path, version: Microversion, directory: Path) -> str:
 
 
 def run(*command: object) -> str:
-    """Run a program to its end; return its output."""
+    """Run a program until it ends. Return its output."""
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -71,7 +71,7 @@ def test_every_operation_of_every_version_is_made(
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

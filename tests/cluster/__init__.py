@@ -1,1 +1,1 @@
-"""Several server processes on one database: races, many writers, and plugs that are pulled."""
+"""Several server processes on one database: races, many writers, and killed processes."""

@@ -1,4 +1,4 @@
-"""The service whose workers kill themselves in the middle of a numbering of changes."""
+"""The service with workers that kill themselves during a numbering of changes."""
 
 import os
 import random

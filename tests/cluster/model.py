@@ -33,7 +33,7 @@ PATIENCE = 300.0  # seconds to wait for a service to come back
 
 
 class ViolationError(AssertionError):
-    """The cloud is not what the acknowledged writes have made it."""
+    """The cloud does not match the acknowledged writes."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Shared:
 
 @dataclass
 class Own:
-    """What one writer alone changes, as its last acknowledged write left it.
+    """The data that only one writer changes, in the state after its last acknowledged write.
 
     pair: two providers, parent and child, with an inventory that is reshaped from one to the
     other; holder: which of them has it. parents: movable provider -> parent.
@@ -85,7 +85,7 @@ class Writer:
         return send(self._random.choice(self._shared.ports), method, path, body, version)
 
     def _read(self, path: str) -> Any:
-        """Read repeatedly until the service is available again."""
+        """Retry a read until the service is available again."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -108,7 +108,7 @@ class Writer:
         version: str = "",
         refusals: frozenset[int] = frozenset({409}),
     ) -> bool:
-        """Send a write, and return whether it was done.
+        """Send a write, and return whether it was executed.
 
         The response determines the result; without a response, `happened` reads it.
         """
@@ -148,7 +148,7 @@ class Writer:
     # -- setting up ---------------------------------------------------------------------
 
     def settle_in(self) -> None:
-        """Make what this writer owns."""
+        """Create the objects that this writer owns."""
         top = self._provider(None)
         self.own.pair = (top, self._provider(top))
         self._stock(top, {"VCPU": 16})
@@ -176,7 +176,7 @@ class Writer:
     # -- operations ---------------------------------------------------------------------
 
     def act(self) -> None:
-        """Do one operation."""
+        """Execute one operation."""
         kinds = (self.claim, self.claim, self.claim, self.demand, self.demand, self.delete,
                  self.move, self.restock, self.reparent, self.reshape,
                  self.come_and_go)  # fmt: skip
@@ -202,7 +202,10 @@ class Writer:
         }
 
     def _reads_as(self, consumer: str, allocations: Allocations) -> Callable[[], bool]:
-        """Whether a consumer has these allocations; anything but these or its former is wrong."""
+        """Return whether a consumer has these allocations.
+
+        Fail unless it has these or its previous ones.
+        """
 
         def happened() -> bool:
             found = self.held(consumer)
@@ -224,7 +227,7 @@ class Writer:
         return found
 
     def _present(self, consumer: str) -> int:
-        """The generation of an own consumer, which must have what it was given."""
+        """Return the generation of an own consumer, which must have the expected allocations."""
         found = self.held(consumer)
         if found != self.own.consumers[consumer]:
             raise ViolationError(
@@ -244,7 +247,7 @@ class Writer:
         return self._random.choice(free) if free else None
 
     def claim(self) -> None:
-        """Claim for a new consumer, or replace what one has."""
+        """Claim for a new consumer, or replace the allocations of an existing one."""
         consumer = self._pick() if self._random.random() < 0.4 else None
         generation: int | None = None
         if consumer is None:
@@ -262,7 +265,7 @@ class Writer:
             self._note(consumer, wanted)
 
     def demand(self) -> None:
-        """Have the service find something for one new consumer, or for two."""
+        """Send a claim that searches, for one or two new consumers."""
         amounts = {"VCPU": self._random.randint(1, 3), "DISK_GB": self._random.randint(1, 3)}
         owner = self._body({}, None)
         del owner["allocations"]
@@ -293,7 +296,7 @@ class Writer:
                 self._note(each, held)
 
     def delete(self) -> None:
-        """Take everything from a consumer."""
+        """Delete the allocations of a consumer."""
         consumer = self._pick()
         if consumer is not None:
             request = ("DELETE", f"/allocations/{consumer}", None)
@@ -301,7 +304,7 @@ class Writer:
                 self._note(consumer, {})
 
     def move(self) -> None:
-        """Give what a consumer has to a new one, in one request."""
+        """Move the allocations of a consumer to a new consumer in one request."""
         old = self._pick()
         if old is None:
             return
@@ -324,7 +327,7 @@ class Writer:
             self._note(new, wanted)
 
     def restock(self) -> None:
-        """Change the inventory of an own host."""
+        """Change an inventory of an own host."""
         (host,) = self.own.totals
         total = self._random.randint(5, 50)
         body = {
@@ -346,7 +349,7 @@ class Writer:
         return self._random.choice([None, *self._shared.hosts[:2], *self._shared.movable])
 
     def reparent(self) -> None:
-        """Move an own provider to another place, unless that is below it."""
+        """Move an own provider to a different parent, unless the parent is below it."""
         provider = self._random.choice(sorted(self.own.parents))
         parent = self._place()
         path = f"/resource_providers/{provider}"
@@ -410,7 +413,7 @@ class Writer:
             self._note(consumer, wanted)
 
     def come_and_go(self) -> None:
-        """Create a provider anywhere and delete it."""
+        """Create a provider at any position and delete it."""
         uuid = str(uuids.UUID(int=self._random.getrandbits(128), version=4))
         parent = self._place()
         body = {"name": uuid, "uuid": uuid, "parent_provider_uuid": parent}
@@ -427,7 +430,7 @@ class Writer:
     # -- afterwards ---------------------------------------------------------------------
 
     def check(self) -> None:
-        """Compare the API's answers with what was acknowledged."""
+        """Compare the responses of the API with the acknowledged writes."""
         for consumer in self.own.consumers:
             self._present(consumer)
         for host, total in self.own.totals.items():
@@ -450,7 +453,7 @@ class Model:
     """Writers on a separate cloud."""
 
     def __init__(self, ports: Sequence[int], seed: int, writers: int = 8, hosts: int = 6) -> None:
-        """Make the cloud over the API."""
+        """Create the cloud with the API."""
         self.shared = Shared(ports)
         builder = Writer(self.shared, seed * 1000)
         for _ in range(hosts):
@@ -463,7 +466,7 @@ class Model:
 
     @property
     def operations(self) -> int:
-        """The number of operations that were sent."""
+        """The number of operations that have been sent."""
         return sum(self.shared.operations.values())
 
     def run(self, operations: int, meanwhile: Callable[[], None] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The service with a fault planted in it, named by `PLANTED`: what the checks must find."""
+"""The service with a planted fault, named in `PLANTED`. The checks must find the fault."""
 
 import os
 from collections.abc import Callable, Collection, Mapping
@@ -15,7 +15,7 @@ from placement.objects import locking
 
 
 def _no_lock() -> None:
-    """Trees are not locked: what a write decides on may change under its hands."""
+    """Do not lock trees, so that the state of a decision may change concurrently."""
     locking.renew_revisions = lambda conn, root_ids: 1
 
     def lock_seen(
@@ -30,7 +30,7 @@ def _no_lock() -> None:
 
 
 def _no_lock_and_no_guard() -> None:
-    """Claims are not stopped by what others claim at the same time."""
+    """Do not stop claims because of concurrent claims."""
     _no_lock()
     inventory = t.inventories
 
@@ -47,7 +47,7 @@ def _no_lock_and_no_guard() -> None:
 
 
 def _used_is_not_moved() -> None:
-    """Allocations are written, `used` stays."""
+    """Write allocations without updating `used`."""
     column = t.inventories.c
 
     def move_used(moves: Mapping[int, tuple[int, ...]]) -> Writes:
@@ -58,12 +58,12 @@ def _used_is_not_moved() -> None:
 
 
 def _lost_commit_is_retried() -> None:
-    """A COMMIT whose outcome is unknown counts as one that did not happen."""
+    """Treat a COMMIT with an unknown outcome as failed."""
     engine.Database._happened = lambda *_: False  # type: ignore[method-assign]
 
 
 def _lost_commit_is_believed() -> None:
-    """A COMMIT whose outcome is unknown counts as one that happened."""
+    """Treat a COMMIT with an unknown outcome as successful."""
     engine.Database._happened = lambda *_: True  # type: ignore[method-assign]
 
 

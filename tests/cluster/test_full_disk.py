@@ -1,4 +1,4 @@
-"""Directories without room: one request ends, or the counts of a process, and no process."""
+"""Full directories end a single request, or the counting of a process, but not the process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> None:
-    """Leave no room."""
+    """Fill the file system."""
     with (disk / "filler").open("ab") as file:
         for start in range(0, 4 * 1024 * 1024, 4096):
             with suppress(OSError):
@@ -103,6 +103,6 @@ def await_line(process: Process, text: str) -> None:
 
 
 def processor_seconds(processes: list[int]) -> float:
-    """The processor time of processes."""
+    """Return the processor time of processes."""
     texts = [Path(f"/proc/{each}/schedstat").read_text() for each in processes]
     return sum(int(text.split()[0]) for text in texts) / 1e9

@@ -44,7 +44,7 @@ class Demo:
         return self.process
 
     def interrupt(self) -> None:
-        """Press Ctrl-C."""
+        """Send Ctrl-C."""
         os.killpg(self.process.pid, signal.SIGINT)
 
     def await_answer(self) -> None:
@@ -58,7 +58,7 @@ class Demo:
                 time.sleep(0.05)
 
     def said(self) -> str:
-        """Its complete output, after its last process has ended."""
+        """Return the complete output after the last process has ended."""
         text = self.process.communicate(timeout=START)[0]
         deadline = time.monotonic() + START
         while self._is_alive():

@@ -1,4 +1,4 @@
-"""A scrape of real servers: every value follows from a known load, for any process that answers."""
+"""Scrapes of real servers. Every value follows from a known load, in any process."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def scrape(port: int) -> kit.Samples:
 
 
 def counted(said: kit.Samples) -> float:
-    """The number of counted requests of the load."""
+    """Return the number of counted requests of the load."""
     return sum(
         value
         for labels, value in kit.of(said, "placement_requests_total").items()
@@ -59,7 +59,10 @@ def counted(said: kit.Samples) -> float:
 
 
 def send_all(port: int, requests: Sequence[Request]) -> Counter[int]:
-    """Send the requests concurrently, in any order; return the number of each status."""
+    """Send the requests concurrently, in any order.
+
+    Return the number of responses for each status.
+    """
 
     def send_one(request: Request) -> int:
         method, path, body, version = request
@@ -70,7 +73,7 @@ def send_all(port: int, requests: Sequence[Request]) -> Counter[int]:
 
 
 def brew(port: int) -> int:
-    """Send an unknown method; returns the status."""
+    """Send an unknown method. Return the status."""
     with connected(port) as connection:
         connection.request("BREW", "/traits", headers=HEADERS)
         answer = connection.getresponse()
@@ -79,7 +82,7 @@ def brew(port: int) -> int:
 
 
 def kill_the_busiest(process: Process, counts: Path) -> None:
-    """Kill the worker that has counted most, with SIGKILL, and wait for the next one."""
+    """Kill the worker that has counted the most requests, and wait for its replacement."""
     before = await_workers(process, WORKERS)
     victim = max(before, key=lambda worker: _requests_of(counts, worker))
     assert _requests_of(counts, victim) > 0
@@ -88,7 +91,7 @@ def kill_the_busiest(process: Process, counts: Path) -> None:
 
 
 def _requests_of(counts: Path, worker: int) -> float:
-    """The number of requests that a worker has counted."""
+    """Return the number of requests that a worker has counted."""
     path = counts / f"counter_{worker}.db"
     if not path.exists():
         return 0
@@ -150,7 +153,7 @@ def load(hosts: Sequence[str]) -> list[Request]:
 
 
 def check_processes(said: kit.Samples, workers: Set[int]) -> None:
-    """Some worker may have counted nothing yet; what starts them has a file, too."""
+    """A worker may not have counted anything yet. The master also has a file."""
     labels = kit.of(said, "process_resident_memory_bytes")
     shown = {int(label.removeprefix("process=")) for label in labels}
     assert len(shown & workers) > 1
@@ -200,7 +203,7 @@ def check_requests(before: kit.Samples, said: kit.Samples) -> None:
 
 
 def check_statements(said: kit.Samples, log: str) -> None:
-    """The metrics and the log have counted the same."""
+    """Check that the metrics and the log have the same counts."""
     shown = re.findall(r'"GET /resource_providers/[^/ ]+" .* statements: (\d+)$', log, re.MULTILINE)
     assert len(shown) == 2 * 2 * ROUNDS
     statements = kit.of(said, "placement_statements_total")["operation=show_resource_provider"]
@@ -291,7 +294,7 @@ def test_a_reload_keeps_the_port_and_the_counts(tmp_path: Path) -> None:
 
 
 def await_workers(process: Process, number: int, gone: Set[int] = frozenset()) -> Set[int]:
-    """Wait for this number of workers, without the ended ones; return their ids."""
+    """Wait until this number of workers is running. Return their ids."""
     deadline = time.monotonic() + ANSWER
     while len(workers := set(process.worker_ids())) != number or workers & gone:
         assert time.monotonic() < deadline, (workers, gone)

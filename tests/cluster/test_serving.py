@@ -1,4 +1,4 @@
-"""The shipped way to serve: clients that misbehave, servers that stop, start and read again."""
+"""Servers in the delivered configuration: faulty clients, stops, starts and reloads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def url(tmp_path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """One server for the tests that neither stop it nor change its limits."""
+    """A server for tests that do not stop it or change its limits."""
     directory = tmp_path_factory.mktemp("serving")
     with serving(directory, [database_url(directory)]) as (process,):
         yield process
@@ -64,12 +64,12 @@ def connect(port: int, sent: bytes = b"", receive_buffer: int | None = None) -> 
 
 
 def answer(sock: socket.socket) -> bytes:
-    """All that the server sends until it ends the connection."""
+    """Return all data that the server sends until it closes the connection."""
     return b"".join(iter(lambda: sock.recv(65536), b""))
 
 
 def is_open(sock: socket.socket) -> bool:
-    """Whether the server has neither ended the connection nor sent anything."""
+    """Return whether the server has neither closed the connection nor sent any data."""
     sock.setblocking(False)
     try:
         sock.recv(1)
@@ -224,7 +224,7 @@ def test_a_request_without_a_token_is_refused_from_its_head(shared: Process) -> 
 
 
 def names(found: bytes) -> list[bytes]:
-    """The names of an answer's headers."""
+    """Return the names of the headers of a response."""
     head = found.partition(b"\r\n\r\n")[0]
     return sorted(line.partition(b":")[0].lower() for line in head.split(b"\r\n")[1:])
 
@@ -292,7 +292,7 @@ class Load:
                 thread.join()
 
     def await_answers(self, number: int = 100) -> None:
-        """Wait until this number of further requests have a response."""
+        """Wait until this number of further requests have received a response."""
         goal = self.counts["200"] + number
         deadline = time.monotonic() + ANSWER
         while self.counts["200"] < goal:
@@ -301,7 +301,7 @@ class Load:
 
 
 def both_workers(process: Process) -> list[int]:
-    """The ids of two workers, once both are there."""
+    """Return the ids of the two workers as soon as both are running."""
     deadline = time.monotonic() + ANSWER
     while len(process.worker_ids()) != 2:
         assert time.monotonic() < deadline
@@ -310,7 +310,7 @@ def both_workers(process: Process) -> list[int]:
 
 
 def are_gone(process_ids: list[int]) -> bool:
-    """Whether processes end, for which they have some time."""
+    """Return whether the processes end within a certain time."""
     deadline = time.monotonic() + ANSWER
     while any(Path(f"/proc/{number}").exists() for number in process_ids):
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Input that no client sends on purpose: broken bodies, and texts for the log."""
+"""Input that clients do not send on purpose: invalid bodies, and texts for the log."""
 
 import re
 import socket
@@ -43,7 +43,7 @@ def process(
 
 
 def answer(process: Process, request: bytes) -> bytes:
-    """Send these bytes and no more; all that comes back until the connection is closed."""
+    """Send these bytes. Return all data that is received until the connection is closed."""
     with socket.create_connection(("127.0.0.1", process.port), timeout=ANSWER) as connection:
         connection.sendall(request)
         connection.shutdown(socket.SHUT_WR)
@@ -110,6 +110,6 @@ def test_any_request_is_one_line_of_the_log(process: Process) -> None:
 
 
 def genuine(process: Process) -> list[str]:
-    """The lines of requests that the service has logged."""
+    """Return the log lines of the requests that the service has received."""
     lines = process.log().split("\n")
     return [line for line in lines if re.match(r"\d{4}-\d\d-\d\d .* status: \d+ len: ", line)]

@@ -1,4 +1,4 @@
-"""Processes that start: many at once, before the database, on a schema that is not theirs."""
+"""Starts of processes: many at once, before the database, and on a foreign schema."""
 
 from pathlib import Path
 

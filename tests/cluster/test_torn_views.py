@@ -1,4 +1,4 @@
-"""Views that a database collects slowly, while transactions end that wait for each other.
+"""Views that a database creates slowly, while transactions that wait for each other end.
 
 MariaDB goes through all transactions that have written, also the prepared ones, when it makes a
 view of the database; with thousands of these a view is torn often enough to be seen.
@@ -93,7 +93,7 @@ class Tree:
         self.together.abort()
 
     def write(self, number: int) -> None:
-        """Give a child, which another client writes to as well, one aggregate more each time."""
+        """Repeatedly add an aggregate to a child, to which another client also writes."""
         port = self.ports[number % len(self.ports)]
         path = f"/resource_providers/{self.children[0]}/aggregates"
         while not self.stop.is_set():
@@ -107,7 +107,7 @@ class Tree:
                 self.acknowledged[generation] = body["aggregates"]
 
     def read(self, number: int) -> None:
-        """Collect what answers show, by their tags."""
+        """Collect the content of responses by their tags."""
         port = self.ports[number % len(self.ports)]
         headers = {**headers_at("2.0"), "Connection": "close"}
         for _ in range(ANSWERS // READERS):
@@ -120,7 +120,7 @@ class Tree:
                 self.contents[answer.headers["ETag"]][text] += 1
 
     def torn(self) -> int:
-        """The number of responses that differ from most others with the same tag."""
+        """Return the number of responses that differ from most responses with the same tag."""
         return sum(sum(texts.values()) - max(texts.values()) for texts in self.contents.values())
 
     def passed_over(self) -> int:

@@ -139,7 +139,7 @@ def claims(project: str) -> Iterator[Step]:
 
 
 def consumers() -> Iterator[Step]:
-    """Yield what becomes of holds, and lists of consumers."""
+    """Yield the requests on holds, and lists of consumers."""
     held, taken, group = str(uuids.uuid4()), str(uuids.uuid4()), f"group-{uuids.uuid4()}"
     project = project_name(7)
     owner = {"project_id": project, "user_id": "user", "consumer_type": "INSTANCE"}
@@ -180,7 +180,7 @@ def consumers() -> Iterator[Step]:
 
 
 def one_provider() -> Iterator[Step]:
-    """Yield reads of one provider, and lists that filter by it."""
+    """Yield reads of one provider, and lists that return only this provider."""
     path = f"{PROVIDERS}/{HOST}"
     for part in ("", "/inventories", "/inventories/VCPU", "/aggregates", "/usages"):
         yield Step(f"GET of a provider{part}", FEW, "GET", f"{path}{part}")
@@ -231,7 +231,7 @@ def pages() -> Iterator[Step]:
 
 
 def life_of_a_host() -> Iterator[Step]:
-    """Yield what becomes of a host and of a provider below it."""
+    """Yield the requests in the life of a host and of a provider below it."""
     host, child = str(uuids.uuid4()), str(uuids.uuid4())
     path, below = f"{PROVIDERS}/{host}", f"{PROVIDERS}/{child}"
     traits = {"traits": list(COMMON), "resource_provider_generation": 2}
@@ -268,7 +268,7 @@ def life_of_a_host() -> Iterator[Step]:
 
 
 def names(turn: int) -> Iterator[Step]:
-    """Yield what becomes of names."""
+    """Yield the requests on names."""
     for kind in ("traits", "resource_classes"):
         path = f"/{kind}/CUSTOM_{turn}"
         for method in ("PUT", "GET", "DELETE"):
@@ -318,7 +318,7 @@ def reshape(service: Service) -> Step:
 
 
 def story(service: Service, turn: int) -> Iterator[Step]:
-    """Yield all requests in an order that lets each of them succeed."""
+    """Yield all requests in an order in which each of them succeeds."""
     yield from claims(f"new project {turn}")
     yield from consumers()
     yield from searches()

@@ -52,7 +52,7 @@ MODULES = [
 
 
 def functions() -> dict[str, Callable[..., Any]]:
-    """Return the functions of `db.statements` that make statements, by module and name."""
+    """Return the functions of `db.statements` that create statements, by module and name."""
     found: dict[str, Callable[..., Any]] = {}
     for module in MODULES:
         for name, function in inspect.getmembers(module, inspect.isfunction):
@@ -90,7 +90,7 @@ def _part(name: str, function: Callable[..., Any]) -> str:
 
 
 def _sections(statement: Statement) -> Iterator[str]:
-    """Yield each text that engines receive, under their names where they receive several."""
+    """Yield each text that engines receive, with their names if there are several texts."""
     engines: dict[str, list[str]] = {}
     for engine, dialect in ENGINES.items():
         text = "\n".join(_sql(each, dialect) for each in _singles(statement))
@@ -118,7 +118,7 @@ def _sql(statement: Query | Write, dialect: sa.Dialect) -> str:
     compiled = statement.sql.compile(dialect=dialect, column_keys=columns or None)
 
     def value(match: re.Match[str]) -> str:
-        """Return what is always the same, or was given for the example; else the parameter."""
+        """Return a constant, or the value of the example, or the parameter."""
         name = match["list"] or match["number"] or match["name"]
         constant = compiled.params.get(name)
         if name in statement.params or constant is None or isinstance(constant, datetime):
@@ -141,7 +141,7 @@ _CLAUSE = re.compile(
 
 
 def _laid_out(text: str) -> str:
-    """Indent each line by the parentheses that are open, and wrap it."""
+    """Indent each line by the number of open parentheses, and wrap it."""
     lines: list[str] = []
     depth = 0
     for line in text.splitlines():
@@ -168,7 +168,7 @@ def outdated() -> Iterator[Path]:
 
 
 def main() -> int:
-    """Write the files, or say which are out of date."""
+    """Write the files, or list the files that are out of date."""
     parser = argparse.ArgumentParser(prog="python -m tests.db.snapshots", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write what is out of date")
     write = parser.parse_args().write

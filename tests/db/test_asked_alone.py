@@ -1,4 +1,4 @@
-"""A single statement: one round trip, and no transaction before or after it."""
+"""A single statement takes one round trip, without a transaction before or after it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ def names(conn: sa.Connection) -> set[str]:
 
 @contextmanager
 def sent(database: Database) -> Iterator[list[str]]:
-    """Collect what is sent to the database to read, what steers transactions included."""
+    """Collect the statements that are sent for reads, including statements about transactions."""
     seen: list[str] = []
 
     def execute(conn: sa.Connection, _cursor: Any, statement: str, *_rest: Any) -> None:

@@ -51,7 +51,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 def run(
     service: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Run the command on the service's database: its exit code, output and errors."""
+    """Run the command on the service's database. Return its exit code, output and errors."""
 
     def audit_command(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
         url = service.settings.database.connection
@@ -66,7 +66,7 @@ def run(
 
 
 def use(service: Service, number: int, *amounts: tuple[str, str, int], **owner: Any) -> str:
-    """Give a consumer these (provider, class, amount); its uuid."""
+    """Create a consumer with these (provider, class, amount) allocations. Return its uuid."""
     uuid = consumer_uuid(number)
     body = claim({provider: {name: n} for provider, name, n in amounts}, **owner)
     service.expect(204, "PUT", f"/allocations/{uuid}", body)
@@ -172,7 +172,7 @@ def test_consumers_without_owner_are_missing_in_the_list(
 def test_an_owner_is_recognised_in_any_form_of_its_uuid(
     service: Service, run: Run, tmp_path: Path, stored: Callable[[str], str]
 ) -> None:
-    """Rows of an adopted database may have another form than the canonical one."""
+    """Rows of an adopted database may not have the canonical form."""
     known, lost = (use(service, number, (FIRST, "VCPU", 1)) for number in (1, 2))
     with service.database.writer.begin() as conn:
         for column in (t.consumers.c.uuid, t.allocations.c.consumer_id):

@@ -112,7 +112,7 @@ def test_rare_matches_are_found_without_reading_the_rest(tmp_path: Path, hosts: 
 def test_of_what_few_trees_have_the_database_checks_nothing_else(
     tmp_path: Path, number: int
 ) -> None:
-    """Only two of the hosts with the traits have room."""
+    """Only two of the hosts with the traits have enough capacity."""
 
     def fill(cloud: CloudBuilder) -> None:
         for place in range(TUNING.first_window):
@@ -271,7 +271,7 @@ def test_a_sharing_provider_whose_root_is_none_is_left_out(tmp_path: Path) -> No
 def test_hosts_of_a_small_zone_are_found_without_reading_the_rest(
     tmp_path: Path, asked: str
 ) -> None:
-    """By what few roots have: an aggregate, or a trait."""
+    """The conditions are an aggregate or a trait that only a few roots have."""
 
     def fill(cloud: CloudBuilder) -> None:
         for number in range(2000):
@@ -302,7 +302,9 @@ def test_a_subtree_is_read_alone(tmp_path: Path) -> None:
 
 
 def test_an_amount_that_few_can_split_is_found_without_reading_the_rest(tmp_path: Path) -> None:
-    """A window, then the hosts with any of the class: once for whole amounts, once for parts."""
+    """The search reads a window, and then the hosts with any of the class, for whole amounts and
+    for parts.
+    """
 
     def fill(cloud: CloudBuilder) -> None:
         for number in range(1000):

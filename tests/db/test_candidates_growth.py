@@ -1,4 +1,4 @@
-"""The statements, trees and steps of the bench's requests, which no machine changes."""
+"""The statements, trees and steps of the bench's requests. They do not depend on the machine."""
 
 from collections.abc import Iterator
 from pathlib import Path

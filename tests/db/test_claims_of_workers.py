@@ -21,7 +21,7 @@ ALONE = 5  # statements of a claim in a tree that is in memory: one searches, fo
 
 
 class Workers:
-    """Services on one database of flat hosts that all have room."""
+    """Services on one database of flat hosts that all have free capacity."""
 
     def __init__(self, directory: Path) -> None:
         settings, self.database = make_database(directory)
@@ -31,7 +31,7 @@ class Workers:
         self._services = [Client(app.create_app(settings, self.database)) for _ in range(WORKERS)]
 
     def claim(self, worker: int, **request: object) -> None:
-        """Have a worker claim for a new consumer."""
+        """Claim for a new consumer in one worker."""
         body = {
             "request": {"groups": {"": {"resources": {"VCPU": 1}}}, **request},
             "consumer_uuid": str(uuids.uuid4()),
@@ -42,7 +42,7 @@ class Workers:
         self._services[worker].expect(201, "POST", "/claims", body, "2.0")
 
     def statements(self, **request: object) -> float:
-        """The statements of a claim after all workers have claimed for some time."""
+        """Return the statements of a claim, after all workers have made claims for some time."""
         for number in range(CLAIMS):
             self.claim(number % WORKERS, **request)
         with counted(self.database) as statements:

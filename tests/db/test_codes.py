@@ -19,7 +19,7 @@ from tests.kit.service import Service
 
 
 class Then(Enum):
-    """The outcome of a request after one of its statements has failed."""
+    """The expected outcome of a request after one of its statements has failed."""
 
     AGAIN = "it is run again and done"
     ELSEWHERE = "it is run again on another connection and done"
@@ -128,20 +128,20 @@ class Recorded(Service):
         self.connections.append(conn.connection.dbapi_connection)
 
     def send(self, *args: Any, **options: Any) -> Any:
-        """Send a request; connections are counted from here."""
+        """Send a request, and count connections from now on."""
         self.connections.clear()
         return super().send(*args, **options)
 
     def read(self) -> Any:
-        """A read that gives the database a text."""
+        """Send a read that passes a text to the database."""
         return self.send("GET", "/resource_providers?name=nobody")
 
     def add_trait(self) -> Any:
-        """A write that leaves no witness."""
+        """Send a write that does not record a marker."""
         return self.send("PUT", f"/traits/CUSTOM_{uuids.uuid4().hex.upper()}")
 
     def add_provider(self) -> Any:
-        """A write that does."""
+        """Send a write that records a marker."""
         return self.send("POST", "/resource_providers", {"name": str(uuids.uuid4())})
 
 
@@ -209,7 +209,7 @@ def test_a_commit_that_has_not_happened_is_found_out(service: Recorded, code: ob
 
 
 def test_a_commit_that_has_not_happened_is_kept_from_happening_later(service: Recorded) -> None:
-    """Galera may execute it after nodes reconnect, unless its rows have changed by then."""
+    """Galera may execute it after nodes reconnect, unless its rows have changed before."""
     uuid = service.add_provider().json["uuid"]
     revision = sa.text("SELECT revision FROM resource_providers WHERE uuid = :uuid")
     others = sa.create_engine(service.database.writer.url, poolclass=sa.NullPool)

@@ -1,4 +1,4 @@
-"""The fit rule is one rule, in SQL and in Python."""
+"""The rule for fitting amounts is the same in SQL and in Python."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The metrics of inventories: their values, their statements, and how long they keep."""
+"""The metrics of inventories: their values, their statements, and how long they are cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Visibility of other transactions: a read sees nothing new, a write sees all commits."""
+"""Visibility of other transactions: reads see one snapshot, and writes see all commits."""
 
 from pathlib import Path
 

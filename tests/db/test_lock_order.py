@@ -1,4 +1,4 @@
-"""A transaction that waits for a tree holds no other lock in it, so there is no deadlock."""
+"""A transaction that waits for a tree holds no other lock in the tree, which avoids deadlocks."""
 
 import time
 import uuid as uuids

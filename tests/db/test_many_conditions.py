@@ -1,4 +1,4 @@
-"""Lists of providers with many conditions: all apply, and no planner has to join them."""
+"""Lists of providers with many conditions: all conditions apply, without a join of all."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def without(items: list[str], place: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """A host that satisfies all conditions, and for each condition one that fails only it."""
+    """A host that satisfies all conditions, and a host that fails only one, for each condition."""
     _settings, made = make_database(tmp_path_factory.mktemp("conditions"))
     with building(made.writer) as cloud:
         for place in range(-1, len(CONDITIONS)):
@@ -51,7 +51,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 def names(
     database: Database, conditions: list[str], page: ProviderPage | None = None
 ) -> tuple[set[str], list[str]]:
-    """The names of the providers that satisfy the conditions, and the number of statements."""
+    """Return the names of the matching providers, and the number of statements."""
     classes = [f"{each}:1" for each in conditions if "=" not in each]
     asked = [each for each in conditions if "=" in each]
     asked += [f"resources={','.join(classes)}"] if classes else []
@@ -72,7 +72,7 @@ def test_every_condition_of_many_holds(database: Database, page: ProviderPage | 
 
 
 def test_few_conditions_are_joined_and_the_others_looked_up(database: Database) -> None:
-    """PostgreSQL and MariaDB try the orders of joins, and thirty are too many for both."""
+    """PostgreSQL and MariaDB compare the orders of joins. Thirty joins are too many for both."""
     found, statements = names(database, CONDITIONS)
     assert found == {"lacks -1"}
     assert len(statements) == 2

@@ -1,4 +1,4 @@
-"""Names are compared character by character, and hold what the database can hold."""
+"""Names are compared character by character, and can contain all text that the database stores."""
 
 import uuid as uuids
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Hosts in order: what a search looks at, what the bound on work leaves, where claims begin."""
+"""Ordered hosts: the examined hosts, the effect of the limit on work, and the start of claims."""
 
 import random
 from dataclasses import replace
@@ -26,7 +26,7 @@ QUIET = [{"by": "trait", "name": "CUSTOM_QUIET", "first": "with"}]
 
 @pytest.fixture(scope="module")
 def searcher(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    """Hosts with 40, 39 … 1 units; the last twelve are quiet."""
+    """Hosts with 40, 39, … 1 units. The last twelve have the trait."""
     made = Searcher(tmp_path_factory.mktemp("order"))
     with building(made.database.writer) as cloud:
         for number in range(HOSTS):
@@ -42,7 +42,7 @@ def find(searcher: Searcher, body: dict[str, Any], max_search_steps: int = 10**6
 
 
 def hosts(result: SearchResult) -> list[int]:
-    """The numbers of the hosts, from 0."""
+    """Return the numbers of the hosts, starting at 0."""
     numbers = {provider_uuid(number + 1): number for number in range(HOSTS)}
     return [numbers[candidate.providers[0]] for candidate in result.candidates]
 

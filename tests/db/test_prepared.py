@@ -1,4 +1,4 @@
-"""Prepared statements on PostgreSQL, and statements that the server has lost."""
+"""Prepared statements on PostgreSQL, including statements that the server has lost."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ PREPARED = sa.text("SELECT count(*) FROM pg_prepared_statements WHERE statement 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    """A service that has prepared what it reads and writes, with psycopg after five times."""
+    """A service whose reads and writes are prepared, which psycopg does after five executions."""
     with Service(tmp_path) as made:
         made.expect(200, "POST", "/resource_providers", {"name": "host", "uuid": HOST})
         for turn in range(8):

@@ -34,7 +34,7 @@ class Measured:
     reads: dict[int, list[Reads]] = field(default_factory=dict)
 
     def add(self, hosts: int, reads: list[Reads]) -> None:
-        """Take the reads of a turn, if they are the most so far."""
+        """Record the reads of a round if they are the highest so far."""
         if total(reads) >= total(self.reads.get(hosts, [])):
             self.reads[hosts] = reads
 
@@ -55,7 +55,7 @@ def measure(service: Service, hosts: int, turns: int, measured: dict[str, Measur
 
 
 def new(service: Service, cloud: Cloud) -> None:
-    """Make a cloud as one becomes here."""
+    """Create a cloud with this service."""
     load(service.database.writer, cloud)
 
 
@@ -76,7 +76,7 @@ def adopted(service: Service, cloud: Cloud) -> None:
 
 
 def restored(service: Service, cloud: Cloud) -> None:
-    """Make a cloud as PostgreSQL restores one, which is without statistics, and sync."""
+    """Create a cloud, restore it on PostgreSQL without statistics, and run `db sync`."""
     with service.database.writer.begin() as conn:
         for table in t.metadata.tables:
             conn.exec_driver_sql(f"ALTER TABLE {table} SET (autovacuum_enabled = false)")
@@ -120,7 +120,7 @@ def test_a_row_that_is_read_is_counted(
 def test_a_rare_trait_is_looked_up_also_where_the_usual_trait_is_one_of_all_hosts(
     tmp_path: Path,
 ) -> None:
-    """If all hosts have a trait, its statistics make it a bad start."""
+    """If all hosts have a trait, its statistics make it a bad starting point."""
     hosts, usual = 4000, sorted(os_traits.get_traits())[:50]
     rare = {hosts // 3, hosts // 2, hosts - 4}
 
@@ -138,7 +138,7 @@ def test_a_rare_trait_is_looked_up_also_where_the_usual_trait_is_one_of_all_host
 
 
 def told(measured: Measured) -> str:
-    """Say which statements have read most."""
+    """Return a text about the statements that have read most rows."""
     lines = [f"{measured.step.name}: {measured.step.method} {measured.step.path}"]
     for hosts, reads in measured.reads.items():
         lines.append(f"{hosts} hosts: {total(reads)} rows")
@@ -159,7 +159,7 @@ def test_no_request_reads_more_rows_than_its_answer_needs(
 
 
 def test_no_request_reads_more_in_a_larger_cloud(measured: Mapping[str, Measured]) -> None:
-    """A small table may be cheaper to read whole, so less is all right."""
+    """Reading a small table completely may be cheaper, so fewer reads are also accepted."""
     bounded = [each for each in measured.values() if each.step.most is not None]
     growing = []
     for each in bounded:

@@ -1,4 +1,4 @@
-"""Rows that a write reads before it holds a lock may change until it does."""
+"""Rows that a write reads before it holds a lock may change before the lock."""
 
 import uuid as uuids
 from collections.abc import Iterator, Mapping, Sequence
@@ -97,7 +97,7 @@ PATH = f"/resource_providers/{HOST}"
 
 
 def after_next_read(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
-    """Have something happen between what the next write reads and its lock."""
+    """Call a function between the next read of a write and its lock."""
     lock = locking.lock_unchanged
 
     def late(conn: sa.Connection, *what: Any) -> int:

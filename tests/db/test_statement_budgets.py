@@ -1,4 +1,4 @@
-"""The statements of each request: as few as promised, and as many for 1,000 hosts as for 10."""
+"""The number of statements of each request is low, and equal for 10 and 1,000 hosts."""
 
 import json
 import uuid as uuids
@@ -42,7 +42,7 @@ class CountedService(Service):
             )
 
     def claim(self, request: object) -> int:
-        """The number of statements of a request."""
+        """Return the number of statements of a request."""
         body = {
             "request": request,
             "consumer_uuid": str(uuids.uuid4()),
@@ -55,7 +55,7 @@ class CountedService(Service):
     def count(
         self, method: str, path: str, body: object = None, version: str = NEWEST
     ) -> tuple[int, Any]:
-        """The number of statements and the answer, which must be a success."""
+        """Return the number of statements and the response, which must be a success."""
         with counted(self.database) as statements:
             answer = self.send(method, path, body, version)
         assert answer.status_code < 300, answer.text
@@ -152,7 +152,7 @@ def test_writes_of_allocations_take_as_many_statements_for_1000_hosts_as_for_10(
 def test_a_claim_of_what_a_search_finds_takes_4_statements_more_than_the_search(
     services: list[CountedService], path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An unchanged tree is not read again."""
+    """A tree that has not changed is not read again."""
     request = BODIES[path]
     for service in services:
         # From here on project, user, type and trees are known.
@@ -260,7 +260,7 @@ LIFE_OF_A_HOST: Sequence[tuple[str, str, Mapping[str, object] | None, int]] = [
 def test_no_write_of_a_host_takes_more_statements_than_its_budget(
     services: list[CountedService], is_child: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """To move the generation of a provider below a root takes a statement more."""
+    """Incrementing the generation of a provider below a root takes an additional statement."""
     for service in services:
         service.count("PUT", f"/resource_classes/{CUSTOM}")
         host = str(uuids.uuid4())

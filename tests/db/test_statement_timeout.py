@@ -21,7 +21,7 @@ SELECT count(*) FROM numbers
 
 
 def slow_query(seconds: float) -> sa.TextClause:
-    """A statement that takes so long; on SQLite, about."""
+    """Return a statement that takes this time. On SQLite, the time is approximate."""
     texts = {
         "sqlite": COUNT.format(round(seconds * 3_000_000)),
         "mariadb": f"SELECT SLEEP({seconds})",
@@ -53,7 +53,10 @@ def database(tmp_path: Path) -> Database:
 
 
 def assert_nothing_runs() -> None:
-    """It is shown for a moment after its end, and would be for much longer if it went on."""
+    """The statement remains visible for a moment after its end.
+
+    If it were running, for much longer.
+    """
     if ENGINE in RUNNING:
         engine = sa.create_engine(server().url(server().admin), poolclass=sa.NullPool)
         deadline = time.monotonic() + LONG / 2
@@ -93,7 +96,7 @@ def test_a_write_that_takes_too_long_is_not_run_again_and_leaves_nothing(
 
 
 def test_each_statement_has_its_own_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Together they take longer than one may."""
+    """Together, the statements take longer than the limit for one statement."""
     database = make_database(tmp_path, placement_database={"statement_timeout": 5.0})[1]
     database.limit_statements()
     now = [0.0]
@@ -120,7 +123,7 @@ def test_no_time_means_no_limit(tmp_path: Path) -> None:
 
 
 def test_a_service_is_made_with_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not there yet while the database is prepared, which may take its time."""
+    """The limit is set only after the database has been prepared, which may take longer."""
     _settings, made = make_database(tmp_path)
     (tmp_path / "placement.conf").write_text("[api]\nauth_strategy = noauth2\n")
     monkeypatch.setenv("OS_PLACEMENT_CONFIG_DIR", str(tmp_path))

@@ -1,4 +1,4 @@
-"""Round trips to the database while a write holds the lock of a tree, as a proxy sees them pass."""
+"""Round trips to the database while a write holds the lock of a tree, counted by a proxy."""
 
 import uuid as uuids
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class Watched(Client):
             self.expect(200, "PUT", path, inventories(0, **stock))
 
     def sends(self, method: str, path: str, body: object, version: str) -> list[bytes]:
-        """Send a request that must succeed; return what the database gets while it answers."""
+        """Send a request that must succeed. Return the data that the database receives."""
         self._proxy.sent.clear()
         answer = self.send(method, path, body, version)
         assert answer.status_code < 300, answer.text
@@ -54,7 +54,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 def under_lock(sent: list[bytes]) -> int:
-    """Return how many round trips follow the one that locks a tree, until that of the COMMIT."""
+    """Return the number of round trips from the lock of a tree to the COMMIT."""
     (lock,) = (at for at, each in enumerate(sent) if b"UPDATE resource_providers SET" in each)
     after = sent[lock + 1 :]
     (commit,) = (at for at, each in enumerate(after) if b"COMMIT" in each[:16])

@@ -1,4 +1,4 @@
-"""A server's certificate is verified as soon as a URL of MariaDB speaks of TLS."""
+"""With any TLS parameter in a MariaDB URL, the certificate of the server is verified."""
 
 import subprocess
 import tempfile
@@ -30,7 +30,7 @@ class Authority:
         directory.chmod(0o755)
 
     def sign(self, name: str, extension: str) -> tuple[Path, Path]:
-        """Make a certificate; return it and its key."""
+        """Create a certificate. Return it and its key."""
         certificate, key = self._directory / f"{name}.pem", self._directory / f"{name}.key"
         self._make(
             "-subj", f"/CN={name}", "-addext", extension, "-CA", self.certificate,
@@ -71,18 +71,18 @@ def serving(certificate: Path, key: Path) -> Iterator[MariaDB]:
 
 @pytest.fixture(scope="module")
 def listed(authority: Authority) -> Iterator[MariaDB]:
-    """A server whose certificate names the host that URLs name."""
+    """A server whose certificate contains the host name in the URLs."""
     yield from serving(*authority.sign("listed", LISTED))
 
 
 @pytest.fixture(scope="module")
 def unlisted(authority: Authority) -> Iterator[MariaDB]:
-    """A server whose certificate names another host."""
+    """A server whose certificate contains a different host name."""
     yield from serving(*authority.sign("unlisted", "subjectAltName=DNS:elsewhere"))
 
 
 def connected(at: MariaDB, **parameters: object) -> str:
-    """Connect as the URL says; return the cipher."""
+    """Connect with the URL. Return the cipher."""
     query = "&".join(f"{name}={value}" for name, value in parameters.items())
     database = Database(settings(f"{at.url(at.admin)}?{query}").database)
     database.connect_first(patient=False)

@@ -1,4 +1,4 @@
-"""A view that shows a numbering of changes without an earlier one loses no change.
+"""If a view shows a numbering without an earlier one, no change is lost.
 
 The second numbering has waited for the first. At one statement of a request, whichever it is, the
 view shows the second alone.

@@ -56,7 +56,7 @@ class Cloud(Service):
         self.expect(204, "PUT", f"/allocations/{consumer}", body)
 
     def record(self, first: Act, second: Act) -> tuple[Rows, Rows, Rows]:
-        """Return the tables before, between and after two transactions, and undo these."""
+        """Return the tables before, between and after two transactions. Undo both transactions."""
         before = rows(self.database)
         first(self)
         between = rows(self.database)
@@ -146,7 +146,7 @@ def test_an_answer_with_the_tag_of_a_revision_has_its_content_and_nothing_else_i
 
 
 def test_allocations_match_the_returned_generation(cloud: Cloud) -> None:
-    """Rows that a write has replaced are still there for a view that has missed it."""
+    """A view that lacks a write still contains the rows that the write has replaced."""
     path = f"/allocations/{OTHER}"
     before, between, after = cloud.record(
         lambda cloud: cloud.allocate(OTHER, {NODE: {"DISK_GB": 2}}, generation=1),
@@ -251,7 +251,7 @@ PAIRS: Mapping[str, tuple[Act, Act]] = {
 def test_a_write_that_succeeds_does_what_it_does_after_both_transactions(
     cloud: Cloud, pair: str, write: str
 ) -> None:
-    """A refusal is justified by the state at one of the moments."""
+    """A refusal must be justified by the state at one of these times."""
     before, between, after = cloud.record(*PAIRS[pair])
     uuid = HOST if pair == "traits of the root" else NODE
 

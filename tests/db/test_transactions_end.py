@@ -40,7 +40,7 @@ def names(database: Database) -> set[str]:
 
 @contextmanager
 def interrupted(engine: sa.Engine, what: str) -> Iterator[list[object]]:
-    """Have each COMMIT or ROLLBACK fail and do nothing; collect their connections."""
+    """Make each COMMIT or ROLLBACK fail without any effect. Collect the connections."""
     seen: list[object] = []
 
     def fail(connection: Any) -> None:

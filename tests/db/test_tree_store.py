@@ -1,4 +1,4 @@
-"""Trees come from memory where they are true, and from the database where they are not."""
+"""Trees are returned from memory if they are valid, and otherwise from the database."""
 
 from collections.abc import Iterator
 from pathlib import Path

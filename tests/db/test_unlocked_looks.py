@@ -1,4 +1,4 @@
-"""Claims are compared with what was read before any lock: all of it may be another by the time.
+"""Claims are compared with state that was read before any lock, and that may have changed.
 
 Each test has others do something between that and the first row that is written.
 """
@@ -51,7 +51,7 @@ class Cloud(Service):
         return int(self.get(f"/resource_providers/{uuid}")["generation"])
 
     def stock(self, uuid: str, **record: int) -> None:
-        """Give a provider other VCPUs, or none."""
+        """Set or delete the VCPU inventory of a provider."""
         body: dict[str, Any] = inventories(self.generation(uuid))
         body["inventories"] = {"VCPU": {"total": 10, **record}} if record else {}
         self.expect(200, "PUT", f"/resource_providers/{uuid}/inventories", body)
@@ -80,7 +80,7 @@ Act = Callable[[Cloud], Any]
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
-    """Have others act after the next look of a write of allocations."""
+    """Execute other writes after the next read of a write of allocations."""
     read = allocation_state.read
 
     def late(*arguments: Any) -> AllocationState:
@@ -147,7 +147,7 @@ def test_what_leaves_enough_does_not_have_a_claim_begin_again(
 def test_the_tree_that_a_provider_has_moved_to_is_outdated(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when the consumer only leaves the provider: what others keep in memory is of before."""
+    """This also applies if the consumer only leaves the provider, because caches are outdated."""
     both = claim({HOST: {"VCPU": 1}, NODE: {"DISK_GB": 1}})
     seen: list[dict[str, int]] = []
 
@@ -226,7 +226,7 @@ def test_a_class_whose_id_came_back_under_another_name_is_not_claimed(
 def test_a_thousand_consumers_are_claimed_for_under_the_lock_of_what_was_read(
     cloud: Cloud,
 ) -> None:
-    """One statement cannot name them: what several say is of one moment under a lock alone."""
+    """A single statement cannot contain all consumers, so the state must be read under locks."""
     cloud.stock(OTHER, total=3000)
     bodies = {str(uuids.UUID(int=1000 + n)): claim({OTHER: {"VCPU": 1}}) for n in range(1500)}
     cloud.expect(204, "POST", "/allocations", bodies)
@@ -252,7 +252,7 @@ def test_a_thousand_consumers_are_claimed_for_under_the_lock_of_what_was_read(
 def test_a_concurrently_created_inventory_does_not_count_deleted_allocations(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch, request_: tuple[Any, ...]
 ) -> None:
-    """In an adopted database there may be allocations without an inventory."""
+    """In an adopted database, allocations may exist without an inventory."""
     cloud.expect(204, "PUT", f"/allocations/{CONSUMER}", FOUR)
     with cloud.database.writer.begin() as conn:
         conn.exec_driver_sql("DELETE FROM inventories WHERE used = 4")

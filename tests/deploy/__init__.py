@@ -1,1 +1,1 @@
-"""The files of etc/deploy, run with the programs that they are for."""
+"""The files in etc/deploy, tested with the programs for which they are written."""

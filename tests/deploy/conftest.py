@@ -1,4 +1,7 @@
-"""Machines with the service installed; what is missing skips, or fails with PLACEMENT_DEPLOY=1."""
+"""Machines with the service.
+
+Tests of missing programs are skipped, or fail with PLACEMENT_DEPLOY=1.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _numbers = itertools.count(1)
 
 
 def need(program: str) -> None:
-    """Go on only if a program is installed."""
+    """Skip the test unless a program is installed."""
     if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin"):
         return
     if REQUIRED:
@@ -31,7 +34,7 @@ def need(program: str) -> None:
 
 @pytest.fixture(scope="session")
 def new_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewMachine]:
-    """Make a machine of one's own."""
+    """Create a separate machine."""
     if not is_possible():
         pytest.skip("no mounts of its own: this needs root, and a kernel or container that lets it")
     directory = tmp_path_factory.mktemp("machines")
@@ -54,7 +57,7 @@ def image(new_machine: NewMachine, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def installed(image: Image, new_machine: NewMachine) -> Machine:
-    """A machine of one's own with /opt/placement."""
+    """A separate machine with /opt/placement."""
     machine = new_machine()
     image.machine.copy_to(machine, "/opt/placement", "/opt/placement")
     return machine

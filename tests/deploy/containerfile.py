@@ -1,4 +1,4 @@
-"""A Containerfile, carried out on machines of the tests: each stage is one."""
+"""Execute a Containerfile on test machines. Each stage is a machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OF_THE_BUILDER = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_prox
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """Return the instructions of a file, in order: name, and what follows it."""
+    """Return the instructions of a file in order, each with its name and its arguments."""
     text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     return [(name, rest) for name, _, rest in (line.partition(" ") for line in lines if line)]
@@ -43,7 +43,7 @@ class Image:
 
 
 def prepare(directory: Path) -> Path:
-    """Return a directory as an operator has it: samples, with both wheels in it."""
+    """Return a directory with the samples and both wheels, as on an operator's machine."""
     context = directory / "context"
     assert cli.main(["samples", str(context)]) == 0
     for copy in (copy_checkout, copy_client):
@@ -56,7 +56,7 @@ def prepare(directory: Path) -> Path:
 
 
 def build(new_machine: Callable[[], Machine], context: Path) -> Image:
-    """Carry out the file that a directory has; the image of its last stage."""
+    """Execute the Containerfile in a directory. Return the image of its last stage."""
     stages: dict[str, Image] = {}
     image: Image | None = None
     text = (context / FILE.relative_to(REPOSITORY / "etc")).read_text()

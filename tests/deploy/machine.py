@@ -1,4 +1,4 @@
-"""A root file system on top of this machine's: thrown away at the end, read-only when sealed.
+"""A root file system on top of this machine's. It is discarded at the end.
 
 It is an overlay in a separate mount namespace, so nothing outside of it is changed. What runs there
 has no rights, and shares the network with the tests.
@@ -35,7 +35,7 @@ Environment = Mapping[str, str]
 
 
 def is_possible() -> bool:
-    """Whether this machine lets the tests have mounts of their own."""
+    """Return whether this machine allows separate mount namespaces."""
     if os.geteuid() or not shutil.which("unshare") or not shutil.which("setpriv"):
         return False
     script = "d=$(mktemp -d); mount -t tmpfs none $d && mkdir $d/u $d/w && "
@@ -45,7 +45,7 @@ def is_possible() -> bool:
 
 
 class Machine:
-    """One such root; `/tmp`, `/run` and `/var/lib` are empty in it."""
+    """A root file system. `/tmp`, `/run` and `/var/lib` are empty."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir()
@@ -64,17 +64,17 @@ class Machine:
         return ["/usr/bin/nsenter", f"--target={self._holder.pid}", "--mount"]
 
     def prepare(self, script: str, *arguments: str, stdin: IO[bytes] | None = None) -> None:
-        """Run a shell script with all rights, in the root directory of the machine."""
+        """Run a shell script with all permissions in the root directory of the machine."""
         command = [*self._enter, "sh", "-ec", f'cd "$1"; shift; {script}', "sh", str(self.root)]
         subprocess.run([*command, *arguments], check=True, stdin=stdin)
 
     def put(self, path: str, text: str) -> None:
-        """Write a file that everybody can read."""
+        """Write a file that every user can read."""
         script = 'mkdir -p "$(dirname ".$1")"; printf %s "$2" > ".$1"; chmod a+r ".$1"'
         self.prepare(script, path, text)
 
     def room(self, path: str) -> None:
-        """Make a directory that the user alone may write to."""
+        """Create a directory that only the user may write to."""
         script = f'mkdir -p ".$1"; mount -t tmpfs -o mode=700,uid={USER},gid={USER} none ".$1"'
         self.prepare(script, path)
 
@@ -86,7 +86,7 @@ class Machine:
         assert reading.returncode == 0
 
     def seal(self) -> None:
-        """Make the root read-only, and all that is mounted on it but /tmp and `room`s."""
+        """Make the root and all mounts read-only, except for /tmp and the directories of `room`."""
         self.prepare("mount -o remount,ro run; mount -o remount,ro var/lib; mount -o remount,ro .")
 
     def start(
@@ -96,7 +96,7 @@ class Machine:
         output: IO[bytes] | None = None,
         rights: Sequence[str] = ("--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"),
     ) -> subprocess.Popen[bytes]:
-        """Start a program as the user, with this environment and nothing else of the tests'."""
+        """Start a program as the user, with only this environment."""
         process = subprocess.Popen(
             [
                 *self._enter,
@@ -119,14 +119,14 @@ class Machine:
         return process
 
     def run(self, command: Sequence[str], environment: Environment) -> str:
-        """Run a program, which must succeed; return its output."""
+        """Run a program that must succeed. Return its output."""
         process = self.start(command, environment, subprocess.PIPE)  # type: ignore[arg-type]
         text = process.communicate()[0].decode()
         assert process.returncode == 0, text
         return text
 
     def close(self) -> None:
-        """End what still runs, and forget all that was written."""
+        """End all running programs, and discard all written files."""
         for process in self._running:
             if process.poll() is None:
                 process.terminate()

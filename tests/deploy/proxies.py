@@ -100,7 +100,7 @@ def changed(text: str, changes: Mapping[str, str]) -> str:
 
 @contextmanager
 def proxying(proxy: Proxy, machine: Machine, service: int, log: Path) -> Iterator[int]:
-    """Run a proxy before a service's port until the block ends; its port."""
+    """Run a proxy for the port of a service until the block ends. Yield the port of the proxy."""
     port = free_port()
     text = changed(
         (DEPLOY / proxy.file).read_text(),

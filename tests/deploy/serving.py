@@ -21,7 +21,7 @@ enabled = true
 
 
 def await_answer(port: int, process: subprocess.Popen[bytes], log: Path, path: str = "/") -> None:
-    """Wait until a server answers.  Raises RuntimeError with its log when it does not."""
+    """Wait until a server responds. Raise RuntimeError with its log if it does not respond."""
     deadline = time.monotonic() + START
     while True:
         try:

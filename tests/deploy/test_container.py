@@ -1,4 +1,4 @@
-"""The image: built by its own instructions, and run on a root that it cannot write to."""
+"""The image, built by its own instructions and run on a read-only root file system."""
 
 from __future__ import annotations
 

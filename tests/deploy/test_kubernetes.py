@@ -1,4 +1,4 @@
-"""The manifests: of the right form, in accord with each other and the image, and their pods run."""
+"""The manifests: valid, consistent with each other and with the image, and their pods run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SCHEMA = json.loads(kubernetes_schema.FILE.read_text())
 
 
 def faults_of(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return what has not the form that Kubernetes wants, by its path."""
+    """Return the parts that violate the schema of Kubernetes, by path."""
     definition = kubernetes_schema.KINDS[manifest["kind"]]
     validator = jsonschema.Draft202012Validator({**SCHEMA, "$ref": f"#/$defs/{definition}"})
     return {each.json_path: each.message for each in validator.iter_errors(manifest)}

@@ -1,4 +1,4 @@
-"""The units: what systemd says of them, and the service run under the conditions that they set."""
+"""The units, checked by systemd, and the service under the conditions of the units."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 def directives(name: str) -> dict[str, list[str]]:
-    """Return what a unit says: values by name, of all sections."""
+    """Return the directives of a unit, by name, from all sections."""
     values: dict[str, list[str]] = {}
     for line in (UNITS / name).read_text().splitlines():
         key, equals, value = line.partition("=")
@@ -41,7 +41,7 @@ def directives(name: str) -> dict[str, list[str]]:
 
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
-    """The units, with commands that are there."""
+    """The units, with commands that exist."""
     for name in SERVICES:
         text = (UNITS / name).read_text().replace("/opt/placement/bin/", "/bin/true ")
         (tmp_path / name).write_text(text)
@@ -79,7 +79,7 @@ def test_the_user_of_the_units_is_the_one_that_is_made() -> None:
 
 @pytest.fixture
 def protected(installed: Machine) -> Machine:
-    """A machine as ProtectSystem=strict, ProtectHome and the directories of the units make it."""
+    """A machine with ProtectSystem=strict, ProtectHome and the directories of the units."""
     unit = directives("placement.service")
     assert unit["ProtectSystem"] == ["strict"]
     assert unit["ProtectHome"] == unit["PrivateTmp"] == unit["NoNewPrivileges"] == ["yes"]

@@ -32,13 +32,13 @@ MIB = 1024 * 1024
 
 @dataclass
 class Served:
-    """A server, and what its paths begin with."""
+    """A server, and the prefix of its paths."""
 
     port: int
     prefix: str
 
     def send(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes, str]:
-        """Send one request; status, content, `Location`."""
+        """Send a request. Return status, content and `Location`."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER)
         connection.request(method, self.prefix + path, body, HEADERS)
         answer = connection.getresponse()
@@ -48,7 +48,7 @@ class Served:
 
 
 def install(machine: Machine) -> None:
-    """Make a virtualenv of the distribution's Python that has what is installed."""
+    """Create a virtualenv of the distribution's Python with the installed packages."""
     version = subprocess.run(
         ["/usr/bin/python3", "-c", "import sys; print(*sys.version_info[:2])"],
         capture_output=True, text=True, check=True,

@@ -1,4 +1,4 @@
-"""Sphinx where nothing is installed but the service and its extra `docs`, as `make docs` has it."""
+"""Run Sphinx with only the service and its extra `docs` installed, as in `make docs`."""
 
 from __future__ import annotations
 

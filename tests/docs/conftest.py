@@ -13,7 +13,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the pages; a warning is an error, and no more is installed (`make docs`)."""
+    """The folder of the pages.
+
+    Warnings are errors, and only `make docs` requirements are installed.
+    """
     folder = tmp_path_factory.mktemp("docs")
     command = [
         *(sys.executable, "-m", "tests.docs.alone", "--builder", "html", "--quiet", "--fresh-env"),

@@ -18,7 +18,7 @@ IMPORTED = re.compile(r"""(?:@import\s+|url\(\s*)['"]?(?P<url>(?:https?:)?//[^'"
 
 @dataclass
 class Page(HTMLParser):
-    """One page. links: of all kinds; fetched: links that a browser follows automatically."""
+    """A page. links: of all kinds. fetched: links that a browser follows automatically."""
 
     path: Path
     links: list[str] = field(default_factory=list)
@@ -41,7 +41,9 @@ class Page(HTMLParser):
                     self.fetched.append(value)
 
     def targets(self) -> Iterator[tuple[str, Path, str]]:
-        """Return of each local link its text, the file that it names, and the place in it."""
+        """Return for each local link its text, the file that it names, and the position in the
+        file.
+        """
         for link in self.links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
@@ -56,7 +58,7 @@ def pages(folder: Path) -> dict[Path, Page]:
 
 
 def dead_links(folder: Path) -> list[str]:
-    """Return the local links that lead nowhere, with the pages that have them."""
+    """Return the broken local links, with the pages that contain them."""
     by_path = pages(folder)
     return [
         f"{page.path.relative_to(folder.resolve())}: {link}"
@@ -67,7 +69,7 @@ def dead_links(folder: Path) -> list[str]:
 
 
 def fetched_elsewhere(folder: Path) -> list[str]:
-    """Return what pages and their styles have a browser fetch from other hosts."""
+    """Return the resources that a browser would fetch from other hosts."""
     by_pages = [
         f"{page.path.name}: {url}"
         for page in pages(folder).values()

@@ -1,4 +1,4 @@
-"""Fields of classes have a comment of their own.
+"""Each field of a class has a separate comment.
 
 Of the client these are the annotated fields of its public classes, of the measurements the
 annotated fields of all classes, and of the service also the attributes that `__init__` assigns.

@@ -1,4 +1,4 @@
-"""The manual pages: one for each command, with every argument."""
+"""The manual pages: there is one for each command, with every argument."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def manual(built: Path) -> dict[str, str]:
 
 
 def plain(text: str) -> str:
-    """A page without what its format adds to words."""
+    """Return a page without the marks of its format."""
     return re.sub(r"\\f[A-Z]|\\f\([A-Z]+|\\f\[.*?\]|\\&", "", text).replace(r"\-", "-")
 
 

@@ -1,4 +1,4 @@
-"""The references leave nothing out."""
+"""The references are complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages in a browser: what the theme complains of is drawn by its style sheets alone."""
+"""The pages in a browser. Errors of the theme are visible only in its style sheets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ERROR_BOXES = """() => [...document.querySelectorAll('*')].map(element => {
 
 
 def error_boxes(folder: Path) -> list[str]:
-    """Return each box of an error that a page shows, after the page's name."""
+    """Return each error box that a page shows, with the name of the page."""
     if EXECUTABLE is None and not REQUIRED:
         pytest.skip("no chromium is installed")
     boxes = []

@@ -32,7 +32,7 @@ def url() -> Iterator[str]:
 
 
 def run(command: str, url: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of the page against a server, and have curl fail where that refuses."""
+    """Run a command of the page against a server. curl fails if the server refuses the request."""
     programs = Path(sys.executable).parent
     command = command.replace(URL, url).replace("curl -s", "curl -sS --fail-with-body")
     command = command.replace(".venv/bin/", f"{programs}/")

@@ -107,7 +107,7 @@ def files(folder: str, suffix: str) -> Iterator[Path]:
 
 
 def place(path: Path) -> str:
-    """The package or folder that a file counts for: two levels, one for files at the top."""
+    """Return the package or folder of a file, in two levels. Empty for files at the top."""
     return "/".join(path.parts[: min(2, len(path.parts) - 1)]) or "the root"
 
 

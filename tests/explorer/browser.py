@@ -1,4 +1,4 @@
-"""A headless Chromium, and what no page of the explorer may do in it."""
+"""A headless Chromium, and rules that no page of the explorer may violate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Watch:
-    """What a page has said and asked. allowed: texts of console errors that a test provokes."""
+    """The messages and requests of a page. allowed: console errors that a test provokes."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -60,7 +60,7 @@ class Watch:
             self.strangers.append(request.url)
 
     def open(self, place: str = "") -> Page:
-        """Open a place of the explorer, such as "#tree/UUID"."""
+        """Open a view of the explorer, such as "#tree/UUID"."""
         self.page.goto(f"{self.url}/explorer/{place}")
         return self.page
 

@@ -27,11 +27,11 @@ class Demo:
     consumers: list[str]
 
     def get(self, path: str) -> Any:
-        """Return what the server answers."""
+        """Return the response to a GET."""
         return expect(send(self.process.port, "GET", path, None, VERSION), 200).body
 
     def post(self, path: str, body: Any) -> Any:
-        """Return what the server answers to a POST that reads."""
+        """Return the response to a POST that only reads."""
         return expect(send(self.process.port, "POST", path, body, VERSION), 200).body
 
     def send(self, method: str, path: str, body: Any = None) -> None:
@@ -57,7 +57,7 @@ def demonstration(directory: Path) -> Iterator[Demo]:
 
 
 def fill(port: int) -> list[str]:
-    """Give some of a cloud away, always the same; return the consumers."""
+    """Create the same consumers in the cloud each time. Return the consumers."""
     chance = random.Random(5)
     consumers = []
     for number in range(CONSUMERS):

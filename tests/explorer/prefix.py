@@ -14,7 +14,7 @@ HOP_BY_HOP = {"connection", "transfer-encoding", "keep-alive"}
 
 @contextmanager
 def behind_prefix(port: int) -> Iterator[str]:
-    """Pass requests on to a server of this machine until the block ends; give the URL."""
+    """Forward requests to a server of this machine until the block ends. Yield the URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def _pass(self) -> None:

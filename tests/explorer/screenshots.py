@@ -29,7 +29,7 @@ REFUSED = {**SERVED, "groups": {**SERVED["groups"], "_CPU": {"resources": {"PCPU
 
 
 def places(demo: Demo) -> dict[str, str]:
-    """Return the views, each in a state worth looking at."""
+    """Return the views, each in a state that is suitable for a picture."""
     return {
         "cloud": "#cloud?class=VCPU&group=aggregate",
         "list": "#cloud?as=list",
@@ -44,14 +44,14 @@ def places(demo: Demo) -> dict[str, str]:
 
 
 def holder(demo: Demo) -> str:
-    """Return a consumer that holds something of a host without a disk."""
+    """Return a consumer that uses a host without a disk."""
     uuid = demo.provider("diskless-c01")
     allocations = demo.get(f"/resource_providers/{uuid}/allocations")["allocations"]
     return min(allocations, default="")
 
 
 def main() -> None:
-    """Make the pictures."""
+    """Create the pictures."""
     looked, shown = REPOSITORY / ".run" / "screenshots", REPOSITORY / "docs" / "images"
     for directory in (looked, shown):
         directory.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Services that are broken, slow, or refuse, and services behind proxies; scripts as names."""
+"""Services that are broken, slow, or refuse requests. Services behind proxies. Scripts as names."""
 
 from __future__ import annotations
 

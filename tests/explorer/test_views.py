@@ -1,4 +1,4 @@
-"""Each view, used as on the demonstration cloud."""
+"""Each view, used with the demonstration cloud."""
 
 from __future__ import annotations
 
@@ -494,7 +494,7 @@ def test_the_url_and_the_curl_line_can_be_copied(watch: Watch, demo: Demo) -> No
 
 
 def copied(page: Page, beginning: str) -> str:
-    """What is in the clipboard, once that begins so: it comes there some time after a click."""
+    """Return the content of the clipboard as soon as it begins with this text."""
     script = "async (text) => (await navigator.clipboard.readText()).startsWith(text)"
     page.wait_for_function(script, arg=beginning)
     return str(page.evaluate("navigator.clipboard.readText()"))

@@ -24,7 +24,7 @@ with atheris.instrument_imports(include=["placement"]):
 
 
 class Bytes:
-    """Choices made by the fuzzer."""
+    """Choices that the fuzzer makes."""
 
     def __init__(self, data: bytes) -> None:
         self._data = atheris.FuzzedDataProvider(data)
@@ -42,7 +42,7 @@ class Bytes:
 
 
 def main() -> None:
-    """Fuzz until the runs are spent or something breaks."""
+    """Fuzz until all runs are complete or a failure occurs."""
     directory = tempfile.TemporaryDirectory(prefix="atheris-")
     target = Target(Path(directory.name))
     atheris.Setup(sys.argv, lambda data: target.answer(Hostile(Bytes(data)).environ()))

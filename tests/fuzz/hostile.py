@@ -1,4 +1,4 @@
-"""Hostile input: whole requests, nearly right or not at all, as a WSGI server would pass them on.
+"""Hostile input: complete requests, in the form in which a WSGI server would pass them on.
 
 `Hostile` makes requests of a random source, so the same bytes of randomness are the same request:
 the source is `random.Random` in tests and the fuzzer's bytes under atheris.
@@ -20,7 +20,7 @@ from tests.kit.cloud import aggregate_uuid, provider_uuid
 
 
 class Source(Protocol):
-    """Where choices come from."""
+    """The source of random choices."""
 
     def random(self) -> float: ...
 
@@ -111,7 +111,7 @@ class Raw:
 
 
 class Torn(io.BytesIO):
-    """A body as a server reads it of chunks: some bytes at a time, and then perhaps an error."""
+    """A body that a server reads in chunks. An error may follow some of the bytes."""
 
     def __init__(self, body: bytes, most: int, error: Exception | None) -> None:
         super().__init__(body)
@@ -119,7 +119,7 @@ class Torn(io.BytesIO):
         self._error = error
 
     def read(self, size: int | None = -1) -> bytes:
-        """The next bytes; the error in place of the end."""
+        """Return the next bytes. At the end, raise the error, if there is one."""
         piece = super().read(self._most if size is None or size < 0 else min(size, self._most))
         if not piece and self._error is not None:
             raise self._error
@@ -127,7 +127,7 @@ class Torn(io.BytesIO):
 
 
 class Hostile:
-    """Requests, some of them right."""
+    """Requests. Some of them are valid."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -135,11 +135,11 @@ class Hostile:
         self.malice = source.choice((0.0, 0.02, 0.1, 0.5))
 
     def goes_wrong(self) -> bool:
-        """True as often as this request's malice says."""
+        """Return True at the rate of errors for this request."""
         return bool(self.source.random() < self.malice)
 
     def environ(self) -> Environ:
-        """One request."""
+        """Return one request."""
         route: Route = self.source.choice(ROUTES)
         method, path = route.method, self.path(route.path)
         if self.goes_wrong():
@@ -189,7 +189,7 @@ class Hostile:
         return made
 
     def tear(self, made: Environ, body: bytes) -> None:
-        """Send the body in chunks, or break it off."""
+        """Send the body in chunks, or end it early."""
         error = self.source.choice((None, OSError("gone"), ValueError("-2"), EOFError()))
         made["wsgi.input"] = Torn(body, self.source.choice((1, 7, 1000, 10**6)), error)
         if self.source.random() < 0.7:
@@ -199,14 +199,14 @@ class Hostile:
             made["CONTENT_LENGTH"] = str(len(body) + self.source.randrange(30))
 
     def version(self, route: Route) -> object:
-        """A version, mostly one of the later ones."""
+        """Return a version. Most are later versions."""
         versions = list(HISTORY)
         if route.since == str(versions[-1]) and self.source.random() < 0.5:
             return versions[-1]
         return versions[-1 - int(self.source.random() ** 2 * len(versions))]
 
     def path(self, pattern: str) -> str:
-        """A path of the route, or any."""
+        """Return a path of the route, or any path."""
         if self.goes_wrong():
             return str(self.source.choice(ODD_PATHS))
         known = {"uuid": UUIDS, "consumer": CONSUMERS, "name": NAMES, "resource_class": NAMES}
@@ -214,7 +214,7 @@ class Hostile:
         return re.sub(r"{(\w+)}", lambda match: self.text(known[match[1]]), pattern)
 
     def text(self, usual: Sequence[str]) -> str:
-        """A usual text, or an odd one."""
+        """Return a common text or an unusual one."""
         if not self.goes_wrong():
             return str(self.source.choice(usual))
         kind = self.source.randrange(8)
@@ -227,12 +227,12 @@ class Hostile:
         return str(self.source.choice(ODD_TEXT))
 
     def controlled(self, text: str) -> str:
-        """The text with a control character anywhere in it."""
+        """Return the text with a control character at any position."""
         at = self.source.randrange(len(text) + 1)
         return text[:at] + str(self.source.choice(CONTROL)) + text[at:]
 
     def query(self, route: Route) -> str:
-        """A query string: encoded, half encoded or not at all."""
+        """Return a query string that is encoded, partly encoded or not encoded."""
         keys = [*(route.parameters or ["name"]), "foo"]
         if self.source.random() < 0.01:
             return "resources=" + "VCPU:1," * self.source.randrange(20000)
@@ -248,7 +248,7 @@ class Hostile:
         return _wsgi("&".join(parts))
 
     def value(self, key: str) -> str:
-        """A value that may suit the parameter."""
+        """Return a value that may be valid for the parameter."""
         usual: dict[str, Sequence[str]] = {
             "resources": ("VCPU:1", "DISK_GB:2,VCPU:1", "CUSTOM_A:1"),
             "required": ("HW_CPU_X86_AVX2", "!CUSTOM_A", "in:HW_CPU_X86_AVX2,CUSTOM_A"),
@@ -281,7 +281,7 @@ class Hostile:
     # -- bodies -----------------------------------------------------------------------------
 
     def body(self, route: Route) -> bytes:
-        """Bytes of JSON, or of something like it."""
+        """Return bytes of JSON, or of invalid JSON."""
         tables = route.body_schema
         schema: Any = {"type": "object"} if tables is None else tables.at(max(HISTORY)).schema
         if tables is not None and self.source.random() < 0.4:
@@ -294,7 +294,7 @@ class Hostile:
         return raw
 
     def like(self, schema: Mapping[str, Any], name: str = "") -> Any:
-        """A value of the schema, possibly with an error."""
+        """Return a value that conforms to the schema, possibly with an error."""
         if self.goes_wrong():
             return Raw(self.odd_json())
         if "oneOf" in schema:
@@ -310,7 +310,7 @@ class Hostile:
         return self.source.choice(plain.get(kind, (None,)))
 
     def odd_json(self) -> str:
-        """The text of a value that suits nothing, or of one that is too much."""
+        """Return the text of a value that is invalid or too large."""
         kind = self.source.randrange(8)
         if kind == 0:
             depth = self.source.choice(DEPTHS)
@@ -326,7 +326,7 @@ class Hostile:
         return str(self.source.choice(ODD_JSON))
 
     def an_object(self, schema: Mapping[str, Any], name: str) -> Any:
-        """Members of an object."""
+        """Return the members of an object."""
         made = {}
         for key, value in schema.get("properties", {}).items():
             likely = 0.9 if key == "resources" else 0.3  # a request without is hardly one
@@ -346,11 +346,11 @@ class Hostile:
         return made
 
     def an_array(self, schema: Mapping[str, Any], name: str) -> Any:
-        """Items of a list."""
+        """Return the items of a list."""
         return [self.like(schema["items"], name) for _ in range(self.source.randrange(3))]
 
     def a_string(self, schema: Mapping[str, Any], name: str) -> Any:
-        """A string that suits the member."""
+        """Return a string that is valid for the member."""
         if name in {"consumer_uuid", "from_hold"}:
             return self.text(CONSUMERS)
         if schema.get("format") == "uuid":
@@ -378,5 +378,5 @@ def _json(value: Any) -> str:
 
 
 def _wsgi(text: str) -> str:
-    """The text as WSGI has it: the bytes of UTF-8, one character each."""
+    """Return the text in the form of WSGI: the bytes of UTF-8, one character for each byte."""
     return text.encode("utf-8", "surrogatepass").decode("latin-1")

@@ -1,4 +1,4 @@
-"""A service to throw requests at, and what must hold of each of its answers."""
+"""A service that receives hostile requests, and the rules for each of its responses."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Target(Service):
         logs.guard()
 
     def close(self) -> None:
-        """Log and connect no more."""
+        """Close the log and the connections."""
         logging.getLogger().removeHandler(self._handler)
         logging.getLogger().setLevel(self._level)
         logging.getLogger("placement.requestlog").setLevel(logging.NOTSET)
         super().close()
 
     def answer(self, environ: dict[str, Any]) -> int:
-        """Send one request; the status, when the answer is one that any request may have."""
+        """Send a request. Return the status if the response is valid for any request."""
         started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start_response(
@@ -79,7 +79,7 @@ class Target(Service):
         return status
 
     def _check_log(self) -> None:
-        """One line for the request, and nothing in any line that is not to be seen."""
+        """Check that the request has one line, and that lines have no unprintable characters."""
         lines = self._log.getvalue().split("\n")
         self._log.seek(0)
         self._log.truncate()

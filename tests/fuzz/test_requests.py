@@ -1,4 +1,4 @@
-"""No input of any kind produces a 500, breaks the form of errors, or changes what it may not.
+"""No input results in 500, in an error of the wrong form, or in a forbidden change.
 
 `make test` sends a seeded share. ``PLACEMENT_FUZZ=100000 pytest tests/fuzz`` sends so many; now and
 then it looks at what a refused one changed: nothing.

@@ -1,4 +1,4 @@
-"""These tests run only when asked: they need the packages of Galera, and minutes."""
+"""These tests run only on request, because they need the packages of Galera and several minutes."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Three MariaDB servers on this machine that make one cluster."""
+"""Three MariaDB servers on this machine that form a cluster."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Node(MariaDB):
         )
 
     def status(self, name: str) -> str:
-        """The value of one status variable; empty when the node does not answer."""
+        """Return the value of a status variable. Empty if the node does not respond."""
         engine = sa.create_engine(self.url(self.admin), poolclass=sa.NullPool)
         try:
             with engine.connect() as conn:
@@ -66,7 +66,7 @@ class Node(MariaDB):
             return ""
 
     def await_joined(self, size: int) -> None:
-        """Wait until the node is synced in a cluster of the size."""
+        """Wait until the node is synchronised in a cluster of this size."""
         deadline = time.monotonic() + JOIN
         while self.status("wsrep_local_state_comment") != "Synced" or self.status(
             "wsrep_cluster_size"
@@ -75,7 +75,7 @@ class Node(MariaDB):
             time.sleep(0.2)
 
     def await_minority(self) -> None:
-        """Wait until the node is one of too few to go on."""
+        """Wait until the node is in a part of the cluster without a quorum."""
         deadline = time.monotonic() + JOIN
         while self.status("wsrep_cluster_status") == "Primary":
             assert time.monotonic() < deadline, f"node {self._number} does not notice"

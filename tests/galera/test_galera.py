@@ -46,12 +46,12 @@ def database(nodes: list[Node], request: pytest.FixtureRequest) -> str:
 
 
 def retried(processes: list[Process]) -> int:
-    """The number of writes that were repeated because another node was faster."""
+    """Return the number of writes that were repeated because another node was faster."""
     return sum(len(re.findall("tried again", process.log())) for process in processes)
 
 
 def same_everywhere(nodes: list[Node], database: str) -> None:
-    """Every node must have the same rows."""
+    """Check that every node has the same rows."""
     contents = []
     for node in nodes:
         engine = sa.create_engine(node.url(database), poolclass=sa.NullPool)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def settings(url: str, **overrides: Mapping[str, object]) -> Settings:
-    """Settings of a service without configuration files. overrides: group -> option -> value."""
+    """Return the settings of a service without configuration files."""
     conf = config.options()
     config.parse(conf, [], [])
     conf.set_override("auth_strategy", "noauth2", group="api")

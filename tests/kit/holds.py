@@ -34,17 +34,17 @@ class Service(kit.Service):
         return uuid
 
     def claim(self, request: object = ALL, **members: object) -> Any:
-        """The answer to a claim of a new consumer."""
+        """Return the response to a claim of a new consumer."""
         return self.send("POST", "/claims", {**claim_of(request), **members}, VERSION)
 
     def hold(self, request: object = ALL, **members: object) -> str:
-        """A new hold."""
+        """Create a new hold."""
         body = {**claim_of(request), "expires_in": 600, **members}
         self.expect(201, "POST", "/claims", body, VERSION)
         return str(body["consumer_uuid"])
 
     def end(self, consumer: str, *, record: str = "consumer_uuid") -> None:
-        """Let the time of a hold pass."""
+        """Let the time of a hold expire."""
         with self.database.writer.begin() as conn:
             statement = f"UPDATE claim_records SET expires_at = 1 WHERE {record} = :uuid"
             assert conn.execute(sa.text(statement), {"uuid": consumer}).rowcount == 1
@@ -68,7 +68,7 @@ def claim_of(request: object) -> dict[str, object]:
 
 
 def race(*acts: Callable[[], Any]) -> list[Any]:
-    """Run all of them at the same time; return their results."""
+    """Run all functions at the same time. Return their results."""
     barrier = Barrier(len(acts))
 
     def act(each: Callable[[], Any]) -> Any:

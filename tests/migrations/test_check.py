@@ -1,4 +1,4 @@
-"""Every fault that `db check` knows, made by hand in a database, found and mended."""
+"""Every fault that `db check` detects is created in a database, detected and repaired."""
 
 from __future__ import annotations
 

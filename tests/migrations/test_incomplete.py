@@ -23,7 +23,7 @@ NAMES = ("set_root_provider_ids", "create_incomplete_consumers")
 
 
 def empty_rows(database: Database) -> None:
-    """A tree of two whose root ids are missing, and consumers that have allocations only."""
+    """Create a tree of two providers without root ids, and consumers that only have allocations."""
     existing.make(database)
     with database.writer.begin() as conn:
         conn.execute(sa.text("UPDATE resource_providers SET root_provider_id = NULL"))
@@ -50,7 +50,7 @@ def upgrade_check(url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., in
 
 
 def counts(out: str) -> dict[str, list[int]]:
-    """The rows of the table that the command prints."""
+    """Return the rows of the table that the command prints."""
     cells = [line.strip("|").split("|") for line in out.splitlines() if line.startswith("|")]
     assert [cell.strip() for cell in cells[0]] == ["Migration", "Total Found", "Completed"]
     return {row[0].strip(): [int(cell) for cell in row[1:]] for row in cells[1:]}

@@ -1,4 +1,4 @@
-"""This release on a database that a later release has migrated, as during an update of a cloud."""
+"""This release on a database that a later release has migrated, as during an upgrade."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOO_LATE = ("0099", "0099_since_0098")
 
 
 def migrate_later(database: Database, revision: str) -> None:
-    """Leave what a later release would."""
+    """Change the schema like a later release."""
     existing.make(database)
     app.migrate(database)
     with database.writer.begin() as conn:

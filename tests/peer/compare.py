@@ -48,7 +48,7 @@ class Answer:
 
     @cached_property
     def body(self) -> Any:
-        """The decoded JSON, None for anything else."""
+        """Return the decoded JSON body, or None if the body is not JSON."""
         try:
             return json.loads(self.raw)
         except ValueError:
@@ -56,7 +56,7 @@ class Answer:
 
     @property
     def error(self) -> Mapping[str, Any]:
-        """The error object, empty where there is none."""
+        """Return the error object. Empty if there is none."""
         errors = self.body.get("errors") if isinstance(self.body, dict) else None
         return errors[0] if errors else {}
 
@@ -67,7 +67,7 @@ class Answer:
 
 
 def send(server: Server, request: Request) -> Answer:
-    """Ask one server."""
+    """Send a request to one server."""
     response = server.session.request(
         request.method,
         f"{server.url}{request.path}{'?' if request.query else ''}{request.query}",
@@ -110,7 +110,7 @@ def aspects(request: Request, answer: Answer) -> Aspects:
 
 
 def _missing(request: Request, ours: Answer, peer: Answer) -> list[str]:
-    """The phrases that the peer's text has and ours lacks."""
+    """Return the phrases in the peer's text that are missing in the text of this service."""
     if request.path.startswith("/resource_classes/") and request.minor >= 7:
         return []  # a bad name in the path is no JSON
     ours_last = ours.detail.rpartition("\n")[2]
@@ -146,7 +146,7 @@ def _sorted(value: Any) -> Any:
 
 
 def differences(request: Request, ours: Answer, peer: Answer) -> dict[str, tuple[Any, Any]]:
-    """Aspect -> what we say and what the peer says, where these differ."""
+    """Return aspect -> the two values, for aspects that differ."""
     one, other = aspects(request, ours), aspects(request, peer)
     found = {
         name: (one.get(name), other.get(name))

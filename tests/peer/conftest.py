@@ -1,4 +1,4 @@
-"""These tests run only when asked: they need another server, and minutes."""
+"""These tests run only on request, because they need another server and several minutes."""
 
 import os
 

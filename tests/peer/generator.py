@@ -86,29 +86,29 @@ class Generator:
     # -- values -----------------------------------------------------------------------------
 
     def maybe(self, chance: float) -> bool:
-        """True now and then."""
+        """Return True at a certain rate."""
         return self.rng.random() < chance
 
     def slip(self, value: Any) -> Any:
-        """The value, or rarely a wrong one."""
+        """Return the value, or rarely an invalid value."""
         return self.rng.choice(WRONG) if self.maybe(self.slips) else value
 
     def generation(self, uuid: str) -> Any:
-        """The present generation of a provider, rarely another."""
+        """Return the current generation of a provider, or rarely a different one."""
         present = self.ask(f"/resource_providers/{uuid}").get("generation", 0)
         return self.slip(present + (1 if self.maybe(0.03) else 0))
 
     def consumer_generation(self, uuid: str) -> Any:
-        """The present generation of a consumer, rarely another."""
+        """Return the current generation of a consumer, or rarely a different one."""
         present = self.ask(f"/allocations/{uuid}").get("consumer_generation")
         return self.slip(7 if self.maybe(0.03) else present)
 
     def uuid(self) -> str:
-        """A provider of the episode, which may not exist."""
+        """Return a provider of the episode, which may not exist."""
         return self.rng.choice(self.providers)
 
     def known(self) -> str:
-        """A provider that exists, where there is one."""
+        """Return an existing provider, if there is one."""
         found = [each["uuid"] for each in self.ask("/resource_providers")["resource_providers"]]
         return self.rng.choice(sorted(found)) if found else self.uuid()
 
@@ -229,7 +229,7 @@ class Generator:
         return self.send("PUT", f"/resource_providers/{uuid}", minor, self.slip(body))
 
     def delete_something(self) -> Request:
-        """Delete an object, if nothing hinders that."""
+        """Delete an object, which may be refused."""
         paths = [
             f"/resource_providers/{self.known()}",
             f"/allocations/{self.rng.choice(self.consumers)}",
@@ -317,7 +317,7 @@ class Generator:
         return self.send("PUT", f"/resource_classes/{name}", minor, body)
 
     def read(self) -> Request:
-        """Look at an object or a list."""
+        """Read an object or a list."""
         uuid = self.known() if self.maybe(0.9) else self.uuid()
         one = f"/resource_providers/{uuid}"
         paths = [
@@ -401,7 +401,7 @@ class Generator:
         return self.send("GET", "/usages", minor, query=urlencode(pairs[self.maybe(0.03) :]))
 
     def candidates(self) -> Request:
-        """Ask for allocation candidates."""
+        """Request allocation candidates."""
         minor, rng = self.minor(10), self.rng
         suffixes = [""]
         if minor >= 25:
@@ -438,7 +438,7 @@ class Generator:
         return self.send("GET", "/allocation_candidates", minor, query=urlencode(pairs))
 
     def oddity(self) -> Request:
-        """Headers, methods and paths that are not as they should be."""
+        """Send unusual headers, methods and paths."""
         rng = self.rng
         base = self.read() if self.maybe(0.5) else self.put_inventories()
         headers = rng.choice(
@@ -472,13 +472,13 @@ class Generator:
         return Request("GET", "/usages", self.minor(9), query, None, headers)
 
     def next(self) -> Request:
-        """One more request."""
+        """Return one more request."""
         makers = list(WEIGHTS)
         (make,) = self.rng.choices(makers, [WEIGHTS[each] for each in makers])
         return make(self)
 
     def beginning(self) -> list[Callable[[], Request]]:
-        """What an episode starts with: some providers with something on them."""
+        """Return the first requests of an episode: some providers with data."""
         custom_traits, classes = self.traits[len(TRAITS) :], self.classes[len(CLASSES) :]
         return [
             *[self.post_provider] * 6,

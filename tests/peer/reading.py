@@ -1,4 +1,4 @@
-"""Everything that a server returns: each GET of its API, for all its objects."""
+"""Everything that a server returns: each GET of its API, for all of its objects."""
 
 from __future__ import annotations
 

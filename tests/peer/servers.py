@@ -1,4 +1,4 @@
-"""Our server and openstack-placement's, each a process of its own on a database of its own."""
+"""This service and openstack-placement, each in a separate process with a separate database."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Server:
     session: requests.Session = field(default_factory=requests.Session)
 
     def empty(self) -> None:
-        """Forget everything but standard classes and traits; for SQLite only."""
+        """Delete everything except standard classes and traits. Only for SQLite."""
         with sqlite3.connect(self.database.removeprefix(SQLITE), timeout=10) as conn:
             for statement in EMPTIED:
                 conn.execute(statement)
@@ -54,7 +54,7 @@ class Server:
 
 
 def environment(home: Path, url: str) -> dict[str, str]:
-    """What a process of either software is started with, to use one database."""
+    """Return the environment of a process of either software, for one database."""
     home.mkdir(exist_ok=True)
     (home / "placement.conf").write_text("")
     outside = {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
@@ -110,7 +110,7 @@ def _wait(server: Server, process: subprocess.Popen[bytes], home: Path) -> None:
 
 @contextmanager
 def ours(home: Path, url: str, *, sync: bool = True) -> Iterator[Server]:
-    """Serve ours on a database, which is migrated first if `sync`."""
+    """Serve this service on a database. With `sync`, migrate the database first."""
     gunicorn = [sys.executable, "-m", "gunicorn"]
     with _serving("ours", gunicorn, home, REPOSITORY, url, sync=sync) as server:
         yield server
@@ -118,7 +118,7 @@ def ours(home: Path, url: str, *, sync: bool = True) -> Iterator[Server]:
 
 @contextmanager
 def peer(home: Path, url: str) -> Iterator[Server]:
-    """Serve the peer on a database, which it migrates first."""
+    """Serve the peer on a database. The peer migrates it first."""
     gunicorn = [str(peer_environment() / "bin" / "gunicorn")]
     with _serving("peer", gunicorn, home, home.parent, url) as server:
         yield server
@@ -126,7 +126,7 @@ def peer(home: Path, url: str) -> Iterator[Server]:
 
 @contextmanager
 def pair(directory: Path) -> Iterator[tuple[Server, Server]]:
-    """Serve ours and the peer until the block ends, each on a SQLite file."""
+    """Serve this service and the peer until the block ends, each on a SQLite file."""
     with (
         ours(directory / "ours", f"{SQLITE}{directory}/ours.db") as one,
         peer(directory / "peer", f"{SQLITE}{directory}/peer.db") as other,

@@ -1,4 +1,4 @@
-"""A database of openstack-placement 16.0.0 is taken over, given back and taken over again.
+"""A database of openstack-placement 16.0.0 is adopted, returned and adopted again.
 
 On the engine that ``PLACEMENT_ENGINE`` names. Both servers return the complete content of each
 state.
@@ -43,7 +43,7 @@ def their_url(url: str) -> str:
 
 
 def claim(server: Server, number: int) -> None:
-    """Give a new consumer a candidate, in the form of one of the versions."""
+    """Allocate a candidate to a new consumer, in the form of one of the versions."""
     minor = CLAIM_VERSIONS[number % len(CLAIM_VERSIONS)]
     query = f"{CLAIMS[number % len(CLAIMS)]}&limit={10 + number}"
     found = send(server, Request("GET", "/allocation_candidates", LATEST, query))
@@ -71,7 +71,7 @@ def consumer(number: int) -> str:
 
 
 def release(server: Server, number: int) -> None:
-    """Take a consumer's allocations away."""
+    """Delete the allocations of a consumer."""
     answer = send(server, Request("DELETE", f"/allocations/{consumer(number)}", LATEST))
     assert answer.status == 204, answer.raw
 

@@ -1,4 +1,4 @@
-"""Cloud files, out of openstack-placement and into it."""
+"""Cloud files from and to openstack-placement."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 class Comparison:
-    """What a seed's requests came to."""
+    """The result of the comparison for one seed."""
 
     def __init__(self, servers: tuple[Server, Server]) -> None:
         self.servers = servers
@@ -42,12 +42,12 @@ class Comparison:
         self.failures: list[str] = []
 
     def ask(self, path: str) -> Any:
-        """The content of this server, for the generator."""
+        """Return the content of this server for the generator."""
         answer = send(self.servers[0], Request("GET", path, LATEST))
         return answer.body if answer.status == 200 else {}
 
     def same_state(self, request: Request) -> bool:
-        """Send a request to both; whether their states can be taken for equal afterwards."""
+        """Send a request to both servers. Return whether their states are still equal."""
         ours, peer = (send(server, request) for server in self.servers)
         self.statuses[f"{ours.status // 100}xx"] += 1
         differing = differences(request, ours, peer)

@@ -49,7 +49,7 @@ def recorder(server: Server, monkeypatch: pytest.MonkeyPatch) -> Recorder:
 
 
 def emptied(server: Server) -> Recorder:
-    """What is sent to the peer, which has forgotten all before."""
+    """Send requests to the peer after deleting all of its data."""
     server.empty()
     session = Session(additional_headers=IDENTITY)
     return Recorder(Adapter(session, endpoint_override=server.url, service_type="placement"))
@@ -62,7 +62,7 @@ def client(recorder: Recorder) -> ReportClient:
 
 @pytest.fixture(autouse=True)
 def _on_the_peer(recorder: Recorder) -> None:
-    """Tests that start services of their own get the peer as well."""
+    """Tests that start separate services use the peer as well."""
 
 
 def test_the_peer_is_spoken_to_in_the_first_line(recorder: Recorder) -> None:

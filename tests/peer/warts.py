@@ -31,7 +31,7 @@ Explains = Callable[[Request, Answer, Answer], bool]
 
 @dataclass(frozen=True)
 class Wart:
-    """One row: which aspects of an answer it touches, and when."""
+    """One row: the aspects of a response that it affects, and when."""
 
     number: str
     reason: str
@@ -87,8 +87,7 @@ def _only_negative_resourceless(request: Request) -> bool:
 
 
 def _more_with_sharing(request: Request, ours: Answer, peer: Answer) -> bool:
-    """Both answer, we give more, and each of these uses a sharing provider for the unsuffixed
-    group."""
+    """Both respond, this service returns more, and each addition uses a sharing provider."""
     if _statuses(ours, peer) != (200, 200) or not {"", *_groups(request)} > {""}:
         return False
     unlimited = Request(request.method, request.path, request.minor)
@@ -213,7 +212,7 @@ WARTS = (
 
 
 def leaves_orphan(request: Request, ours: Answer) -> bool:
-    """Whether the peer may now have a consumer without allocations, which we never have (W29)."""
+    """Return whether the peer may have a consumer without allocations (W29)."""
     if request.method == "GET" or not request.path.startswith(("/allocations", "/reshaper")):
         return False
     emptied = ours.status == 204 and b'"allocations": {}' in (request.body or b"")

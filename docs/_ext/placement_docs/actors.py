@@ -1,4 +1,4 @@
-"""`.. actors::`: the picture of the services around placement, and what each sends."""
+"""`.. actors::`: the picture of the services around placement, and the messages between them."""
 
 import hashlib
 from collections.abc import Iterator
@@ -46,13 +46,13 @@ class Actor:
 class Message:
     """An arrow, and the text next to it."""
 
-    # What is sent, as a verb.
+    # The verb of the message.
     name: str
     # The line below the name.
     note: str
-    # Start and end in pixels.
+    # Start and end, in pixels.
     path: tuple[int, int, int, int]
-    # Where the text begins, or its centre if the arrow is horizontal.
+    # Start of the text, or its centre if the arrow is horizontal.
     text: tuple[int, int]
 
 

@@ -1,4 +1,4 @@
-"""`.. api-reference::`: every operation as declared, with a request and its response."""
+"""`.. api-reference::`: every declared operation, with a request and its response."""
 
 import inspect
 import json
@@ -43,7 +43,7 @@ class Exchange:
 
 @cache
 def exchanges() -> Mapping[str, Exchange]:
-    """Send all requests of the file of examples, in order; return them by operation.
+    """Send all requests in the file of examples, in order. Return them by operation.
 
     Raises RuntimeError if a response is an error.
     """

@@ -25,10 +25,11 @@ from placement_docs.parameters import literal
 
 Schema = Mapping[str, Any]
 
-MICROVERSION = "Microversion"  # the parameter of every operation; the page describes it once
+# The parameter of every operation, which the page describes only once.
+MICROVERSION = "Microversion"
 REF = "$ref"
 ANY_KEY = members.ANY_KEY
-_POLICY_RULE = re.compile(r"\s*Policy rule: `[^`]+`\.")  # the page has all rules of an operation
+_POLICY_RULE = re.compile(r"\s*Policy rule: `[^`]+`\.")  # the page lists all rules of an operation
 
 
 @cache
@@ -89,7 +90,8 @@ def _definitions(facts: Iterable[tuple[str, str]]) -> str:
 def _parameters(parameters: Sequence[Schema]) -> Iterator[str]:
     rows = []
     for each in parameters:
-        if REF in each or each["in"] == "path":  # the microversion; names in the path say enough
+        # The microversion is left out, and the path contains the other names.
+        if REF in each or each["in"] == "path":
             continue
         name = f"``{each['name']}``" + (" *" if each.get("required") else "")
         about = literal(each.get("description", ""))
@@ -193,7 +195,7 @@ def _member(schema: Schema, path: str, required: bool) -> Iterator[tuple[str, st
 
 
 def values(schema: Schema) -> str:
-    """Return what a schema allows, in words, with links to named schemas."""
+    """Return the values that a schema allows in words, with links to named schemas."""
     if REF in schema:
         return link(schema[REF])
     for forms in ("anyOf", "oneOf"):

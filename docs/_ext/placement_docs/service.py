@@ -50,7 +50,7 @@ def service(cloud: Path) -> Iterator[Asked]:
 
 
 def pretty(value: Any) -> str:
-    """Return JSON as people write it: what is short on one line."""
+    """Return JSON in a readable form, with short values on one line."""
     return _pretty(value, "", 0)
 
 

@@ -41,7 +41,7 @@ class Example:
 
 
 def example(gabbit: Path, name: str) -> Example:
-    """Return the example that a test of a gabbit is.  Raises LookupError if there is none."""
+    """Return the example in a test of a gabbit. Raises LookupError if there is none."""
     suite = gabbi_tables.load(gabbit)
     defaults = suite.get("defaults", {}).get("request_headers", {})
     for test in suite["tests"]:
@@ -56,7 +56,7 @@ def example(gabbit: Path, name: str) -> Example:
 
 
 def _names(fixtures: Iterable[str]) -> dict[str, str]:
-    """Return what the clouds of fixtures call their UUIDs."""
+    """Return the names of UUIDs in the clouds of fixtures."""
     names: dict[str, str] = {}
     for path in (GABBITS / "clouds").glob("*.yaml"):
         if fixture_of(path) in fixtures:
@@ -67,7 +67,7 @@ def _names(fixtures: Iterable[str]) -> dict[str, str]:
 
 
 def fixture_of(cloud: Path) -> str:
-    """Return the name by which gabbits ask for a cloud."""
+    """Return the name by which gabbits refer to a cloud."""
     return "".join(word.capitalize() for word in cloud.stem.split("-")) + "Cloud"
 
 

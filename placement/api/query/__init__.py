@@ -1,7 +1,7 @@
 """Parsing of query strings into a `CandidateRequest`, a `ProviderFilter` and similar values.
 
-Each operation with parameters has a module that declares and parses them. Errors are BadQuery, with
-the parameter and its value. The modules do not depend on HTTP.
+Each operation with parameters has a module that declares and parses them. All errors are BadQuery
+errors, which contain the parameter and its value. The modules do not depend on HTTP.
 """
 
 from placement.api.query.allocations import parse_allocation_query

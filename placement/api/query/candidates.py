@@ -162,7 +162,7 @@ def _explain(query: Pairs) -> str | None:
 
 
 def _root(query: Pairs, version: Microversion) -> tuple[Term, ...]:
-    """Parse the conditions on the root: since 2.0 any number of terms, with alternatives."""
+    """Parse the conditions on the root. Since 2.0, several terms and alternatives are allowed."""
     choices = Feature.WHOLE_LANGUAGE.at(version)
     reader = TermReader(version)
     for parameter in dict.fromkeys(kind.parameter for kind in ROOT_TERMS):

@@ -28,11 +28,11 @@ PARAMETERS: Mapping[str, Parameter] = {
 
 @dataclass(frozen=True, slots=True)
 class ChangesQuery:
-    """Which changes are requested."""
+    """The requested changes."""
 
-    # None requests no changes, but a new cursor.
+    # Cursor of the client. None requests a new cursor and no changes.
     since: ChangeCursor | None
-    # Maximum number.
+    # Maximum number of changes.
     limit: int
 
 

@@ -21,7 +21,7 @@ from placement.errors import BadQuery
 from placement.objects import identifiers
 from placement.objects.consumer_list import ConsumerFilter, ConsumerPage, ConsumerPart
 
-MAX_CONSUMERS = 1_000  # in one answer
+MAX_CONSUMERS = 1_000  # in one response
 MAX_OWNER = 255  # characters of a project or user
 
 _TYPE = "([A-Z0-9_]+|unknown)"
@@ -93,7 +93,8 @@ def parse_consumer_query(query: Pairs, version: Microversion) -> ConsumerQuery:
         held="held" in values,
     )
     _uuid("marker", values, "expected the UUID of a consumer")
-    # Not in canonical form, because links contain the form that an adopted database stores.
+    # The value is not converted to canonical form, because links contain the form in which an
+    # adopted database stores it.
     page = ConsumerPage(_limit(values), values.get("marker"))
     return ConsumerQuery(conditions, page, parse_include(query, ConsumerPart))
 
@@ -105,7 +106,7 @@ def parse_consumer_parts(query: Pairs, version: Microversion) -> tuple[ConsumerP
 
 
 def _uuid(key: str, values: Mapping[str, str], expected: str) -> str | None:
-    """Return the canonical form of a UUID, None if it is not stated.  Raises BadQuery."""
+    """Return the canonical form of a UUID, or None if the parameter is absent. Raises BadQuery."""
     if key not in values:
         return None
     uuid = identifiers.canonical(values[key])

@@ -59,15 +59,15 @@ _SUFFIX_FORM = Versioned(
 
 @dataclass(slots=True)
 class Group:
-    """A request group while its parameters are parsed."""
+    """A request group during parsing."""
 
     # Parser of the group's terms.
     reader: TermReader
-    # First parameter of the group, for errors.
+    # First parameter of the group, for error messages.
     first: str
     # (class, units) pairs.
     resources: tuple[tuple[str, int], ...] = ()
-    # Classes that several providers may serve together.
+    # Classes whose amounts several providers may serve together.
     can_split: frozenset[str] = frozenset()
 
     def add(self, keyword: str, key: str, value: str) -> None:
@@ -83,7 +83,7 @@ class Group:
 
 
 def read_groups(query: Pairs, version: Microversion) -> dict[str, Group]:
-    """Parse the parameters of groups, by suffix in order of the query.  Raises BadQuery."""
+    """Parse the parameters of groups, and return the groups by suffix. Raises BadQuery."""
     groups: dict[str, Group] = {}
     for key, value in effective(query, version):
         match = _GROUP_KEY.at(version).match(key)

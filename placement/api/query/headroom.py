@@ -8,7 +8,7 @@ from placement.api.query.json_form import read_candidates
 from placement.candidates import HeadroomQuery
 from placement.errors import BadQuery
 
-# Maximum number of requests, times one more than the number of aggregates.
+# Maximum of `requests × (aggregates + 1)`.
 MAX_FIGURES = 1000
 DEFAULT_LIMIT = 10_000
 

@@ -1,4 +1,4 @@
-"""Checks of a complete candidate request, which do not depend on its form."""
+"""Checks of a complete candidate request. They do not depend on the form of the request."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -15,13 +15,13 @@ from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits,
 from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
 from placement.suggestions import did_you_mean, nearest
 
-# Each condition is evaluated for each root that the database examines.
+# The database evaluates each condition for every root that it examines.
 MAX_ROOT_CONDITIONS = 50
 
-# Error for a class in `can_split` that is not requested.
+# Error for a class that is in `can_split` but is not requested.
 NOT_SPLIT = "the unsuffixed group does not ask for it in resources"
 
-# Checks a request; the mapping has the client's name of each group, by suffix.
+# Checks a request. The mapping contains the client's name of each group, by suffix.
 Check = Callable[[CandidateRequest, Mapping[str, str]], None]
 
 
@@ -37,7 +37,7 @@ def _check_all_have_resources(request: CandidateRequest, names: Mapping[str, str
 
 
 def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> None:
-    """Check that groups without resources are related to others.
+    """Check that groups without resources are related to other groups.
 
     Raises:
         BadQuery: such a group is in no rule of `same_subtree`, or a rule names an unknown group.
@@ -95,7 +95,7 @@ def check_splits(request: CandidateRequest) -> None:
 
 
 def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collection[str]) -> None:
-    """Raise BadQuery for the suffix of a group that does not exist."""
+    """Raise BadQuery for a suffix that no group has."""
     unknown = set(suffixes).difference(group.suffix for group in request.groups if group.suffixed)
     if unknown:
         path = request.error_path(keyword, "", min(unknown))
@@ -106,7 +106,7 @@ def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collectio
 
 
 def _nearest(request: CandidateRequest, unknown: str) -> str:
-    """Return a hint with the most similar suffix; often only `_` is missing."""
+    """Return a hint with the most similar suffix. Clients often omit only the `_`."""
     suffixes = [group.suffix for group in request.groups if group.suffixed]
     return did_you_mean(nearest(unknown, suffixes, cutoff=0.5))
 
@@ -117,7 +117,7 @@ CHECK_RESOURCES: Versioned[Check] = Versioned(
 
 
 def check_contradictions(request: CandidateRequest) -> None:
-    """Raise BadQuery for a group that requires and forbids the same traits."""
+    """Raise BadQuery if a group both requires and forbids a trait."""
     for group in request.groups:
         names = contradictions(group.terms)
         if names:
@@ -143,7 +143,8 @@ def check_root(root: Sequence[Term], error_path: ErrorPath = parameter_of) -> No
 def choices(terms: Collection[Term]) -> int:
     """Return how many terms the database evaluates separately for each provider.
 
-    Single traits are evaluated together; a choice of several traits is a separate condition.
+    The database evaluates single traits together. A choice between several traits is a separate
+    condition.
     """
     several = [term for term in of_kind(terms, RequiredTraits) if len(term.any_of) > 1]
     return len(several) + len(of_kind(terms, MemberOf))

@@ -1,4 +1,4 @@
-"""Candidate requests as JSON, which are equivalent to query strings.
+"""Candidate requests as JSON. The form is equivalent to query strings.
 
 Errors contain the path of a member.
 """
@@ -30,7 +30,8 @@ from placement.errors import QUERY_BAD_VALUE, BadQuery
 
 Step = str | int
 
-# Name of a part of a request in errors -> the paths of body members that may contain its names.
+# Name of a part of a request in errors -> the paths of the body members that may contain such
+# names.
 _MEMBERS: dict[str, list[Sequence[Step]]] = {}
 for _kind in GROUP_TERMS:
     _MEMBERS.setdefault(_kind.parameter, []).append((_kind.keyword,))
@@ -42,7 +43,7 @@ def read_alternatives(
 ) -> tuple[CandidateRequest, ...]:
     """Read a body with one request, or with the requests of `first_available`.
 
-    Each alternative has the limit and the order of the whole. Raises BadQuery.
+    Each alternative gets the limit and the order of the whole request. Raises BadQuery.
     """
     if "first_available" not in body:
         return (read_candidates(body, within),)
@@ -109,8 +110,8 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
     return request
 
 
-# Criterion -> constructor of the key, the member with its name, and the two values of `first`. The
-# constructor receives True for the first value.
+# Criterion -> constructor of the key, the member that contains its name, and the two values of
+# `first`. The constructor receives True for the first value.
 _ORDER_KEYS: Mapping[str, tuple[Callable[[str, bool], OrderKey], str, tuple[str, str]]] = {
     "free": (FreeKey, "resource_class", ("most", "least")),
     "trait": (TraitKey, "name", ("with", "without")),
@@ -143,7 +144,10 @@ def read_order_request(body: Mapping[str, Any]) -> CandidateRequest:
 
 
 def _check_size(body: Mapping[str, Any], name: str) -> None:
-    """Raise BadQuery for more names than a query may have, because each needs a lookup."""
+    """Raise BadQuery if a request has more names than a query may have.
+
+    Each name must be looked up.
+    """
     names = size_of(body)
     if names > MAX_ITEMS:
         raise BadQuery(f"{name}: it has {names} members and names, at most {MAX_ITEMS} are allowed")
@@ -211,7 +215,7 @@ def _at(body: Any, steps: Sequence[Step]) -> Any:
 
 
 def _names(value: Any, steps: Sequence[Step] = ()) -> Iterator[tuple[Step, ...]]:
-    """Yield the paths of everything within a value."""
+    """Yield the path of every item in a value."""
     items: Any = ()
     if isinstance(value, dict):
         items = value.items()
@@ -223,7 +227,7 @@ def _names(value: Any, steps: Sequence[Step] = ()) -> Iterator[tuple[Step, ...]]
 
 
 def json_of(request: CandidateRequest) -> dict[str, Any]:
-    """Return a request of any form as JSON, without unset members."""
+    """Return a request of either form as JSON, without unset members."""
     body: dict[str, Any] = {
         "groups": {group.suffix: _json_of_group(group) for group in request.groups},
         "same_subtree": [

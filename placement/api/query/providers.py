@@ -28,7 +28,8 @@ from placement.objects.provider_list import ProviderFilter, ProviderPage
 from placement.objects.provider_parts import Part
 from placement.vocabulary import MAX_INTEGER
 
-# Each condition is evaluated for each provider: fifty take PostgreSQL 0.4 s on 1,000 hosts.
+# Each condition is evaluated for each provider. With fifty conditions, PostgreSQL takes 0.4 s for
+# 1,000 hosts.
 MAX_CONDITIONS = 50
 
 DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
@@ -37,9 +38,9 @@ _DASHED_UUID = re.compile(rf"{DASHED_UUID}\Z")
 # Parameters that may be repeated.
 _LISTED_TERMS = {kind.parameter for kind in GROUP_TERMS if kind.is_listed}
 
-# Maximum number of providers in a list with parts, because each part takes a statement.
+# Maximum number of providers in a list with parts. Each part requires a statement.
 MAX_WITH_PARTS = 1_000
-# Limit of a list without parts, if none is stated.
+# Default limit of a list without parts.
 NO_LIMIT = MAX_INTEGER
 
 _INCLUDE = include_parameter("provider", Part)
@@ -110,7 +111,7 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
 
 
 def parse_page(query: Pairs, parts: Collection[Part]) -> ProviderPage | None:
-    """Return the requested page of the list, or None for the whole list.  Raises BadQuery."""
+    """Return the requested page, or None if the whole list is requested. Raises BadQuery."""
     values = dict(query)
     marker = values.get("marker")
     if marker is not None and identifiers.canonical(marker) is None:

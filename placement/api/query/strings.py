@@ -17,16 +17,16 @@ Pairs = Sequence[tuple[str, str]]
 
 E = TypeVar("E", bound=Enum)
 
-# Parameters and listed values of a query. SQLite accepts 32,766 parameters in a statement, and an
-# aggregate has about five spellings.
+# Maximum number of parameters and of listed values in a query. SQLite accepts 32,766 parameters in
+# a statement, and an aggregate has about five spellings.
 MAX_ITEMS = 5_000
-MAX_REPEATED = 80  # characters of a value in an error
+MAX_REPEATED = 80  # characters of a value in an error message
 
 _POSITIVE = re.compile(r"[1-9][0-9]*\Z", re.ASCII)
 
 
 def matching(pattern: str) -> Fragment:
-    """Return the schema of values that match the whole pattern."""
+    """Return the schema of texts that match the whole pattern."""
     return {"type": "string", "pattern": f"^{pattern}$"}
 
 
@@ -38,11 +38,11 @@ class Parameter:
     since: str
     # Description for the OpenAPI document.
     about: str
-    # Schema of its values, as far as a schema can express them.
+    # Schema of the values, as far as a schema can describe them.
     schema: Fragment = field(default_factory=lambda: {"type": "string"})
-    # Whether a suffix may follow the name, for a request group.
+    # Whether the name may have the suffix of a request group.
     suffixed: bool = False
-    # Whether it must be present.
+    # Whether the parameter is required.
     required: bool = False
 
     def __post_init__(self) -> None:
@@ -50,7 +50,7 @@ class Parameter:
             raise ValueError(f"no such microversion: {self.since}")
 
 
-# Error for a value that is not a UUID; often it is a name.
+# Error for a value that is not a UUID. Clients often send a name instead.
 PROVIDER_UUID = (
     "expected the UUID of a resource provider, which GET /resource_providers?name=NAME shows"
 )
@@ -64,7 +64,7 @@ def bad(key: str, value: str, what: str, code: str | None = None) -> BadQuery:
 
 
 def positive(key: str, value: str) -> int:
-    """Return the integer that a value states.  Raises BadQuery unless it is at least 1."""
+    """Return the integer in a value. Raise BadQuery unless it is at least 1."""
     if not _POSITIVE.match(value):
         raise bad(key, value, "expected an integer of at least 1")
     # Larger numbers have no effect.
@@ -107,7 +107,7 @@ def last_values(
 def unknown(
     key: str, value: str, parameters: Mapping[str, Parameter], version: Microversion
 ) -> BadQuery:
-    """Return the error for a parameter that is unknown, or unknown at this version."""
+    """Return the error for a parameter that does not exist, or does not exist at this version."""
     if key in parameters and version < v(parameters[key].since):
         return bad(
             key, value, f"this parameter exists from microversion {parameters[key].since} on"
@@ -146,13 +146,13 @@ def parse_include(query: Pairs, parts: type[E]) -> tuple[E, ...]:
 
 
 def refuse_parameters(query_string: str, version: Microversion) -> None:
-    """Raise BadQuery if there are any."""
+    """Raise BadQuery if the query contains any parameters."""
     last_values(pairs(query_string), {}, version)
 
 
 def check_feature(
     key: str, value: str, what: str, since: Microversion, version: Microversion
 ) -> None:
-    """Raise BadQuery for a form of values that only later versions support."""
+    """Raise BadQuery if a value has a form that only later versions support."""
     if version < since:
         raise bad(key, value, f"{what} needs microversion {since} or later")

@@ -1,4 +1,4 @@
-"""Forms of values that several parameters share, such as amounts, traits and aggregates."""
+"""The forms of values that several parameters use, such as amounts, traits and aggregates."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from placement.candidates.terms import (
 from placement.errors import BadQuery
 from placement.objects import identifiers
 
-TOO_MUCH = 10**18  # more than all providers of a tree can have
+TOO_MUCH = 10**18  # more than the providers of a tree can have together
 
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
 
@@ -60,7 +60,7 @@ def effective(query: Pairs, version: Microversion) -> Pairs:
 
 @dataclass(slots=True)
 class TermReader:
-    """Parses the parameters that state the terms of a group, of the root or of a filter."""
+    """Parser of the parameters that contain the terms of a group, of the root or of a filter."""
 
     # Version of the request.
     version: Microversion
@@ -81,7 +81,8 @@ class TermReader:
         self.terms = READERS[parameter](self.terms, key, value, self.version)
 
 
-# Function of the earlier terms, a parameter's name and value, and the version; returns all terms.
+# Takes the earlier terms, the name and the value of a parameter, and the version. Returns all
+# terms.
 Reader = Callable[[list[Term], str, str, Microversion], list[Term]]
 
 
@@ -105,7 +106,7 @@ def _read_traits(earlier: list[Term], key: str, value: str, version: Microversio
 
 
 def _trait_names(key: str, value: str, listed: str) -> list[tuple[str, str]]:
-    """Return each item of a list, with and without its `!`."""
+    """Return each item of a list, both with and without its `!`."""
     items = [item.strip() for item in listed.split(",")]
     names = [(item, item.lstrip("!")) for item in items]
     if not all(name for _item, name in names):

@@ -30,7 +30,7 @@ class UsageQuery:
     project: str
     # None means all users of the project.
     user: str | None
-    # None means one sum of all types (below 1.38).
+    # None means one sum over all types (below 1.38).
     consumer_type: str | None
 
 

@@ -33,7 +33,7 @@ BY_PROVIDER = {
     "maxProperties": MAX_ITEMS,
 }
 
-# These members are accepted because candidates contain them. They have no effect.
+# These members have no effect. They are accepted because candidates contain them.
 MAPPINGS: Fragment = {
     "type": "object",
     "minProperties": 1,
@@ -56,14 +56,14 @@ LIST = {
     ),
 }
 
-# Members that versions added about the consumer itself.
+# Members about the consumer itself, which later versions added.
 OWNED = {
     "project_id": sample(OWNER, samples.PROJECT),
     "user_id": sample(OWNER, samples.USER),
 }
 GUARDED = {**OWNED, "consumer_generation": {"type": ["integer", "null"], "examples": [1]}}
 TYPED = {**GUARDED, "consumer_type": sample(CLASS_NAME, "INSTANCE")}
-# Responses state UNKNOWN_CONSUMER_TYPE for a consumer without a type.
+# If a consumer has no type, responses contain UNKNOWN_CONSUMER_TYPE.
 TYPED_OR_UNKNOWN = {
     **GUARDED,
     "consumer_type": sample(

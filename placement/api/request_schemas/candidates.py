@@ -31,7 +31,7 @@ def _list(item: Fragment) -> Fragment:
 def _terms(name: Fragment) -> Fragment:
     """Return the schema of required names, where a nested list matches any of its names.
 
-    A nested list must not be empty, because no provider could match it.
+    A nested list must not be empty, because no provider could match an empty list.
     """
     return _list(
         {**name, "type": ["string", "array"], "items": name, "minItems": 1, "maxItems": MAX_ITEMS}
@@ -42,7 +42,7 @@ _NAMES = {"trait": TRAIT, "aggregate": AGGREGATE, "tree": PROVIDER}
 
 
 def _members(kinds: Iterable[type[Term]]) -> dict[str, Fragment]:
-    """Return the members that state terms of these classes."""
+    """Return the members for terms of these classes."""
     members: dict[str, Fragment] = {}
     for kind in kinds:
         name = _NAMES[kind.name_kind]
@@ -86,7 +86,7 @@ EXPLAIN = {
     "maxLength": 9,
     "examples": ["summary"],
 }
-# A request whose candidates are not listed: without limit and order.
+# A request without limit and order, because its candidates are not listed.
 BARE_REQUEST = closed(
     {"groups": GROUPS},
     {name: schema for name, schema in _MEMBERS.items() if name != "limit"},
@@ -120,7 +120,7 @@ MAX_ALTERNATIVES = 8
 _ALTERNATIVE = {**BARE_REQUEST, "title": "Alternative"}
 _MEMBERS["order"] = ORDER
 REQUEST = closed({"groups": GROUPS}, _MEMBERS, "CandidateRequest")
-# Alternative requests; the first one with a candidate is used.
+# Alternative requests. The service uses the first one that has a candidate.
 FIRST_AVAILABLE = closed(
     {
         "first_available": {

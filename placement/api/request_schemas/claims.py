@@ -9,11 +9,11 @@ from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
 from placement.vocabulary import MAX_INTEGER
 
-# Each claim takes a search.
+# Each claim requires a search.
 MAX_CLAIMS = 1000
 
 
-# Seconds that a hold may last.
+# Maximum duration of a hold, in seconds.
 MAX_EXPIRES_IN = 86_400
 EXPIRES_IN = {
     "type": "integer",

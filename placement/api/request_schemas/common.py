@@ -1,4 +1,4 @@
-"""Parts of schemas that several bodies have in common."""
+"""Parts of schemas that several bodies share."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from placement.api import samples
 from placement.api.shapes import Fragment
 from placement.vocabulary import CUSTOM_PREFIX
 
-# `$` alone would accept a trailing newline.
+# `$` alone would also match before a trailing newline.
 END = r"$(?!\n)"
 
 CLASS_NAME: Fragment = {
@@ -25,29 +25,29 @@ CUSTOM_NAME: Fragment = {
 UUID_KEY = rf"^[0-9a-fA-F-]{{36}}{END}"
 CLASS_KEY = rf"^[A-Z0-9_]{{1,255}}{END}"
 GENERATION: Fragment = {"type": "integer", "examples": [6]}
-# NUL is excluded, because some databases cannot store it.
+# NUL is excluded because some databases cannot store it.
 TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$"}
 OWNER: Fragment = {**TEXT, "minLength": 1, "maxLength": 255}
 UUID_LIKE: Fragment = {"type": "string", "format": "uuid", "maxLength": 64}
 
-# Maximum number of inventories, traits or aggregates of a provider, and of a consumer's providers.
-# The number of consumers is limited by the size of the whole body.
+# Maximum number of inventories, traits or aggregates of a provider, and of the providers of a
+# consumer. The number of consumers is limited only by the size of the body.
 MAX_ITEMS = 10_000
 
 
 def by_uuid(value: Fragment, example: str) -> Fragment:
-    """Return the schema of an object of values by UUID. example: one of the values."""
+    """Return the schema of an object that maps UUIDs to values."""
     return _by_key(UUID_KEY, "a 'uuid'", example, value)
 
 
 def by_class(value: Fragment) -> Fragment:
-    """Return the schema of an object of values by resource class."""
+    """Return the schema of an object that maps resource classes to values."""
     noun = "the name of a resource class (A to Z, 0 to 9, _)"
     return {**_by_key(CLASS_KEY, noun, "VCPU", value), "maxProperties": MAX_ITEMS}
 
 
 def _by_key(pattern: str, noun: str, example: str, value: Fragment) -> Fragment:
-    """Return the schema of an object whose keys have one form. noun: name of a key in errors."""
+    """Return the schema of an object whose keys all have the same form."""
     return {
         "type": "object",
         "propertyNames": {"description": noun, "examples": [example]},
@@ -66,7 +66,7 @@ def closed(
     optional: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> Fragment:
-    """Return the schema of an object with exactly these members. title: name of the schema."""
+    """Return the schema of an object that allows no other members."""
     return {
         **({"title": title} if title else {}),
         "type": "object",

@@ -9,7 +9,7 @@ MAX_REQUESTS = 100
 MAX_BY = 100
 MAX_LIMIT = 1_000_000
 
-# Other characters that are not printable are refused when the requests are read.
+# The reader of the requests refuses all other characters that are not printable.
 REQUEST_NAME = rf"^[^\x00-\x1f\x7f-\x9f]{{1,255}}{END}"
 HEADROOM = closed(
     {

@@ -10,7 +10,7 @@ MAX_PROVIDERS = 1000
 
 
 def _edit(names: Fragment) -> Fragment:
-    """Return the schema of a whole list of names, or of names to add and to remove."""
+    """Return the schema of a complete list of names, or of names to add and names to remove."""
     lists = {"add": names, "remove": names}
     types = ["array", "object"]
     example = {"add": names["items"]["examples"], "remove": []}

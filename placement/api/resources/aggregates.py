@@ -21,7 +21,7 @@ def list_aggregates(call: Call) -> Reply:
 
 def replace_aggregates(call: Call) -> Reply:
     """Replace the set of aggregates that a provider is in."""
-    # Older bodies are only the list, and contain no generation.
+    # In older versions, the body is only the list and contains no generation.
     stated, uuids = UNSET, call.body
     if Feature.AGGREGATE_GENERATION.at(call.version):
         stated, uuids = call.body["resource_provider_generation"], call.body["aggregates"]

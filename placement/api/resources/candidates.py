@@ -51,13 +51,13 @@ def find_allocation_candidates(call: Call) -> Reply:
 
 
 def _first_available(call: Call, requests: Sequence[CandidateRequest]) -> Reply:
-    """Return the candidates of the first request that has any."""
+    """Return the candidates of the first request that has at least one candidate."""
     service = call.service
     with service.database.read_trees() as conn:
         alternative, result = find_first_available(
             conn, service.trees, requests, service.settings.candidates, service.tuning
         )
-    deadline.lift()  # a search that the deadline ended has a partial result
+    deadline.lift()  # the result is partial if the deadline ended the search
     _log_empty(call, result)
     candidates = Candidates(result, requests[alternative or 0], alternative=alternative)
     return Reply(200, candidates, changed_at=NOW)
@@ -76,20 +76,20 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
             bounds = result.stats.bounds_after(settings)
             why = explain(result.scan, service.trees, bounds, tuning)
             explained = Explained(why, body)
-    deadline.lift()  # a search that the deadline ended has a partial result
+    deadline.lift()  # the result is partial if the deadline ended the search
     _log_empty(call, result, explained)
     return Reply(200, Candidates(result, request, explained), changed_at=NOW)
 
 
 def _log_empty(call: Call, result: SearchResult, explained: Explained | None = None) -> None:
-    """Log why a response has no candidate."""
+    """Log why a response contains no candidates."""
     if not result.candidates and LOG.isEnabledFor(logging.INFO):
-        asked = result.scan.resolved.request  # with the forbidden taints
+        asked = result.scan.resolved.request  # including the forbidden taints
         why = explained.explanation if explained else explain_trace(asked, result.trace)
         LOG.info("no candidates for %s: %s", _asked(call), why.text)
 
 
 def _asked(call: Call) -> str:
-    """Return the original request, in one line of limited length."""
+    """Return the original request as one line of limited length."""
     sent = call.query_string if call.body is None else orjson.dumps(call.body).decode()
     return escaped(sent if len(sent) <= MAX_LOGGED else f"{sent[:MAX_LOGGED]}…")

@@ -20,5 +20,5 @@ def measure_headroom(call: Call) -> Reply:
         headroom = find_headroom(
             conn, service.trees, query, service.settings.candidates, service.tuning
         )
-    deadline.lift()  # what the deadline ended has a partial result
+    deadline.lift()  # the result is partial if the deadline ended the measurement
     return Reply(200, headroom, changed_at=NOW)

@@ -9,7 +9,7 @@ from placement.api.responses.common import AtGeneration
 from placement.api.versioned import Versioned
 from placement.objects import inventories
 
-# With a capacity of 0, all units are reserved.
+# A capacity of 0 is allowed: all units are reserved.
 MIN_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})
 
 

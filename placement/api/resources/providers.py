@@ -24,8 +24,9 @@ from placement.objects.providers import Provider
 from placement.objects.revision_cache import CachedText
 from placement.objects.unset import UNSET
 
-# Maximum number of listed providers whose texts are cached. Rendering single texts takes longer
-# than rendering all at once, so it is only useful if the texts are found again.
+# Maximum number of listed providers whose texts are cached. Rendering texts one by one takes longer
+# than rendering all of them at once, so it is only worthwhile if later requests use the cached
+# texts.
 MAX_CACHED = 14_000
 
 
@@ -76,14 +77,15 @@ def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> R
 
 
 def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[CachedText] | None:
-    """Return the text of each provider in the list, or None if they are too many for the cache."""
+    """Return the text of each listed provider, or None if there are too many for the cache."""
     view = text_view(View(call.version, call.mount))
     seen = provider_list.revisions(conn, selection)
     if len(seen) > MAX_CACHED:
         return None
 
     def load(missing: Mapping[int, int]) -> dict[int, CachedText]:
-        # Changes since the revisions were read may be incomplete, and providers may be deleted.
+        # The changes since the revisions were read may be incomplete, and providers may have been
+        # deleted.
         return provider_texts(provider_list.read(conn, selection, missing.keys()), view)
 
     texts = call.service.lists.get(view).read(seen, load)

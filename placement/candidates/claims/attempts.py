@@ -19,7 +19,7 @@ MAX_AVOIDED = 4
 
 
 class Attempt(NamedTuple):
-    """A choice and the writes that claim it."""
+    """A choice, with the writes that claim it."""
 
     # One candidate per request of the claim.
     choice: CandidateSet
@@ -88,8 +88,8 @@ def attempts(
     """Yield the attempts in order, each with a snapshot or None.
 
     An attempt with a snapshot succeeds only if its trees have not changed since the search. Claims
-    in trees that concurrent writers have changed take longer. These choices are therefore attempted
-    again later, without a snapshot, but before any choice with a split.
+    in trees that concurrent writers have changed take longer. Therefore, these choices are
+    attempted again later without a snapshot, but before any choice with a split.
     """
     make = partial(Attempt.of, claim_requests, alternative=alternative, settings=settings)
     if claim_requests[0].request.order:
@@ -109,7 +109,7 @@ def attempts(
 def _attempts_in_order(
     attempts: Iterable[Attempt], ids: Ids
 ) -> Iterator[tuple[Attempt, SearchSnapshot | None]]:
-    """Yield two attempts per choice: with a snapshot, then without one."""
+    """Yield two attempts for each choice: first with a snapshot, then without one."""
     for attempt in attempts:
         snapshot = attempt.snapshot(ids)
         if snapshot.is_usable_for(attempt.claims):

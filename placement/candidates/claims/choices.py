@@ -31,13 +31,13 @@ from placement.objects.search_snapshot import MAX_KEYS, claim_names
 
 LOG = logging.getLogger(__name__)
 
-# Default limit of a claim's search. With so many candidates, concurrent claims rarely choose the
-# same host.
+# Default limit of a claim's search. With this number of candidates, concurrent claims rarely choose
+# the same host.
 DEFAULT_CANDIDATES = 16
 
-# Number of cached trees with a candidate after which a search reads no further trees. The trees of
-# recent claims have changed. If every worker read them, all workers would claim from the same
-# trees.
+# Number of cached trees with a candidate after which a search reads no other trees. The other trees
+# have changed because of recent claims. If every worker read them, all workers would claim from the
+# same trees.
 STOP_AFTER_CACHED = 4
 
 
@@ -47,24 +47,24 @@ class ClaimRequest:
 
     # The request to search for, or the first of several alternatives.
     request: CandidateRequest
-    # The claim of a consumer that does not exist yet, still without allocations.
+    # The claim of a consumer that does not exist yet. It contains no allocations yet.
     claim: Claim
-    # Path of the request in the request body, for error messages.
+    # Path of the candidate request in the request body, for error messages.
     error_path: str
-    # Requests in the order of preference, of which the first one with candidates is claimed, or
-    # empty without alternatives.
+    # Alternative requests in the order of preference, or empty without alternatives. The first one
+    # with candidates is claimed.
     alternatives: Sequence[CandidateRequest] = ()
-    # None if the consumer joins no spread group.
+    # The spread group that the consumer joins, or None.
     spread: SpreadGroup | None = None
     # Duration of the hold in seconds, or None if the claim is not a hold.
     expires_in: int | None = None
-    # The JSON of the requests to remember, one for each alternative or one for the request, or
-    # empty to remember none.
+    # The JSON of the requests to store with the consumer: one for each alternative, or one for the
+    # request. Empty to store none.
     remembered: Sequence[str] = ()
 
     @property
     def group(self) -> GroupKey | None:
-        """The spread group; None if the consumer joins none."""
+        """The spread group that the consumer joins, or None."""
         return None if self.spread is None else GroupKey(self.claim.project, self.spread.name)
 
 
@@ -73,7 +73,7 @@ CandidateSet = Sequence[Candidate]
 
 
 class ClaimSearches:
-    """The searches of one claim; equal requests share a search."""
+    """The searches of one claim. Equal requests share a search."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class ClaimSearches:
         # Owners are looked up with the search only for a small number of claims.
         self._names_owners = len(claim_requests) <= MAX_KEYS
         # (request, consumer of a spread group or None) -> search. Each claim of a group has a
-        # search of its own, which leaves out the hosts that earlier claims have filled.
+        # separate search, which excludes the hosts that earlier claims have filled.
         self._searches: dict[tuple[CandidateRequest, Hashable], RequestSearch] = {}
         # Members that earlier claims of this request add: group -> root uuid -> number.
         self._added_members: dict[GroupKey, Counter[str]] = {}
@@ -107,11 +107,12 @@ class ClaimSearches:
     def choices(self, budget: Budget, *, explained: bool) -> list[CandidateSet]:
         """Search for all requests of the claim and return the choices in the order of the attempts.
 
-        A single request has one choice per candidate. Several requests have one choice, because
-        each search starts from the capacity that the candidates chosen before leave.
+        A single request has one choice for each candidate. Several requests together have one
+        choice, because each search starts from the capacity that the previously chosen candidates
+        leave.
 
         Args:
-            budget: bound on the work of all searches and of the explanation together.
+            budget: limit on the work of all searches and of the explanation together.
             explained: whether the caller may see why a search finds nothing.
 
         Raises:
@@ -140,7 +141,7 @@ class ClaimSearches:
     def _find(
         self, claim_request: ClaimRequest, budget: Budget, pending_trees: Mapping[int, Tree]
     ) -> SearchResult:
-        """Return the result of the first alternative with a candidate, or of the first alternative.
+        """Return the result of the first alternative with a candidate, or else of the first one.
 
         Raises:
             Exception: errors of `resolve`, including unknown names in alternatives that are not
@@ -169,7 +170,7 @@ class ClaimSearches:
         claim_request: ClaimRequest,
         owner: Hashable,
     ) -> None:
-        """Create the searches for alternatives; one lookup resolves all of their names."""
+        """Create the searches for the alternatives. One lookup resolves all of their names."""
         limited = [
             replace(request, limit=request.limit or DEFAULT_CANDIDATES) for request in requests
         ]
@@ -177,12 +178,12 @@ class ClaimSearches:
             names = claim_names(claims) if self._names_owners else NO_NAMES
             group = claim_request.group
             resolved = resolve_all(self._conn, limited, names, self._settings.taints, group)
-        known = resolved[0]  # every entry has the names of all requests
+        known = resolved[0]  # each entry contains the names of all requests
         for kind, ids in (("resource_class", known.class_ids), *known.other_ids.items()):
             self.ids.setdefault(kind, {}).update(ids)
         with stopwatch.SEARCH:
             for request, each in zip(requests, resolved, strict=True):
-                # Without a limit or an order, any candidates are valid, so take the cheapest.
+                # Without a limit or an order, any candidate is valid, so choose the cheapest one.
                 tuning = self._tuning
                 if request.limit is None and not request.order:
                     tuning = replace(tuning, stop_after_cached=STOP_AFTER_CACHED)
@@ -198,7 +199,7 @@ class ClaimSearches:
     def _without_full_hosts(
         self, resolved: ResolvedRequest, claim_request: ClaimRequest
     ) -> ResolvedRequest:
-        """Return the request with the hosts that the spread group of a claim has filled."""
+        """Return the request, excluding the hosts that the spread group of a claim has filled."""
         spread, group = claim_request.spread, claim_request.group
         if spread is None or group is None:
             return resolved
@@ -208,16 +209,17 @@ class ClaimSearches:
         return replace(resolved, request=replace(resolved.request, full_hosts=full))
 
     def _why(self, scan: Scan, budget: Budget, pending_trees: Mapping[int, Tree]) -> str:
-        """Return the explanation of a failed search, bounded by the rest of the budget."""
+        """Return the explanation of a failed search, limited by the remaining budget."""
         settings = replace(self._settings, max_search_steps=max(1, budget.steps_left))
         return explain(scan, self._cache, settings, self._tuning, pending_trees).text
 
     def _refuse_faulty(self) -> None:
         """Raise the errors of a claim that do not depend on free capacity.
 
-        These are unknown names, also in requests after the failed one, and existing consumers. A
-        client whose claim succeeded but whose response was lost repeats the claim. The conflict
-        then shows that the consumer has its allocations, which "no candidates" would hide.
+        These errors are unknown names, including names in requests after the failed one, and
+        existing consumers. If the response to a successful claim is lost, the client repeats the
+        claim. The conflict then shows that the consumer has its allocations. The error "no
+        candidates" would hide this.
 
         Raises:
             ConsumerGenerationConflict: a consumer exists.
@@ -236,21 +238,22 @@ class ClaimSearches:
 def _in_turn(result: SearchResult) -> list[Candidate]:
     """Return candidates in the order of the attempts to claim them.
 
-    If the request orders its hosts, start at a random one of the best-ranked hosts with equal keys,
-    so that concurrent claims do not all choose the same host. Otherwise shuffle the candidates.
+    If the request orders its hosts, the function starts at a random one of the best-ranked hosts
+    with equal keys, so that concurrent claims do not all choose the same host. Otherwise, it
+    shuffles the candidates.
     """
     if result.heads:
         start = random.choice(result.heads)
         return [*result.candidates[start:], *result.candidates[:start]]
     candidates = random.sample(result.candidates, len(result.candidates))
-    candidates.sort(key=attrgetter("split"))  # candidates with a split last
+    candidates.sort(key=attrgetter("split"))  # candidates with a split come last
     return candidates
 
 
 def trees_after(choice: CandidateSet) -> Mapping[int, Tree]:
     """Return root id -> tree with the allocations of all candidates added.
 
-    Each candidate was found in the capacity that the candidates before it leave.
+    Each candidate was found in the capacity that the previous candidates leave.
     """
     trees: dict[int, Tree] = {}
     for candidate in choice:

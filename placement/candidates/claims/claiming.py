@@ -1,6 +1,6 @@
 """The search for candidates and the claim of one of them in a single request.
 
-The search reads a snapshot, so another transaction may use up the capacity of a candidate before
+The search reads a snapshot, so another transaction may consume the capacity of a candidate before
 the claim locks its trees. The claim then tries the next candidate, and searches again when it has
 tried all of them. Each lost candidate means that a concurrent writer succeeded. A claim is rejected
 if a search finds nothing, or if it keeps losing until the write timeout.
@@ -44,7 +44,7 @@ from placement.objects.locking import TreesChanged
 from placement.objects.search_snapshot import SearchSnapshot
 from placement.vocabulary import FIRST_GENERATION
 
-# Errors of a candidate that changed after the search, after which the next candidate may succeed.
+# Errors of a candidate that has changed since the search. The next candidate may succeed.
 RETRYABLE = (
     UnknownProviders,
     UnknownResourceClasses,
@@ -84,7 +84,7 @@ def claim(
 ) -> list[Claimed]:
     """Claim a candidate for every request, in order, or for none of them.
 
-    If nothing is found, expired holds are released, and the claim is tried once more.
+    If a search finds nothing, the function releases expired holds and tries the claim once more.
 
     Args:
         database: the database to search and write.
@@ -142,13 +142,14 @@ def _claim(
             try:
                 revision, ends = _write(database, attempt.claims, snapshot)
             except TreesChanged:
-                continue  # this choice is attempted again without a snapshot
+                continue  # this choice is attempted again later, without a snapshot
             except RETRYABLE:
                 tries += 1
                 continue
             if not database.rolls_back:
                 if revision is not None:
-                    # Cache the new state of the trees, so the next search need not read them.
+                    # Cache the new state of the trees, so that the next search does not have to
+                    # read them.
                     cache.put({tree.id: replace(tree, revision=revision) for tree in attempt.trees})
                 events.emit(Event.CLAIM, consumers=len(claim_requests), tries=tries + 1)
             return [
@@ -177,9 +178,8 @@ def _choose(
 ) -> tuple[list[CandidateSet], Ids, int | None]:
     """Return the choices, the ids of names that the claims need, and the alternative's index.
 
-    If each statement has its own view of the database, an allocation that moves between trees
-    during the search may be counted in both. A search that finds nothing is then repeated in a
-    single view.
+    If each statement has a separate view of the database, the search may count an allocation twice
+    if it moves between trees. A search that finds nothing is therefore repeated in a single view.
 
     Args:
         begin: creates the searches on a connection.
@@ -214,7 +214,7 @@ def _write(
     snapshots = [] if snapshot is None else [snapshot]
 
     def work(conn: Connection) -> tuple[int | None, Mapping[str, int]]:
-        if snapshots:  # only in the first run: a retry reads the current state
+        if snapshots:  # only in the first run, because a retry reads the current state
             return search_snapshot.claim(conn, claims, snapshots.pop())
         return None, allocations.replace(conn, claims)
 

@@ -1,10 +1,10 @@
-"""The conditions on several slots of a request, cheapest first.
+"""The conditions on several slots of a request, the cheapest first.
 
 Capacity, isolation and collective traits are monotonic: further placements never resolve a
 violation. `same_subtree` is not monotonic, because two siblings violate it until their parent is
-placed. A placement is therefore refused only if no placed and no possible provider can be the
-ancestor of all. The same applies to groups outside a subtree, whose top is known only when all its
-groups are placed.
+placed. Therefore, a placement is refused only if neither a placed provider nor a possible one can
+be the ancestor of all providers. The same applies to groups outside of a subtree: the top of the
+subtree is unknown until all its groups are placed.
 """
 
 from placement.candidates.constraints.base import Constraint, Undo, build_constraints
@@ -15,7 +15,8 @@ from placement.candidates.constraints.same_subtree import OutsideSubtree, SameSu
 from placement.candidates.constraints.split_capacity import SplitCapacity
 from placement.candidates.constraints.spread import Spread
 
-# In the order of construction and evaluation. CollectiveTraits narrows the options of the others.
+# The order of construction and evaluation. CollectiveTraits reduces the options of the other
+# constraints.
 CONSTRAINTS: tuple[type[Constraint], ...] = (
     CollectiveTraits,
     OnePerTree,

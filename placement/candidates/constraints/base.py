@@ -17,19 +17,19 @@ from placement.candidates.trace import Refusal
 
 Undo = Callable[[], object]
 
-# Cost of making a constraint, in addition to that of its slots and of reading the pool.
+# Cost of creating a constraint, in addition to the cost of its slots and of reading the pool.
 COST_PER_CONSTRAINT = 8 * COST_PER_STEP
 
-# Options of slots that can be compared at a cost of 1.
+# Options of slots. Two options can be compared at a cost of 1.
 OPTIONS_PER_LOOK = 4
 
 
 class Constraint(ABC):
-    """A condition on several slots; slots and providers are given by position."""
+    """A condition on several slots. Slots and providers are identified by position."""
 
-    # Rejection code, for counting.
+    # Code of rejections, for counting.
     code: ClassVar[Refusal]
-    # Whether its slots often are dead ends, which should be searched first.
+    # Whether its slots often are dead ends. The search should begin with such slots.
     decides_early: ClassVar[bool] = False
     # The slots that the condition depends on.
     slots: frozenset[int]
@@ -41,10 +41,10 @@ class Constraint(ABC):
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
-        """Return everything except options that `build` reads of the anchor's own members.
+        """Return all inputs of `build` from the anchor's own members, except for options.
 
-        Pools with equal signatures, equal options and the same sharing providers have the same
-        assignments, so only one of them is searched.
+        If two pools have equal signatures, equal options and the same sharing providers, they have
+        the same assignments, and only one of them is searched.
         """
         return None
 
@@ -67,11 +67,11 @@ class Constraint(ABC):
         return options
 
     def feasible(self) -> bool:
-        """Return whether the condition can hold, before anything is placed."""
+        """Return whether the condition can be satisfied. No provider is placed at this point."""
         return True
 
     def needs(self, slot: int) -> int:
-        """Return the bits that only this open slot can still contribute, for splits of it."""
+        """Return the bits that only this open slot can still contribute, for splits of the slot."""
         return 0
 
     @abstractmethod
@@ -102,7 +102,7 @@ def _shared(options: Options, spend: Charge) -> list[OptionList]:
     shared: list[OptionList] = []
     latest: Sequence[int] | None = None
     for providers in options:
-        if providers is latest:  # PERF: slots with equal requirements share a list already
+        if providers is latest:  # PERF: slots with equal requirements already share a list
             shared.append(shared[-1])
             continue
         spend(len(providers) // OPTIONS_PER_LOOK)

@@ -1,4 +1,4 @@
-"""The amounts of one class that several slots take from one provider must fit together."""
+"""Capacity: the amounts of one class that several slots take from a provider must fit together."""
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -11,11 +11,11 @@ from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
-MAX_SIZES = 8  # distinct amounts of one class in the look-ahead
+MAX_SIZES = 8  # distinct amounts of one class that the look-ahead considers
 
 
 class Capacity(Constraint):
-    """The amounts of one class that slots take from a provider stay within its free capacity.
+    """The amounts of one class that slots take from a provider must not exceed its free capacity.
 
     Args:
         options: slot -> providers that may serve it.
@@ -35,9 +35,10 @@ class Capacity(Constraint):
     ) -> None:
         self.slots = frozenset(options)
         self._amounts = amounts
-        # Provider -> units that the placed slots leave.
+        # Provider -> units that remain after the placed slots.
         self._room = dict(room)
-        # Seats are counted as if all slots had the smallest amount, so there are never too few.
+        # The number of seats assumes that all slots have the smallest amount, so it is never too
+        # low.
         self._least = min(amounts.values())
         # A matching of the open slots to seats of providers, for the look-ahead.
         self._matching = Matching(
@@ -53,9 +54,9 @@ class Capacity(Constraint):
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
-        """Return how much of each contended class each member can give to any slots.
+        """Return how much of each contended class each member can provide for any slots.
 
-        Only sums of requested amounts matter: free capacities between two of these sums are
+        Only sums of requested amounts matter. Two free capacities between the same two sums are
         equivalent, so hosts with different usages may have equal signatures.
         """
         classes = []
@@ -91,7 +92,7 @@ class Capacity(Constraint):
         return cls(servers, amounts, room, spend)
 
     def feasible(self) -> bool:
-        """Return whether each slot can get a seat."""
+        """Return whether each slot can have a seat."""
         return self._matching.complete()
 
     def add(self, slot: int, provider: int) -> Undo | None:
@@ -116,10 +117,10 @@ def room_of(name: str, pool: Pool, positions: Iterable[int]) -> dict[int, int]:
 
 
 def by_least_amount(amounts: Mapping[int, int]) -> Iterator[Mapping[int, int]]:
-    """Yield the slots with at least each amount that occurs, with their amounts.
+    """Yield, for each distinct amount, the slots with at least this amount, and their amounts.
 
-    The look-ahead counts each slot as if it had the smallest amount. Slots with large amounts
-    therefore get additional constraints without the smaller ones.
+    The look-ahead treats all slots as if they had the smallest amount. Therefore, slots with large
+    amounts get additional constraints that do not include smaller amounts.
     """
     for least in sorted(set(amounts.values()))[:MAX_SIZES]:
         large = {slot: amount for slot, amount in amounts.items() if amount >= least}

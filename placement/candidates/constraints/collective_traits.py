@@ -1,4 +1,4 @@
-"""The providers of the unsuffixed group have every required trait between them."""
+"""Collective traits: the providers of the unsuffixed group together have every required trait."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Self
@@ -38,7 +38,7 @@ class CollectiveTraits(Constraint):
         self._covers = covers
         self._needed = needed
         self._spend = spend
-        # Slot -> bits of all its providers together.
+        # Slot -> bits of all its possible providers together.
         self._possible = {slot: _union(bits.values()) for slot, bits in covers.items()}
         # Slots without a placement.
         self._open = set(covers)
@@ -49,7 +49,7 @@ class CollectiveTraits(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether several providers may have the required traits, each for a whole slot."""
+        """Return whether several providers that serve whole slots may have the traits together."""
         return bool(plan.collective_traits) and not plan.splittable
 
     @classmethod
@@ -76,7 +76,7 @@ class CollectiveTraits(Constraint):
         return (cls(covers, all_bits, spend),)
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
-        """Restrict a slot if only its provider can satisfy one of the trait sets."""
+        """Restrict a slot if only one of its providers can satisfy a trait set."""
         narrowed = list(options)
         for number in range(self._needed.bit_length()):
             bit = 1 << number
@@ -92,7 +92,7 @@ class CollectiveTraits(Constraint):
         return narrowed
 
     def needs(self, slot: int) -> int:
-        """Return the bits of trait sets that no other slot satisfies or can satisfy."""
+        """Return the bits of trait sets that no other slot satisfies or can still satisfy."""
         self._spend(len(self.slots))
         others = _union(map(self._possible.__getitem__, self._open - {slot}))
         return self._needed & ~(others | _union(self._placed_bits))
@@ -107,7 +107,7 @@ class CollectiveTraits(Constraint):
         return self._needed & ~(possible | _union(self._placed_bits)) == 0
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Add the bits of the provider, if open slots can contribute the rest."""
+        """Add the bits of the provider, if the open slots can contribute the remaining bits."""
         self._open.discard(slot)
         self._placed.append(slot)
         self._placed_bits.append(self._covers[slot][provider])

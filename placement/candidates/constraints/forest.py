@@ -29,22 +29,23 @@ def pool_parents(pool: Pool) -> list[int]:
 
 
 class Forest:
-    """The providers of a pool by parent, in an order with parents before their children."""
+    """The providers of a pool with their parents. Parents come before their children."""
 
     def __init__(self, parents: Sequence[int], spend: Charge = uncharged) -> None:
         spend(4 * len(parents))
         # Provider -> its parent, which has a lower number, or a negative number for a root.
         self.parents = parents
         self._spend = spend
-        # Preorder numbers: of each provider, and of the first one after its subtree.
+        # Preorder numbers of each provider, and of the first provider after its subtree.
         self._first, self._end = _number(parents)
         # Options -> for each provider the number of options in its subtree.
         self._counts: dict[OptionList, Sequence[int]] = {}
-        # Key: whether slots are isolated, and options with the number of their slots.
+        # The key consists of whether slots are isolated, and the options with the number of their
+        # slots.
         self._hosts: dict[tuple[bool, frozenset[tuple[OptionList, int]]], CommonAncestors] = {}
 
     def covers(self, top: int, provider: int) -> bool:
-        """Return whether the provider is `top` or a descendant."""
+        """Return whether the provider is `top` or a descendant of it."""
         return self._first[top] <= self._first[provider] < self._end[top]
 
     def counts(self, options: OptionList) -> Sequence[int]:
@@ -80,9 +81,9 @@ class Forest:
 
 
 def _number(parents: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-    """Number providers in such a way that each subtree is a range; return its start and its end.
+    """Number the providers so that each subtree is a range, and return the starts and ends.
 
-    A provider is a descendant of another if its number is in the range of the other.
+    A provider is a descendant of another one if its number is in the range of the other one.
     """
     sizes = [1] * len(parents)
     for provider in range(len(parents) - 1, -1, -1):
@@ -105,7 +106,7 @@ def _number(parents: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
 
 
 class CommonAncestors:
-    """Hosts: providers that may serve a slot, and have options for all slots in their subtree.
+    """Hosts: providers that may serve a slot and whose subtree has options for all slots.
 
     Attributes:
         exist: whether there are any hosts.
@@ -128,12 +129,12 @@ class CommonAncestors:
             self.nearest.append(provider if provider in hosts else nearest_above)
 
     def _find(self, options: Sequence[OptionList], isolated: bool) -> set[int]:
-        """Find the hosts, children before parents.
+        """Find the hosts. Children are checked before parents.
 
-        A subtree must have at least one option of each list, or one for each slot if slots cannot
-        share providers. If slots have different lists, counting is not sufficient, and a matching
-        decides. An ancestor of a host needs no check, because its subtree contains the host's
-        subtree.
+        If slots can share providers, a subtree must have at least one option from each list.
+        Otherwise, it must have one option for each slot. If slots have different lists, counting is
+        not sufficient, and a matching decides. The ancestors of a host are not checked, because
+        their subtrees contain the subtree of the host.
         """
         slots_by_options = Counter(options)
         needed = [
@@ -179,7 +180,7 @@ class CommonAncestors:
         return self.nearest[parent] if parent >= 0 else NO_PROVIDER
 
     def serving(self, options: OptionList) -> Sequence[bool]:
-        """Return for each host whether it or an ancestor host is among the options."""
+        """Return for each host whether the host or an ancestor host is among the options."""
         serving = self._serving.get(options)
         if serving is None:
             self._spend(2 * len(self.nearest))

@@ -16,9 +16,7 @@ from placement.candidates.trace import Refusal
 class Isolation(Constraint):
     """No provider serves two of the slots. Each provider has one seat, which a placement takes.
 
-    Args:
-        options: slot -> providers that may serve it.
-        spend: function that receives the cost of expensive work.
+    Each provider has one seat. A placement takes this seat.
     """
 
     code = Refusal.ISOLATE
@@ -30,7 +28,7 @@ class Isolation(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether all suffixed groups must use different providers."""
+        """Return whether all suffixed groups must have different providers."""
         return len(plan.isolated_slots) > 1 and not plan.shared_slots
 
     @classmethod
@@ -52,10 +50,11 @@ class Isolation(Constraint):
 
 
 class PartialIsolation(Constraint):
-    """Providers of isolated slots serve no other slot, while the other slots may share providers.
+    """Providers of isolated slots serve no other slot. The other slots may share providers.
 
-    The look-ahead has a matching for each distinct list of options of shared slots. In each of them
-    every isolated slot has a different provider, and another one is left for the shared slots.
+    The look-ahead has a matching for each distinct list of options of shared slots. In each
+    matching, every isolated slot has a different provider, and at least one more provider remains
+    for the shared slots.
 
     Args:
         isolated: slot -> providers that may serve it. Equal lists are the same object.
@@ -74,9 +73,9 @@ class PartialIsolation(Constraint):
         self.slots = frozenset(isolated) | frozenset(shared)
         # The isolated slots.
         self._isolated = frozenset(isolated)
-        # One slot represents all slots with the same list, because they may share its provider.
+        # One slot represents all slots with the same list, because they may share a provider.
         representatives = {providers: slot for slot, providers in shared.items()}
-        # Representative -> the matching of it and all isolated slots.
+        # Representative -> the matching of this slot and all isolated slots.
         self._matchings: dict[int, Matching] = {}
         for slot in representatives.values():
             options = {**isolated, slot: shared[slot]}
@@ -105,7 +104,7 @@ class PartialIsolation(Constraint):
         return (cls(isolated, shared, spend),)
 
     def feasible(self) -> bool:
-        """Return whether each isolated slot can have a different provider, next to other slots."""
+        """Return whether each isolated slot can have a provider that serves no other slot."""
         return all(matching.complete() for matching in self._matchings.values())
 
     def add(self, slot: int, provider: int) -> Undo | None:
@@ -144,7 +143,7 @@ def _take_back(steps: list[Undo]) -> None:
 
 
 class OnePerTree(Constraint):
-    """Only one provider of each tree serves slots, in responses without nested providers.
+    """Each tree provides at most one provider, in responses without nested providers.
 
     Args:
         slots: all slots.
@@ -162,7 +161,7 @@ class OnePerTree(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether the version has no nested providers, and there are several slots."""
+        """Return whether the version has no nested providers and the request has several slots."""
         return not plan.request.nested and len(plan.slots) > 1
 
     @classmethod

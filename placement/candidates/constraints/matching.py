@@ -16,8 +16,8 @@ class Matching:
     """A bipartite matching of open slots to seats of providers.
 
     A provider has one seat for each open slot that it can still serve. A complete matching gives a
-    seat to each open slot. If the matching cannot be completed after a placement, the placement is
-    refused immediately, before the search tries its continuations.
+    seat to each open slot. If a placement makes a complete matching impossible, it is refused
+    immediately, before the search continues from it.
 
     Args:
         options: slot -> providers that may serve it.
@@ -32,7 +32,7 @@ class Matching:
         spend: Charge = uncharged,
     ) -> None:
         self._options = options
-        # Provider -> seats that the placed slots leave.
+        # Provider -> seats that remain after the placed slots.
         self._seats = dict(seats)
         self._spend = spend
         self._matches: dict[int, int] = {}  # open slot -> provider
@@ -44,11 +44,11 @@ class Matching:
         return self._seats[provider]
 
     def complete(self) -> bool:
-        """Match each slot; return False if a slot cannot be matched."""
+        """Match each slot. Return False if a slot cannot be matched."""
         return all(slot in self._matches or self._augment(slot) for slot in self._options)
 
     def place(self, slot: int, provider: int, seats: int) -> Undo | None:
-        """Place the slot on the provider, which keeps `seats` for other slots.
+        """Place the slot on the provider, which then has `seats` left for other slots.
 
         Returns None, without a change, if the other open slots cannot all be matched.
         """
@@ -62,8 +62,8 @@ class Matching:
             del self._matches[displaced]
             if self._augment(displaced):
                 continue
-            # Restore the state. If another slot has moved to the previous match of this slot, it
-            # has left a seat of this provider, because each chain of moves begins there.
+            # Restore the state. If another slot has taken the previous match of this slot, this
+            # provider has a free seat instead, because each chain of moves begins at this provider.
             self._seats[provider] = seats_before
             self._seat(displaced, provider)
             match_is_free = len(self._matched_slots[match]) < self._seats[match]
@@ -84,7 +84,7 @@ class Matching:
             displaced = matched_slots.pop()
             del self._matches[displaced]
             if not self._augment(displaced):
-                # The slots that were moved leave the seat to which this slot returns.
+                # The moved slots have left seats of this provider, so this slot can return to it.
                 self._seats[provider] = seats_before
                 self._seat(displaced, provider)
                 return None
@@ -101,11 +101,11 @@ class Matching:
         self._matched_slots.setdefault(provider, set()).add(slot)
 
     def _augment(self, slot: int) -> bool:
-        """Match the slot, moving others if that makes room.
+        """Match the slot. If necessary, move other slots.
 
-        The search is breadth-first, so that the first free seat ends the shortest chain of moves.
-        Each provider is visited once, because the rest of a chain does not depend on the slot that
-        moves there.
+        The search is breadth-first, so it finds the shortest chain of moves that ends at a free
+        seat. It visits each provider once, because the rest of a chain does not depend on the slot
+        that moves to the provider.
         """
         mover_to: dict[int, int] = {}  # provider -> slot that would move there
         waiting = deque([slot])
@@ -125,7 +125,7 @@ class Matching:
         return False
 
     def _move_along(self, slot: int, free_provider: int, mover_to: Mapping[int, int]) -> None:
-        """Move each slot of the chain to the next provider; the last to move is `slot`."""
+        """Move each slot in the chain to the next provider. `slot` is the last one to move."""
         provider = free_provider
         while True:
             mover = mover_to[provider]
@@ -138,5 +138,5 @@ class Matching:
 
 
 def all_providers(options: Iterable[OptionList]) -> set[int]:
-    """Return the providers in any of the options, many of which are the same object."""
+    """Return the providers in any of the options. Many of the options are the same object."""
     return set().union(*set(options))

@@ -1,13 +1,13 @@
-"""The condition `same_subtree`: one provider of its groups has all their providers in its subtree.
+"""The condition `same_subtree`: the subtree of one provider contains the providers of all groups.
 
-The condition is not monotonic, because two siblings violate it until their parent is placed. A
-placement is therefore refused only if no placed and no possible provider can be the ancestor of
-all.
+The condition is not monotonic, because two siblings violate it until their parent is placed.
+Therefore, a placement is refused only if neither a placed provider nor a possible one can be the
+ancestor of all providers.
 
-Providers of negated groups must be outside the subtree of the *top*, the provider whose subtree
-contains the providers of the other groups. The top is certain only when all groups inside are
-placed. Until then a placement is refused only if no provider that can still be the top leaves
-options to the negated groups.
+The *top* is the provider whose subtree contains the providers of all groups that are not negated.
+Providers of negated groups must be outside of this subtree. The top is unknown until all groups
+inside are placed. Until then, a placement is refused only if every possible top leaves no options
+for the negated groups.
 """
 
 from collections import Counter
@@ -23,9 +23,9 @@ from placement.candidates.trace import Refusal
 
 
 class SameSubtree(Constraint):
-    """Some provider that serves a slot has the providers of all slots in its subtree.
+    """The subtree of one of the providers contains the providers of all slots.
 
-    A *host* is a provider that could be that ancestor.
+    A *host* is a provider that could be this ancestor.
 
     Args:
         options: slot -> providers that may serve it; equal ones should be the same object.
@@ -48,18 +48,18 @@ class SameSubtree(Constraint):
         self.slots = frozenset(options)
         self._forest = forest
         self._spend = spend
-        # The hosts before any placement.
+        # The hosts before the first placement.
         self._hosts = forest.hosts(list(options.values()), isolated=isolated)
         self._options = options
         # Options -> number of open slots with these options.
         self._open = Counter(options.values())
-        # Options -> for each host whether it or an ancestor host is one of them.
+        # Options -> for each host, whether the host or one of its ancestor hosts is an option.
         self._serving = {providers: self._hosts.serving(providers) for providers in self._open}
         # Provider -> number of slots placed on it.
         self._times_placed: Counter[int] = Counter()
         # Slot and provider of each placement, in order.
         self._placed: list[tuple[int, int]] = []
-        self._tops: list[int] = []  # after each placement: the lowest host above all placed
+        self._tops: list[int] = []  # after each placement: lowest host above all placed
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
@@ -80,7 +80,7 @@ class SameSubtree(Constraint):
         constraints = []
         for rule in plan.request.same_subtree:
             joined = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
-            # The slots use different providers if at most one of them may share its provider.
+            # If at most one of the slots may share its provider, all slots use different providers.
             isolated = len(joined.keys() - set(plan.isolated_slots)) <= 1
             constraints.append(cls(joined, forest, isolated=isolated, spend=spend))
         return constraints
@@ -90,14 +90,14 @@ class SameSubtree(Constraint):
         return self._hosts.exist
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Place the provider, if some host can still be the common ancestor."""
+        """Place the provider if a host can still be the common ancestor."""
         top = self._lowest_host_above(provider)
         if top < 0:
             return None
         options = self._options[slot]
         self._open[options] -= 1
-        # The host must serve a slot already, or an open slot must have the host or an ancestor host
-        # as an option.
+        # The host must already serve a slot, or it or an ancestor host must be an option of an open
+        # slot.
         if top != provider and not self._times_placed[top] and not self._may_serve(top):
             self._open[options] += 1
             return None
@@ -107,7 +107,7 @@ class SameSubtree(Constraint):
         return self._undo
 
     def _lowest_host_above(self, provider: int) -> int:
-        """Return the lowest host above this and all placed providers, or a negative number."""
+        """Return the lowest host above this and all placed providers. Negative if there is none."""
         if not self._tops:
             return self._hosts.nearest[provider]
         top, climbed = self._tops[-1], 0
@@ -118,7 +118,7 @@ class SameSubtree(Constraint):
         return top
 
     def _may_serve(self, top: int) -> bool:
-        """Return whether a host at or above `top` may serve an open slot."""
+        """Return whether `top` or a host above it may serve an open slot."""
         self._spend(len(self._serving))
         return any(number and self._serving[options][top] for options, number in self._open.items())
 
@@ -130,7 +130,7 @@ class SameSubtree(Constraint):
 
 
 class OutsideSubtree(Constraint):
-    """No provider of a slot outside is in the subtree of the top of the slots inside.
+    """The subtree of the top of the slots inside contains no provider of a slot outside.
 
     Args:
         inside: slot -> providers that may serve it; equal ones should be the same object.
@@ -153,11 +153,11 @@ class OutsideSubtree(Constraint):
         self._forest = forest
         self._spend = spend
         self._options = inside
-        # Options of slots inside -> number of open slots with these options.
+        # Options of slots inside -> number of open slots that have them.
         self._open = Counter(inside.values())
-        # The same options -> their providers as a set.
+        # The same options -> a set of their providers.
         self._servers = {providers: frozenset(providers) for providers in self._open}
-        # Providers that can be the top as long as nothing is placed.
+        # Providers that can be the top before the first placement.
         self._tops = self._find_tops(inside, outside)
         self._inside: list[int] = []  # providers placed
         # Providers placed on slots outside, in order.
@@ -166,7 +166,7 @@ class OutsideSubtree(Constraint):
     def _find_tops(
         self, inside: Mapping[int, OptionList], outside: Mapping[int, OptionList]
     ) -> set[int]:
-        """Return providers whose subtree leaves options to all slots, inside and outside."""
+        """Return providers whose subtree allows options for all slots, inside and outside."""
         nearest = self._forest.hosts(list(inside.values()), isolated=False).nearest
         lists = set(outside.values())
         self._spend(len(nearest) * (1 + COST_PER_STEP * len(lists)))
@@ -205,7 +205,7 @@ class OutsideSubtree(Constraint):
         return bool(self._tops)
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Place the provider, if some provider can still be the top."""
+        """Place the provider if a provider can still be the top."""
         undo = self._place(slot, provider)
         if any(map(self._can_be_top, self._possible_tops())):
             return undo
@@ -227,7 +227,10 @@ class OutsideSubtree(Constraint):
         return undo
 
     def _possible_tops(self) -> Iterable[int]:
-        """Yield the tops at or above a provider placed inside; all tops if none is placed."""
+        """Yield the tops at or above a provider placed inside.
+
+        Without such a provider, yield all tops.
+        """
         if not self._inside:
             yield from self._tops
             return

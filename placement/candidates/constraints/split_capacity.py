@@ -1,4 +1,4 @@
-"""Capacity if one of the slots may be served in parts by several providers."""
+"""The capacity constraint for a slot that several providers may serve in parts."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Self
@@ -10,15 +10,15 @@ from placement.candidates.constraints.matching import all_providers
 from placement.candidates.model import OptionList, Pool, Split
 from placement.candidates.plan import SearchPlan
 
-# Returns the split with a number.
+# Returns the split that has a certain number.
 SplitOf = Callable[[int], Split]
 
 
 class SplitCapacity(Capacity):
-    """The amounts of one class, including parts, stay within the free capacity of each provider.
+    """The amounts of one class, including parts, must not exceed the free capacity of a provider.
 
-    A provider of a part can serve other slots as well. The look-ahead therefore has only the other
-    slots, and each part reduces their room.
+    A provider that serves a part can serve other slots as well. The look-ahead therefore contains
+    only the other slots, and each part reduces their free capacity.
 
     Args:
         splittable: the slot that may be split.
@@ -50,12 +50,12 @@ class SplitCapacity(Capacity):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether other slots request a class that may be split."""
+        """Return whether other slots request a class that can be split."""
         return bool(plan.contended_splits)
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
-        """Return the free capacity of each member for each contended class that may be split."""
+        """Return each member's free capacity of each contended class that can be split."""
         names = [plan.slots[slot].resources[0][0] for slot in plan.contended_splits]
         return tuple(
             [tuple([stock and stock.room for stock in pool.stocks(name)]) for name in names]
@@ -71,7 +71,7 @@ class SplitCapacity(Capacity):
         split: SplitOf,
         spend: Charge,
     ) -> list[Self]:
-        """Make constraints for each class that may be split and that other slots request, too.
+        """Create constraints for each class that can be split and that other slots also request.
 
         `part_providers`: slot -> positions of the providers that may serve a part of it.
         """
@@ -93,11 +93,11 @@ class SplitCapacity(Capacity):
         return constraints
 
     def feasible(self) -> bool:
-        """Return whether the sum of all amounts is within the total free capacity."""
+        """Return whether the total free capacity is at least the sum of all amounts."""
         return self._together and super().feasible()
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Subtract the slot's amount from the provider's free capacity, or the parts of a split."""
+        """Subtract the amount of the slot, or the parts of a split, from the free capacity."""
         if slot != self._splittable:
             return super().add(slot, provider)
         parts = self._split(provider) if provider < 0 else ((provider, self._amount),)

@@ -1,4 +1,4 @@
-"""A host with the maximum number of members of a spread group serves no further member."""
+"""Spread groups: a host with the maximum number of members cannot serve another member."""
 
 from collections.abc import Collection, Hashable, Sequence
 from typing import Self
@@ -11,7 +11,7 @@ from placement.candidates.trace import Refusal
 
 
 class Spread(Constraint):
-    """The slots with resources take nothing from the anchor's own tree.
+    """The slots with resources use no provider of the anchor's own tree.
 
     Args:
         slots: the slots with resources.
@@ -24,7 +24,7 @@ class Spread(Constraint):
     def __init__(self, slots: Collection[int], local: int) -> None:
         self.slots = frozenset(slots)
         self._local = local
-        # Whether each slot has a provider outside the tree of the anchor.
+        # Whether each slot has a provider outside of the anchor's tree.
         self._feasible = True
 
     @classmethod
@@ -48,7 +48,7 @@ class Spread(Constraint):
         return (cls(slots, pool.local),)
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
-        """Leave only sharing providers of other trees."""
+        """Keep only sharing providers of other trees."""
         narrowed = list(options)
         for slot in self.slots:
             others = [provider for provider in options[slot] if provider >= self._local]
@@ -61,9 +61,9 @@ class Spread(Constraint):
         return self._feasible
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Refuse providers of the anchor, and splits, which have negative numbers."""
+        """Refuse providers of the anchor. Also refuse splits, which have negative numbers."""
         return None if provider < self._local else _nothing
 
 
 def _nothing() -> None:
-    """Undo nothing."""
+    """Do nothing: there is nothing to undo."""

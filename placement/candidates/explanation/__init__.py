@@ -1,4 +1,4 @@
-"""Explanations why hosts cannot serve a request, with counts for each condition."""
+"""Explanations of why hosts cannot serve a request, with counts for each condition."""
 
 from placement.candidates.explanation.all_hosts import explain
 from placement.candidates.explanation.from_trace import explain_trace

@@ -1,7 +1,7 @@
-"""Explanation of a request by evaluation of all hosts, within the bound on work.
+"""Explain a request by evaluating all hosts, within the limit on work.
 
-A search stops as soon as its result is known. An explanation reads every tree, in windows of roots
-without a filter, through the same cache, and evaluates the same conditions.
+A search stops as soon as its result is known. An explanation reads every tree, in unfiltered
+windows of roots. It uses the same cache and evaluates the same conditions as a search.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config.frozen import CandidateSettings
 from placement.errors import DeadlineExceeded
 
-# Work per host, in addition to the work for its providers.
+# Work for each host, in addition to the work for its providers.
 COST_PER_HOST = 4 * COST_PER_STEP
 
 
@@ -37,19 +37,19 @@ def explain(
     tuning: SearchTuning = DEFAULT_TUNING,
     ahead: Mapping[int, Tree] = NO_TREES,
 ) -> Explanation:
-    """Explain which hosts cannot serve a request, and why.
+    """Explain which hosts cannot serve a request, and the reasons.
 
     Args:
         scan: The request, and the data that its search has read in the same snapshot.
         cache: The cache of trees.
-        settings: The bound on work.
+        settings: The limit on work.
         tuning: The sizes of windows and batches.
         ahead: Root id -> the tree in a future state, as in `RequestSearch.find`.
 
     Returns:
-        The explanation; it is incomplete if the bound on work or the deadline was reached.
+        The explanation; it is incomplete if the limit on work or the deadline was reached.
     """
-    with deadline.waiting():  # the deadline does not apply: there is always a response
+    with deadline.waiting():  # the deadline does not apply, because there is always a response
         sharing = scan.sharing_providers()
     request = scan.resolved.request
     budget = Budget(settings.max_search_steps)
@@ -78,7 +78,7 @@ def explain(
                         single_hosts.add(pool, evaluation)
                     reductions.add(pool, evaluation)
         except (BudgetSpentError, DeadlineExceeded):
-            spent = True  # the remaining hosts are only counted
+            spent = True  # the remaining hosts are only counted, not evaluated
     uuids = host_counts.end()
     if uuids:
         with deadline.waiting():
@@ -104,7 +104,7 @@ def _windows(scan: Scan, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
 
 
 def _batches(roots: Sequence[Root], tuning: SearchTuning) -> Iterator[Sequence[Root]]:
-    """Yield roots whose trees are read together, few at first because little work may be left."""
+    """Yield roots whose trees are read together. The first batches are small."""
     start, size = 0, tuning.first_batch
     while start < len(roots):
         yield roots[start : start + size]

@@ -1,4 +1,4 @@
-"""The data from which a form of an explanation is filled in."""
+"""The data with which the forms of an explanation are filled in."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class Context(NamedTuple):
     cause: RejectionCause = RejectionCause()
     # Class -> the largest or smallest value in the inventories of the hosts.
     extremes: Mapping[str, Extreme] = {}
-    # UUIDs of the sharing providers, if only these have room.
+    # UUIDs of the sharing providers, if only sharing providers have enough capacity.
     sharing: Sequence[str] = ()
     # Number of hosts.
     hosts: int = 0
@@ -30,10 +30,10 @@ class Context(NamedTuple):
 
     @property
     def several(self) -> bool:
-        """Whether the request has several groups, so that texts have to name them."""
+        """Whether the request has several groups. In this case, texts have to name the groups."""
         return len(self.plan.request.groups) > 1
 
 
 def label(names: Names, uuid: str) -> str:
-    """Return the name of a provider with its UUID, or the UUID alone if the name is unknown."""
+    """Return the name of a provider with its UUID, or only the UUID if the name is unknown."""
     return f"{names[uuid]} ({uuid})" if uuid in names else uuid

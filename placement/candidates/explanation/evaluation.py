@@ -1,4 +1,4 @@
-"""The result of evaluating a host, shared by all hosts of one class."""
+"""The result of the evaluation of a host, which all hosts of one class share."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ ORDER = {code: index for index, code in enumerate(Refusal)}
 class RejectionCause(NamedTuple):
     """Why a group has no provider left, or all groups together no assignment, on many hosts."""
 
-    # The terms of one code that the last providers fail, or empty if the code joins groups.
+    # The terms of one code that the last providers fail. Empty if the code joins groups.
     terms: tuple[StatedTerm, ...] = ()
     # The amounts that unsuitable providers lack, the amounts that suitable providers have, or the
     # sums that do not fit. Units are 0 if no provider has an inventory of the class.
     amounts: tuple[Amount, ...] = ()
-    # The special case of the code. None means the general case, which the code itself describes.
+    # The special case of the code. None means the general case, which the code describes.
     manner: Manner | None = None
     # Suffixes of isolated groups that have too few providers.
     groups: tuple[str, ...] = ()
@@ -41,18 +41,18 @@ class Rejection(NamedTuple):
     group: str | None
     # The cause of the rejection.
     cause: RejectionCause = RejectionCause()
-    # Index of the slot without a provider; -1 if no single slot is the cause.
+    # Index of the slot without a provider, or -1 if no single slot is the cause.
     slot: int = -1
-    # Positions of the providers that are rejected last, at the last of the terms.
+    # Positions of the providers that the last of the terms rejects.
     providers: Sequence[int] = ()
     # Positions of all providers that are rejected at the code.
     at_code: Sequence[int] = ()
-    # Positions of the sharing providers, if only these have room.
+    # Positions of the sharing providers, if only sharing providers have enough capacity.
     sharing: Sequence[int] = ()
 
 
 class Shortage(NamedTuple):
-    """An amount that alone may prevent a host from serving the request."""
+    """An amount that may be the only reason why a host cannot serve the request."""
 
     # Index of the slot.
     slot: int
@@ -62,7 +62,7 @@ class Shortage(NamedTuple):
     resource_class: str
     # Units that the slot requests.
     amount: int
-    # Positions of the providers that would serve the slot if it requested less of the class.
+    # Positions of the providers that would serve the slot if the slot requested less of the class.
     providers: Sequence[int]
 
 
@@ -79,25 +79,25 @@ class Extreme(NamedTuple):
 class Evaluation:
     """The result for all hosts of one class."""
 
-    # All rejections of one group at one code, or empty if the hosts are served.
+    # All rejections of one group at one code. Empty if the hosts are served.
     rejections: Sequence[Rejection] = ()
-    # Suffix -> the rejections of the group, for groups that no provider can serve.
+    # Suffix -> the rejections of the group. Contains only groups that no provider can serve.
     by_group: dict[str, Sequence[Rejection]] = field(default_factory=dict)
-    # Indexes of the relaxations with which the hosts would be served.
+    # Indexes of the relaxations that would make the hosts serve the request.
     gains: tuple[int, ...] = ()
     # The masks of the distinct slots.
     masks: tuple[Masks, ...] = ()
-    # Positions of the providers that can serve each slot, also if another slot has none.
+    # Positions of the providers that can serve each slot, even if another slot has no provider.
     options: Sequence[Sequence[int]] = ()
-    # Whether the host or a relaxation has no result because the bound on work was reached.
+    # Whether the limit on work left the host or a relaxation without a result.
     undecided: bool = False
     # Whether the root fails a term.
     root_refused: bool = False
-    # Whether no provider is in a tree or subtree that a group names.
+    # Whether no provider is in any tree or subtree that a group names.
     is_outside: bool = False
     # Number of hosts of the class.
     hosts: int = 0
-    # Number of these hosts that the text mentions separately.
+    # Number of these hosts that the text mentions separately from other hosts.
     aside: int = 0
     # UUIDs of some hosts.
     examples: list[str] = field(default_factory=list)
@@ -105,20 +105,21 @@ class Evaluation:
     pools: list[str] = field(default_factory=list)
     # The extremes to collect from the inventories of the hosts.
     measures: Sequence["Measure"] = ()
-    # Slot -> UUIDs of the sharing providers that alone have room for it.
+    # Slot -> UUIDs of the sharing providers, if only they have enough capacity for it.
     sharing: dict[int, set[str]] = field(default_factory=dict)
-    # Whether `variants` count the hosts, because their groups fit only separately.
+    # Whether `variants` contains the counts of the hosts. This is the case if the groups fit only
+    # separately.
     has_variants: bool = False
     # Key of `SumCauses` -> the evaluation with the cause.
     variants: dict[Hashable, "Evaluation"] = field(default_factory=dict)
-    # Cache of `Reductions` for the amounts that alone may be the cause, or None before the first
+    # Cache of `Reductions` for the amounts that alone may be the cause, or None before its first
     # use.
     shortages: list[Shortage] | None = None
-    # Cache of `Reductions`: whether a smaller amount would serve the hosts.
+    # Cache of `Reductions`: whether a smaller amount would make the hosts serve the request.
     answers: dict[Hashable, bool] = field(default_factory=dict)
 
     def variant(self, rejection: Rejection) -> "Evaluation":
-        """Return a copy with the given rejection and without any host counted."""
+        """Return a copy with the given rejection. The copy does not count any hosts."""
         return Evaluation(
             (rejection,),
             self.by_group,
@@ -136,7 +137,7 @@ class HostClass(NamedTuple):
 
     # The bits of the root terms that the root fails.
     root: int
-    # The masks of the distinct slots, or empty if the root alone decides.
+    # The masks of the distinct slots. Empty if the root alone determines the result.
     masks: tuple[Masks, ...] = ()
     # The signatures of the constraints that join slots.
     joined: tuple[Hashable, ...] = ()
@@ -145,7 +146,7 @@ class HostClass(NamedTuple):
 
 
 def first_rejection(rejections: Iterable[Rejection | None]) -> Rejection | None:
-    """Return the rejection with the first code, or None if there is no rejection."""
+    """Return the rejection with the first code, or None if there are no rejections."""
     return min(
         (rejection for rejection in rejections if rejection is not None),
         key=lambda rejection: ORDER[rejection.code],

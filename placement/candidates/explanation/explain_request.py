@@ -1,4 +1,4 @@
-"""A request, prepared for the evaluation of all hosts."""
+"""A request that is prepared for the evaluation of all hosts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,13 +25,13 @@ from placement.vocabulary import SHARING_TRAIT
 
 Kinds = Sequence[type[Constraint]]
 
-# Work of planning a request, for each of its slots, and for each of its terms and slots.
+# Work of planning a request: in total, for each slot, and for each pair of a term and a slot.
 COST_PER_PLAN = 200
 COST_PER_PLANNED_SLOT = 150
 COST_PER_TERM = 4
 
-# Work per host, independent of the number of its providers: for each distinct slot, and for each
-# group with terms.
+# Work for each host that does not depend on its number of providers: for each distinct slot, and
+# for each group with terms.
 COST_PER_SLOT_TERMS = 10
 COST_PER_CHECKS = 25
 
@@ -58,17 +58,17 @@ class Relaxation:
 
     # The omitted term.
     term: StatedTerm
-    # Creates the request without the term at each call, to save memory.
+    # Creates the request without the term. It does so at each call, to save memory.
     without: Callable[[], CandidateRequest]
-    # Slot -> the bit of the term that its providers need not satisfy, or empty if the relaxation
+    # Slot -> the bit of the term that its providers need not satisfy. Empty if the relaxation
     # changes the constraints that join slots.
     slots: Mapping[int, int] = field(default_factory=dict)
-    # The bit of the term among the root terms, or 0 if it is not one of them.
+    # The bit of the term in the masks of roots, or 0 if the term does not apply to the root.
     root: int = 0
 
 
 class ExplainRequest:
-    """The parts of a request that are evaluated for each host, computed once."""
+    """The parts of a request that the evaluation of each host uses. They are computed only once."""
 
     def __init__(self, request: CandidateRequest, spend: Charge = uncharged) -> None:
         """Prepare a request.
@@ -111,7 +111,7 @@ class ExplainRequest:
         self._checks = list(dict.fromkeys(slot_terms.checks for slot_terms in self.distinct))
         # Index in `distinct` -> index in `_checks`.
         self._checks_of = [self._checks.index(slot_terms.checks) for slot_terms in self.distinct]
-        # Work per provider of a host, and further work per host.
+        # Work for each provider of a host, and further work for each host.
         self.provider_cost, self.host_cost = self._count_cost()
         # The request without each of its terms.
         self.relaxations = _relaxations(self)
@@ -125,7 +125,7 @@ class ExplainRequest:
         )
 
     def _count_cost(self) -> tuple[int, int]:
-        """Return the work per provider of a host, and the further work per host."""
+        """Return the work for each provider of a host, and the further work for each host."""
         with_terms = sum(1 for checks in self._checks if checks.terms)
         return (
             sum(slot_terms.cost for slot_terms in self.distinct),
@@ -152,7 +152,7 @@ class ExplainRequest:
         earlier = self.groups[group.suffix]
         return SlotTerms(
             slot,
-            # If amounts are served in parts, several providers may have the traits together.
+            # If amounts are served in parts, several providers together may have the traits.
             alone=group.suffixed or (self.joins.plan.alone and not self.split),
             in_parts=not group.suffixed and slot.resources[0][0] in group.can_split,
             checks=self.slot_terms[earlier[0]].checks if earlier else None,
@@ -170,7 +170,7 @@ class ExplainRequest:
         )
 
     def codes_of(self, suffix: str) -> Sequence[Refusal]:
-        """Return the codes at which a group can lose its last provider, in order."""
+        """Return, in order, the codes at which a group can lose its last provider."""
         terms = [*self.root_terms]
         for slot in self.groups[suffix]:
             terms += self.slot_terms[slot].terms
@@ -178,7 +178,7 @@ class ExplainRequest:
         return [code for code in Refusal if code in codes]
 
     def terms_of(self, suffix: str | None, code: Refusal) -> Sequence[StatedTerm]:
-        """Return the terms with a code: of the root, and of a group unless the suffix is None."""
+        """Return the terms of the root and of the group that have a code. None means no group."""
         terms = [*self.root_terms]
         if suffix is not None:
             for slot in self.groups[suffix]:
@@ -186,7 +186,7 @@ class ExplainRequest:
         return list(dict.fromkeys(term for term in terms if term.code is code))
 
     def only_shares(self, tree: Tree) -> bool:
-        """Return whether a tree has only sharing providers, which lack a class of the request."""
+        """Return whether a tree has only sharing providers and lacks a class of the request."""
         if not all(SHARING_TRAIT in member.traits for member in tree.members):
             return False
         return not self._classes.issubset(chain.from_iterable(each.stocks for each in tree.members))
@@ -197,7 +197,7 @@ class ExplainRequest:
         codes = {kind.code for kind in self.joins.kinds}
         if self.split:
             codes.add(Refusal.CAPACITY_SUM)
-        # If several traits are required, each provider may have only some of them.
+        # If several traits are required, each provider may have only some of the traits.
         if any(
             slot_terms.soft or slot_terms.collective.bit_count() > 1
             for slot_terms in self.slot_terms
@@ -232,5 +232,5 @@ def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
     relaxations += [
         Relaxation(term, partial(without_join, request, term)) for term in joining_terms(request)
     ]
-    # Relaxations that serve equally many hosts are sorted with taints last.
+    # Relaxations that serve the same number of hosts are sorted with taints last.
     return relaxations + taints

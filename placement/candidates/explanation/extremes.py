@@ -18,9 +18,9 @@ class Figure(NamedTuple):
     from_stock: Callable[[Stock, int], int]
     # Whether to report the largest value. False means the smallest.
     is_largest: bool = True
-    # Whether to add up the values of a host's providers.
+    # Whether to add up the values of all providers of a host.
     is_sum: bool = False
-    # Whether a larger amount may fit, which is reported too.
+    # Whether a larger amount may fit. If so, this amount is reported as well.
     is_advised: bool = False
 
 
@@ -44,7 +44,7 @@ _FIGURES: Mapping[Refusal, Figure] = {
     Refusal.STEP_SIZE: Figure(lambda stock, _units: stock.step_size, False, is_advised=True),
     Refusal.CAPACITY: Figure(_free),
 }
-# The same for groups whose sum does not fit, by the manner of the cause.
+# The same for groups whose sum does not fit, by the special case.
 _FIGURES_OF_SUMS: Mapping[Manner | None, Figure] = {
     None: Figure(_free, is_sum=True),
     Manner.MAX_UNIT: Figure(_max_unit),
@@ -59,16 +59,16 @@ def _figure(code: Refusal, manner: Manner | None) -> Figure | None:
 
 
 class Measure:
-    """The extreme of one class for one rejection, over the hosts of an evaluation."""
+    """The extreme of one class for one rejection, over all hosts of an evaluation."""
 
     __slots__ = ("_figure", "_positions", "_units", "cause", "extreme", "name")
 
     def __init__(self, rejection: Rejection, figure: Figure, amount: Amount) -> None:
-        # The cause that the extreme belongs to.
+        # The cause to which the extreme belongs.
         self.cause: RejectionCause = rejection.cause
         # The class, and the requested units.
         self.name, self._units = amount
-        # The extreme so far, or None if no inventory was measured.
+        # The extreme so far, or None if no inventory has been measured.
         self.extreme: Extreme | None = None
         # Positions in the pool of the providers rejected at the code.
         self._positions = rejection.at_code
@@ -90,7 +90,7 @@ class Measure:
             self._add_value(total)
 
     def _add_value(self, value: int, stock: Stock | None = None) -> None:
-        """Add a value. stock: its inventory, unless the value is a sum."""
+        """Add a value. `stock` is its inventory, unless the value is a sum."""
         figure, known = self._figure, self.extreme
         following = None
         if stock is not None and figure.is_advised:

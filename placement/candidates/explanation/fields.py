@@ -1,4 +1,4 @@
-"""The fields of the forms in the tables of reasons and manners, and their values."""
+"""The fields of the forms in the tables of reasons and special cases, with their values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -112,7 +112,7 @@ def _in_parts(context: Context, amount: Amount) -> str:
     return " in parts" + free * _is_short(context, amount)
 
 
-# Field of an item -> the function that returns its value.
+# Name of a replacement field in the text of an item -> the function that returns its value.
 ITEM_FIELDS: Mapping[str, Callable[[Context, Any], str]] = {
     "value": _value,
     "noun": lambda _context, term: noun_of(term) + _gone(term),
@@ -147,7 +147,7 @@ def _room(context: Context) -> str:
 
 
 def _only(context: Context) -> str:
-    """Return the start of a phrase about suitable providers, to be followed by their fault."""
+    """Return the start of a phrase about suitable providers. The fault of the providers follows."""
     return f"{_room(context)} only on providers" if context.cause.amounts else "only providers"
 
 
@@ -177,7 +177,7 @@ def _have(one: str, several: str) -> Callable[[Context], str]:
     return lambda context: one if context.hosts == 1 else several
 
 
-# Field of a frame -> the function that returns its value.
+# Name of a replacement field in `Form.frame` -> the function that returns its value.
 FIELDS: Mapping[str, Callable[[Context], str]] = {
     "have": _have("has", "have"),
     "are": _have("is", "are"),

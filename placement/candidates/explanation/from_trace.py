@@ -1,7 +1,7 @@
-"""Explanation of an empty response from the trace of its search, without reading further trees.
+"""Explain an empty response from the trace of its search, without reading more trees.
 
-The trace contains the number of hosts that the search rejected at each code, but not their
-inventories. The database may have excluded further hosts.
+The trace contains the number of hosts that the search rejected at each code, but not the
+inventories of these hosts. The database may have excluded further hosts.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The totals of an explanation, whose size does not depend on the number of hosts."""
+"""The totals of an explanation. Their size does not depend on the number of hosts."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
@@ -40,10 +40,10 @@ class HostCounts:
         self._mentioned = MentionedHosts(explain_request)
         self._explain_request = explain_request
         self._evaluator = evaluator
-        # Finds the cause of sums that do not fit; None for requests with `can_split`.
+        # Finds the cause if sums do not fit. None for requests with `can_split`.
         self._sums = None if explain_request.split else SumCauses(evaluator)
         self.name({})
-        # Key of equal hosts -> their evaluation, which is made once.
+        # Key of equal hosts -> their evaluation, which is computed only once.
         self._evaluations: dict[Hashable, Evaluation] = {}
         self._kept = 0  # number of evaluations, including variants
         # Suffix, or None if the root is rejected -> code -> number of hosts.
@@ -56,7 +56,7 @@ class HostCounts:
         self._together: Counter[Refusal] = Counter()
         # (code, suffix) -> the hosts rejected at this step.
         self._rejected: dict[tuple[Refusal, str | None], RejectedHosts] = {}
-        # Index of a relaxation -> number of further hosts that it would serve.
+        # Index of a relaxation -> number of additional hosts that it would make serve the request.
         self._gains: Counter[int] = Counter()
 
     def add(self, pool: Pool) -> Evaluation:
@@ -69,7 +69,7 @@ class HostCounts:
             The evaluation of its class.
 
         Raises:
-            BudgetSpentError: The bound on work was reached, and the host is not counted.
+            BudgetSpentError: The limit on work was reached, and the host is not counted.
         """
         anchor = pool.anchor
         assert anchor is not None
@@ -152,7 +152,7 @@ class HostCounts:
             self._together[rejection.code] += hosts
 
     def gain(self, index: int) -> None:
-        """Count a host that a relaxation would serve but that its evaluation does not include."""
+        """Count a host for a relaxation that its evaluation does not include."""
         self._gains[index] += 1
 
     # -- results -------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class HostCounts:
         self._words = Words(self._explain_request.joins.plan, names)
 
     def mentions(self) -> Mentions:
-        """Return the hosts that the text mentions separately."""
+        """Return the hosts that the text mentions separately from other hosts."""
         return self._mentioned.mentions(self._words, self._names)
 
     def groups(self) -> Mapping[str, Sequence[Step]]:
@@ -184,7 +184,8 @@ class HostCounts:
             for part in (None, suffix):
                 after -= self._by_group[part][code]
                 rejecting |= self._terms.get((part, code), {})
-            # In the order of the request, or all terms of the code if they rejected no host.
+            # The terms that rejected hosts, in the order of the request. If no term rejected a
+            # host, all terms of the code.
             terms = self._explain_request.terms_of(suffix, code)
             detail = asked([term for term in terms if term in rejecting] or terms)
             yield Step(code, detail, before, after)
@@ -204,7 +205,7 @@ class HostCounts:
         return steps
 
     def blocked(self) -> Sequence[Blocked]:
-        """Return the rejected hosts by step, most hosts first."""
+        """Return the rejected hosts by step. Steps with the most hosts come first."""
         order = list(Refusal)
         rejected = sorted(
             self._rejected.items(), key=lambda item: (-item[1].hosts, order.index(item[0][0]))
@@ -218,7 +219,10 @@ class HostCounts:
         return Blocked(code, group, detail, rejected.hosts, examples, clauses, rejected.aside)
 
     def relaxed(self) -> Sequence[Relaxed]:
-        """Return the relaxations that would serve more hosts, most hosts first."""
+        """Return the relaxations that would serve more hosts.
+
+        Relaxations with the most hosts come first.
+        """
         relaxations = self._explain_request.relaxations
         return [
             Relaxed(relaxations[index].term, self.served + hosts)

@@ -1,4 +1,4 @@
-"""The evaluation of one host, as an example of all hosts of its class."""
+"""The evaluation of one host. The result applies to all hosts of its class."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -34,7 +34,7 @@ class HostEvaluation:
     def __init__(self, evaluator: "HostEvaluator", pool: Pool, host_class: HostClass) -> None:
         explain_request = evaluator.explain_request
         self._evaluator = evaluator
-        # The request that the host is evaluated for.
+        # The request for which the host is evaluated.
         self._explain_request = explain_request
         self._pool = pool
         # The bits of the root terms that the root of the host fails.
@@ -50,12 +50,12 @@ class HostEvaluation:
         ]
         # For each slot, the providers that may serve it.
         self._options = [by_distinct[index] for index in explain_request.distinct_index]
-        # Finds the check that leaves a group without a provider.
+        # Finds the check that leaves a group without any provider.
         self._group_rejections = GroupRejections(explain_request, pool, host_class.masks)
         narrow = list(map(_failed_alone, explain_request.distinct, host_class.masks))
-        # For each slot, the bits of the terms without which it has more options.
+        # For each slot, the bits of the terms whose omission gives the slot more options.
         self._narrow = [narrow[index] for index in explain_request.distinct_index]
-        # Whether omitting one term gives any slot more options.
+        # Whether omitting a single term gives any slot more options.
         self._can_widen = any(narrow)
 
     def evaluate(self, root_rejections: Sequence[Rejection]) -> Evaluation:
@@ -65,13 +65,13 @@ class HostEvaluation:
             root_rejections: The rejections of the root, if any.
 
         Raises:
-            BudgetSpentError: The bound on work was reached before the cause was known.
+            BudgetSpentError: The limit on work was reached before the cause was known.
         """
         by_group, possible, rejections = self.find_rejections(root_rejections)
         if not rejections:
             return Evaluation()
 
-        # The relaxations that would serve the host.
+        # The relaxations with which the host would serve the request.
         evaluation = Evaluation(
             rejections, dict(by_group), (), self._masks, self._options, root_refused=self._root != 0
         )
@@ -80,7 +80,7 @@ class HostEvaluation:
         try:
             _note_gains(evaluation, self._gains(by_group, possible))
         except BudgetSpentError:
-            # The cause is known, and only the relaxations are incomplete.
+            # The cause is known. Only the relaxations are incomplete.
             evaluation.undecided = True
         return evaluation
 
@@ -98,9 +98,10 @@ class HostEvaluation:
             empty if it is served.
 
         Raises:
-            BudgetSpentError: The bound on work was reached.
+            BudgetSpentError: The limit on work was reached.
         """
-        # Each group alone. If several groups are rejected, the first code determines the cause.
+        # Evaluate each group alone. If several groups are rejected, the first code determines the
+        # cause.
         found = {
             suffix: self._group_rejections.find_for_group(suffix)
             for suffix in self._explain_request.groups
@@ -109,12 +110,12 @@ class HostEvaluation:
         first = first_rejection(rejections[0] for rejections in by_group.values())
         rejections = root_rejections or (by_group[first.group or ""] if first else ())
 
-        # All groups together, unless one of them cannot be served alone.
+        # Evaluate all groups together, unless one of them cannot be served alone.
         possible = not by_group and self._possible()
         return by_group, possible, rejections or self._rejections_together(possible)
 
     def _is_outside(self) -> bool:
-        """Return whether no provider of the host is in a tree or subtree that a group names."""
+        """Return whether no provider of the host is in any tree or subtree that a group names."""
         return bool(self._explain_request.places) and any(
             slot_terms.places & reduce(and_, [mask for _position, mask in each_mask(masks)])
             for slot_terms, masks in zip(self._explain_request.distinct, self._masks, strict=True)
@@ -125,13 +126,13 @@ class HostEvaluation:
         return self._evaluator.serves(joins.plan, joins.kinds, self._pool, self._options)
 
     def _rejections_together(self, possible: bool | None) -> Sequence[Rejection]:
-        """Return the rejections of the groups together, or nothing for a served host."""
+        """Return the rejections of all groups together, or nothing if the host is served."""
         if possible:
             return ()
         return (Rejection(Refusal.BUDGET, None) if possible is None else self._reject_together(),)
 
     def _reject_together(self) -> Rejection:
-        """Return the rejection at the first code up to which there is no assignment."""
+        """Return the rejection at the first code up to which no assignment exists."""
         joins = self._explain_request.joins
         for code in self._explain_request.joining_codes:
             kinds = [kind for kind in joins.kinds if ORDER[kind.code] <= ORDER[code]]
@@ -153,11 +154,11 @@ class HostEvaluation:
     def _gains(
         self, by_group: Mapping[str, Sequence[Rejection]], possible: bool | None
     ) -> list[tuple[int, bool | None]]:
-        """Return (index, whether it would serve the host or None if undecided) of relaxations."""
+        """Yield the index of each relaxation with its result, which is None if undecided."""
         gains: list[tuple[int, bool | None]] = []
         self._evaluator.budget.spend(COST_PER_RELAXATION * len(self._explain_request.relaxations))
         for index, relaxation in enumerate(self._explain_request.relaxations):
-            # A relaxation of one group cannot serve a host that rejects another group.
+            # If the host rejects a group, a relaxation of another group does not help.
             suffix = relaxation.term.suffix
             if not by_group.keys() <= {suffix} or self._root & ~relaxation.root:
                 continue
@@ -167,17 +168,18 @@ class HostEvaluation:
         return gains
 
     def _gain(self, index: int, possible: bool | None) -> bool | None:
-        """Return whether a relaxation, given by its index, would serve the host."""
+        """Return whether the relaxation with this index would serve the host."""
         relaxation = self._explain_request.relaxations[index]
         if relaxation.root:
             return self._root != 0 and possible
         if not relaxation.slots:
-            # Constraints between slots do not change the options of a slot.
+            # Constraints between slots do not affect the options of a slot.
             if not all(self._options) or not self._group_rejections.misses_only(relaxation.term):
                 return False
             joins = self._evaluator.joins_without(index)
             return self._evaluator.serves(joins.plan, joins.kinds, self._pool, self._options)
-        # PERF: on most hosts each provider fails several terms, and no option can become wider.
+        # PERF: on most hosts, each provider fails several terms, and omitting one term adds no
+        # options.
         options = self._widened(relaxation) if self._can_widen else None
         if options is None:
             return False
@@ -202,7 +204,7 @@ class HostEvaluation:
 
 
 def _note_gains(evaluation: Evaluation, gains: Sequence[tuple[int, bool | None]]) -> None:
-    """Record the relaxations that would serve the host. None means undecided."""
+    """Record the relaxations that would serve the host. None means that the result is undecided."""
     evaluation.undecided |= any(gain is None for _index, gain in gains)
     evaluation.gains = tuple(index for index, gain in gains if gain)
 

@@ -1,9 +1,9 @@
-"""Evaluation of hosts, which finds the condition that rejects a host.
+"""Evaluation of hosts. It finds the condition that rejects a host.
 
 Hosts of one class are evaluated once. The masks of the providers determine the result for single
-groups. Conditions that join groups are passed to the solver, with the constraints of the request,
-up to the first assignment. Hosts belong to one class if they have equal masks and, if the request
-joins slots, equal signatures of all constraints.
+groups. To evaluate conditions that join groups, the solver searches for the first assignment under
+the constraints of the request. Hosts belong to one class if they have equal masks. If the request
+joins slots, the signatures of all constraints must be equal as well.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -23,7 +23,7 @@ from placement.candidates.search.anchors import solutions
 from placement.candidates.terms import bits
 from placement.candidates.trace import Refusal
 
-# One host may take 1/SHARE of the bound on work. A host that needs more is undecided.
+# One host may use 1/SHARE of the limit on work. A host that needs more is undecided.
 SHARE = 16
 # Total number of slots and terms of the relaxed requests whose plans are cached.
 MAX_KEPT_PARTS = 50_000
@@ -39,26 +39,27 @@ class HostEvaluator:
     """Evaluates hosts, one pool at a time."""
 
     def __init__(self, explain_request: ExplainRequest, budget: Budget, max_steps: int) -> None:
-        # The request that the hosts are evaluated for.
+        # The request for which the hosts are evaluated.
         self.explain_request = explain_request
-        # The bound on all work.
+        # The limit on all work.
         self.budget = budget
-        # The bound on work for one host, in steps.
+        # The limit on the work for one host, in steps.
         self.share = max(1, max_steps // SHARE)
-        # Index of a relaxation -> its plan. PERF: the first plans stay in the cache, because every
-        # host needs all plans in the same order.
+        # Index of a relaxation -> its plan. PERF: the first plans stay in the cache. Every host
+        # needs all plans in the same order, so replacing plans would not help.
         self._joins: dict[int, Joins] = {}
 
     def classify(self, pool: Pool, root_mask: int) -> HostClass:
         """Return the class of a host; `root_mask` has the bits of the terms that its root fails."""
         if root_mask & (root_mask - 1):
-            return HostClass(root_mask)  # no single relaxation helps, so the rest has no effect
+            # A single relaxation does not help, so the other terms have no effect.
+            return HostClass(root_mask)
         return HostClass(
             root_mask, self.explain_request.masks(pool), self.signatures(pool), len(pool.reached)
         )
 
     def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
-        """Return everything that the evaluation reads from a pool in addition to the masks."""
+        """Return everything that the evaluation reads from a pool, except for the masks."""
         joins = self.explain_request.joins
         return signatures(joins, pool) if joins.kinds else ()
 
@@ -70,7 +71,7 @@ class HostEvaluator:
             pool: The providers of one of its hosts.
 
         Raises:
-            BudgetSpentError: The bound on work was reached.
+            BudgetSpentError: The limit on work was reached.
         """
         self._spend_on_evaluation(host_class)
         rejections = self._root_rejections(host_class.root)
@@ -86,7 +87,7 @@ class HostEvaluator:
             pool: The providers of one of its hosts.
 
         Raises:
-            BudgetSpentError: The bound on work was reached.
+            BudgetSpentError: The limit on work was reached.
         """
         self._spend_on_evaluation(host_class)
         rejections = self._root_rejections(host_class.root)
@@ -118,7 +119,7 @@ class HostEvaluator:
         """Return the plan and constraints of a relaxation, given by its index.
 
         Raises:
-            BudgetSpentError: The bound on work was reached.
+            BudgetSpentError: The limit on work was reached.
         """
         joins = self._joins.get(index)
         if joins is None:
@@ -132,7 +133,7 @@ class HostEvaluator:
         """Charge the work of planning a relaxed request.
 
         Raises:
-            BudgetSpentError: The bound on work was reached.
+            BudgetSpentError: The limit on work was reached.
         """
         self.budget.spend(self.explain_request.plan_cost)
 
@@ -151,7 +152,7 @@ class HostEvaluator:
             None if the host takes more than its share of the work.
 
         Raises:
-            BudgetSpentError: The bound on all work was reached.
+            BudgetSpentError: The limit on all work was reached.
         """
         if not all(options):
             return False
@@ -169,7 +170,7 @@ class HostEvaluator:
             The result, or None if the host takes more than its share of the work.
 
         Raises:
-            BudgetSpentError: The bound on all work was reached.
+            BudgetSpentError: The limit on all work was reached.
         """
         budget = Budget(self.share)
         try:

@@ -10,7 +10,7 @@ from placement.candidates.explanation.manners import Manner
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
-# Whether the constraints of one code alone allow the host to be served. None means undecided.
+# Whether the constraints of a single code allow the host to be served. None means undecided.
 ServesUnder = Callable[[Refusal], bool | None]
 
 
@@ -32,13 +32,13 @@ def joining_cause(
 def isolation_cause(
     plan: SearchPlan, options: Sequence[Sequence[int]], manner: Manner | None = None
 ) -> RejectionCause:
-    """Find isolated groups that together have fewer providers than groups.
+    """Find isolated groups that together have fewer providers than there are groups.
 
     Only groups with equal options, and all isolated groups together, are compared. The cause
     contains no groups if none of these sets lacks providers.
     """
     lists = {slot: options[slot] for slot in plan.isolated_slots}
-    # PERF: equal lists are one object, and long.
+    # PERF: equal lists are the same object, and the lists are long.
     by_list = Counter(map(id, lists.values()))
     for providers in {id(each): each for each in lists.values()}.values():
         if by_list[id(providers)] > len(providers):
@@ -75,7 +75,7 @@ def _subtree_cause(
     """Return APART if a single rule rejects the host even without the other constraints."""
     rules = plan.request.same_subtree
     if len(rules) == 1 and not rules[0].outside:
-        with suppress(BudgetSpentError):  # the rejection itself is known
+        with suppress(BudgetSpentError):  # the rejection is known; only its cause may be missing
             if serves(Refusal.SAME_SUBTREE) is False:
                 return RejectionCause(manner=Manner.APART)
     return RejectionCause()

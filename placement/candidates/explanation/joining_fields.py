@@ -1,4 +1,4 @@
-"""The fields of forms about conditions that join groups, and their values."""
+"""The fields of forms about conditions that join groups, with their values."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -27,7 +27,7 @@ def _traits(context: Context) -> str:
 
 
 def _trait_names(context: Context) -> str:
-    # With `can_split`, other providers may serve parts even if the plan has a single slot.
+    # With `can_split`, other providers may serve parts, even if the plan has only one slot.
     group, plan = _unsuffixed(context.plan), context.plan
     terms = [term for term in terms_from_group(group) if term.code is Refusal.TRAIT_MISSING]
     alone = plan.alone and not group.can_split
@@ -53,7 +53,7 @@ def _fitting(context: Context) -> str:
     cause, plan = context.cause, context.plan
     if not cause.groups:
         return "too few providers"
-    # Providers without room are not counted; there may be more of them than groups.
+    # Providers without enough capacity are not counted, so there may be more of them than groups.
     slots = [plan.slots[plan.slot_of(suffix)] for suffix in cause.groups]
     room = " with room" * any(slot.group.resources for slot in slots)
     if not cause.providers:
@@ -73,7 +73,7 @@ def _isolated(context: Context) -> str:
 
 
 def _each_asks(plan: SearchPlan, suffixes: Sequence[str]) -> str:
-    """Return the request of each group in words, if all groups have equal requests."""
+    """Return the request of each group in words if all groups have equal requests."""
     asked = {_asked(plan.slots[plan.slot_of(suffix)].group) for suffix in suffixes}
     return f" (each asks for {asked.pop()})" if len(asked) == 1 else ""
 
@@ -84,7 +84,7 @@ def _asked(group: RequestGroup) -> str:
     return " ".join([amounts or "a provider", joined(terms, " and ")]).strip()
 
 
-# Keyword -> the condition on a provider, to follow an amount.
+# Keyword -> the condition on a provider. It follows an amount in the text.
 _CONDITIONS: Mapping[str, str] = {
     "required": "with {}",
     "forbidden": "without {}",
@@ -123,7 +123,7 @@ def _none_above(context: Context) -> str:
     return f"{below}, which same_subtree requires"
 
 
-# Field of a frame -> the function that returns its value.
+# Name of a replacement field in `Form.frame` -> the function that returns its value.
 JOINING_FIELDS: Mapping[str, Callable[[Context], str]] = {
     "traits": _traits,
     "trait_names": _trait_names,

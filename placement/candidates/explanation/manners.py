@@ -1,4 +1,4 @@
-"""Special cases of codes, and their texts.
+"""Special cases of codes, and their texts. `Refusal.reason` contains the text of the general case.
 
 `Refusal.reason` contains the text for the general case of a code.
 """
@@ -10,24 +10,24 @@ from placement.candidates.trace import Form, Refusal
 
 
 class Manner(Enum):
-    """A special case of a code, which needs a text of its own."""
+    """A special case of a code, which has a separate text."""
 
-    # Different providers satisfy the terms, but no provider satisfies all of them.
+    # For each term, a provider satisfies it, but no provider satisfies all terms.
     APART = auto()
-    # The only providers that satisfy the terms cannot serve the group for another reason.
+    # Only providers that cannot serve the group for another reason satisfy the terms.
     ELSEWHERE = auto()
-    # Only sharing providers have the room.
+    # Only sharing providers have enough capacity.
     SHARED = auto()
-    # The groups together exceed max_unit, but not the free capacity.
+    # The amounts of the groups together exceed max_unit, but not the free capacity.
     MAX_UNIT = auto()
-    # The isolated groups have too few providers, independent of their capacity.
+    # There are too few providers for the isolated groups, even without regard to capacity.
     ISOLATION = auto()
-    # The amounts do not fit even in parts.
+    # The amounts do not fit, even in parts.
     PARTS = auto()
 
 
 def _both(frame: str, *item: str, group: str = "{group}") -> tuple[Form, Form]:
-    """Return the form of a detail, and the form of a predicate with the same content."""
+    """Return the form of a detail, and the form of a predicate, with the same content."""
     return Form(frame, *item), Form(f"{{have}} {frame}{group}", *item)
 
 

@@ -1,4 +1,4 @@
-"""The hosts that the text of an explanation mentions separately from the other hosts."""
+"""The hosts that the text of an explanation mentions separately from other hosts."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -14,29 +14,29 @@ from placement.candidates.explanation.wording import Words
 from placement.candidates.model import Pool
 from placement.vocabulary import SHARING_TRAIT
 
-# Maximum number of hosts with a provider in a tree that the request names.
+# Maximum number of mentioned hosts with a provider in a tree that the request names.
 MAX_NAMED = 3
 
 
 class _NamedHost(NamedTuple):
-    """A host in a tree that the request names, and why it is not served."""
+    """A host in a tree that the request names, and the reason why it is not served."""
 
     # UUID of the host.
     uuid: str
-    # The causes, counted for this host alone.
+    # The causes for this host alone.
     rejected: RejectedHosts
     # The terms that name its tree.
     own: Collection[StatedTerm]
 
 
 class MentionedHosts:
-    """Rejected hosts that the text mentions separately."""
+    """Rejected hosts that the text mentions separately from other hosts."""
 
     def __init__(self, explain_request: ExplainRequest) -> None:
         self._explain_request = explain_request
         # Number of hosts that consist of sharing providers and lack a class of the request.
         self.pools = 0
-        # Number of further hosts without a provider in the trees that the request names.
+        # Number of hosts that have no provider in the trees that the request names.
         self._outside = 0
         # The hosts in the trees that the request names.
         self._named: list[_NamedHost] = []

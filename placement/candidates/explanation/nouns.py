@@ -23,14 +23,14 @@ def asked(terms: Iterable[StatedTerm]) -> str:
 
 
 def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES) -> str:
-    """Return the first names of a list, and the number of further names."""
+    """Return the first names of a list, and the number of the remaining names."""
     first = list(names)[:most]
     more = len(names) - len(first)
     return between.join(first) + (f"{between}{more} more" if more else "")
 
 
 def joined(names: Sequence[str], last: str) -> str:
-    """Join names with commas, and the last name with a word."""
+    """Join names with commas. A word precedes the last name."""
     if len(names) > MAX_NAMES:
         names = [*names[:MAX_NAMES], f"{len(names) - MAX_NAMES} more"]
     return last.join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
@@ -73,7 +73,7 @@ def count_of(hosts: int) -> str:
 
 
 def because(code: Refusal, terms: Sequence[StatedTerm], several: bool) -> str:
-    """Return a predicate of hosts: the meaning of a code, and the possible terms."""
+    """Return a predicate of hosts: the meaning of a code and the terms that may be the cause."""
     group = for_group(terms[0], several) if terms else ""
     what = f" ({asked(terms)})" if terms else ""
     return f"because {code.meaning}{group}{what}"

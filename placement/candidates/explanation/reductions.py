@@ -1,8 +1,8 @@
-"""Smaller amounts of a class that some host could serve, if no host can serve the request.
+"""Smaller amounts of a class that at least one host could serve, if no host can serve the request.
 
-The largest amount that a provider can serve follows from its units and free capacity, less the
+The largest amount that a provider can serve depends on its units and its free capacity, minus the
 amounts of other groups on the same provider. Only such amounts are tried, because an amount between
-two of them serves no further host.
+two of them does not serve additional hosts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,10 +27,10 @@ from placement.candidates.trace import Refusal
 MAX_PLANS = 256
 # Cached results for one class of hosts.
 MAX_ANSWERS = 1000
-# Sums of the amounts that other groups may consume of a class.
+# Sums of the amounts of a class that other groups may consume.
 MAX_SUMS = 4096
 
-# Work of computing the largest amount of one inventory after one such sum.
+# Work of computing the largest amount of one inventory that fits after one such sum.
 COST_PER_AMOUNT = 5
 
 
@@ -39,17 +39,17 @@ class Amounts(NamedTuple):
 
     # Units, in descending order.
     values: Sequence[int]
-    # Smallest amount from which on no amount is missing.
+    # Smallest amount above which the list is complete.
     whole_from: int = 0
 
 
 @dataclass(slots=True)
 class Best:
-    """The largest amount with which some host would be served."""
+    """The largest amount with which at least one host would serve the request."""
 
     # Units, or 0 if there is no such host.
     amount: int = 0
-    # Number of hosts that would be served.
+    # Number of hosts that would serve the request.
     hosts: int = 0
 
 
@@ -57,15 +57,15 @@ class Reductions:
     """Finds the largest amount of each class of each group."""
 
     def __init__(self, explain_request: ExplainRequest, evaluator: HostEvaluator) -> None:
-        # Whether some host is served, so that no reduction is needed.
+        # Whether a host is served. In this case, no reduction is needed.
         self.served = False
-        # Whether the bound on work was reached.
+        # Whether the limit on work was reached.
         self.undecided = False
         self._explain_request = explain_request
         self._evaluator = evaluator
         # Remaining work for reductions.
         self._left = evaluator.budget.steps_left * COST_PER_STEP // 2
-        # The value of `budget.cost` at which the work for the current host ends.
+        # Value of `budget.cost` at which the work for the current host must end.
         self._end = 0
         # (Slot, index of the resource) -> the largest amount found so far.
         self._best: dict[tuple[int, int], Best] = {}
@@ -82,7 +82,7 @@ class Reductions:
             evaluation: The evaluation of its class.
 
         Raises:
-            BudgetSpentError: The bound on all work was reached.
+            BudgetSpentError: The limit on all work was reached.
         """
         if not evaluation.rejections:
             self.served = True
@@ -115,13 +115,13 @@ class Reductions:
             best.hosts += largest > 0
 
     def _shortages(self, pool: Pool, evaluation: Evaluation) -> Iterator[Shortage]:
-        """Yield the amounts that alone may prevent a host from serving the request."""
+        """Yield the amounts that may be the only reason why a host cannot serve the request."""
         if not evaluation.masks or evaluation.root_refused:
             return
         explain_request = self._explain_request
         for slot_terms, masks in zip(explain_request.distinct, evaluation.masks, strict=True):
             if slot_terms.soft & reduce(and_, masks[0]):
-                return  # a trait that no provider has, so no amount helps
+                return  # no provider has a certain trait, so no amount helps
         unserved = {slot for slot, providers in enumerate(evaluation.options) if not providers}
         for slot, slot_terms in enumerate(explain_request.slot_terms):
             if not unserved <= {slot}:
@@ -135,7 +135,7 @@ class Reductions:
                     yield Shortage(slot, index, name, amount, providers)
 
     def _amounts(self, pool: Pool, shortage: Shortage, least: int) -> Amounts:
-        """Return the amounts to try, all of them at least `least`."""
+        """Return the amounts to try. All of them are at least `least`."""
         name, limit = shortage.resource_class, shortage.amount
         self._evaluator.budget.spend(2 * len(shortage.providers))
         # PERF: many devices have equal inventories.
@@ -155,7 +155,7 @@ class Reductions:
         return Amounts(sorted(tried, reverse=True))
 
     def _usages_of_others(self, shortage: Shortage) -> list[int]:
-        """Return the sums of a class that any of the other slots may consume together."""
+        """Return the sums of a class that any of the other slots together may consume."""
         key = shortage.slot, shortage.resource_class
         usages = self._usages.get(key)
         if usages is None:
@@ -175,7 +175,7 @@ class Reductions:
         return sorted(sums)
 
     def _serves(self, pool: Pool, evaluation: Evaluation, shortage: Shortage, amount: int) -> bool:
-        """Return whether this amount would serve the host, or False if undecided."""
+        """Return whether the host would be served with this amount. False also means undecided."""
         if not self._explain_request.joins.kinds:
             return True
         slot, name = shortage.slot, shortage.resource_class
@@ -186,7 +186,7 @@ class Reductions:
             for position in shortage.providers
             if fits(pool.members[position].stocks[name], amount)
         ]
-        # Hosts of one class differ in the providers that fit a smaller amount, and in the
+        # Hosts of one class may differ in the providers that fit a smaller amount, and in the
         # signatures of its constraints.
         key = slot, shortage.resource_index, amount, tuple(options[slot]), signatures(joins, pool)
         serves = evaluation.answers.get(key)
@@ -205,7 +205,7 @@ class Reductions:
         return Joins.from_request(with_amount(self._explain_request.request, suffix, name, amount))
 
     def relaxed(self) -> Sequence[Relaxed]:
-        """Return the largest amounts, most hosts first, or nothing if some host is served."""
+        """Return the largest amounts, most hosts first. Return nothing if any host is served."""
         if self.served:
             return []
         slots = self._explain_request.joins.plan.slots
@@ -220,7 +220,7 @@ class Reductions:
 
 
 def _largest(stock: Stock, limit: int, usage: int = 0) -> int:
-    """Return the largest amount below the limit that fits next to `usage`, or 0 if none does."""
+    """Return the largest amount below the limit that fits in addition to `usage`, or 0."""
     room = min(stock.room - usage, limit - 1)
     amount = room - room % stock.step_size
     return amount if amount >= max(stock.min_unit, 1) else 0

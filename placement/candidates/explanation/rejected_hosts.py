@@ -1,4 +1,4 @@
-"""The hosts rejected at one step, with the extremes of their inventories."""
+"""The hosts that are rejected at one step, with the extreme values of their inventories."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
 
 MAX_EXAMPLES = 5
-# Sets of causes that are counted separately at one step.
+# Maximum number of sets of causes that are counted separately at one step.
 MAX_CAUSES = 1000
-# Sets of causes that the text of one step contains.
+# Maximum number of sets of causes in the text of one step.
 MAX_TEXT_CAUSES = 10
-# UUIDs of sharing providers for each slot of an evaluation.
+# Maximum number of UUIDs of sharing providers for each slot of an evaluation.
 MAX_SHARING = 100
 
 # All causes of a rejection at one code.
@@ -23,25 +23,25 @@ Causes = tuple[RejectionCause, ...]
 
 
 class CauseHosts(NamedTuple):
-    """Hosts rejected at one code for equal causes."""
+    """Hosts that are rejected at one code for the same causes."""
 
-    # What the hosts fail, in the order of the slots.
+    # The causes, in the order of the slots.
     causes: Causes
     # Number of hosts.
     hosts: int
     # Cause -> class -> the largest or smallest value in their inventories.
     extremes: Mapping[RejectionCause, Mapping[str, Extreme]]
-    # Cause -> UUIDs of the sharing providers, if only these have room.
+    # Cause -> UUIDs of the sharing providers, if only they have enough capacity.
     sharing: Mapping[RejectionCause, Collection[str]]
 
 
 @dataclass(slots=True)
 class _CauseTotals:
-    """The totals for hosts rejected at one step for equal causes."""
+    """The totals of the hosts that are rejected at one step for the same causes."""
 
     # Number of hosts.
     hosts: int = 0
-    # Number of them that the text mentions separately.
+    # Number of these hosts that the text mentions separately.
     aside: int = 0
     # The extremes of each cause, as in `CauseHosts`.
     extremes: dict[RejectionCause, dict[str, Extreme]] = field(default_factory=dict)
@@ -51,19 +51,19 @@ class _CauseTotals:
 
 @dataclass(slots=True)
 class RejectedHosts:
-    """The hosts rejected at one step."""
+    """The hosts that are rejected at one step."""
 
     # The code of the step.
     code: Refusal
     # Number of hosts.
     hosts: int = 0
-    # Number of them that the text mentions separately.
+    # Number of these hosts that the text mentions separately.
     aside: int = 0
     # UUIDs of some hosts.
     examples: list[str] = field(default_factory=list)
     # UUIDs of some hosts that only share their inventories.
     pools: list[str] = field(default_factory=list)
-    # Causes -> totals; each host is counted once.
+    # Causes -> totals. Each host is counted once.
     _by_causes: dict[Causes, _CauseTotals] = field(default_factory=dict)
 
     def add(self, evaluation: Evaluation) -> None:
@@ -74,12 +74,13 @@ class RejectedHosts:
         self.pools += evaluation.pools[: MAX_EXAMPLES - len(self.pools)]
         causes: Causes = (evaluation.rejections[0].cause,)
         if len(evaluation.rejections) > 1:
-            # Slots with equal requests have one cause.
+            # Slots with equal requests have the same cause.
             causes = tuple(dict.fromkeys(rejection.cause for rejection in evaluation.rejections))
         totals = self._by_causes.get(causes)
         if totals is None:
             if len(self._by_causes) >= MAX_CAUSES:
-                # Count by the last term, because there are at most as many last terms as terms.
+                # Count by the last term, because the number of last terms is at most the number of
+                # terms.
                 causes = (RejectionCause(causes[0].terms[-1:]),)
             totals = self._by_causes.setdefault(causes, _CauseTotals())
         totals.hosts += evaluation.hosts
@@ -106,7 +107,7 @@ class RejectedHosts:
         return {uuid for uuids in sets for uuid in sorted(uuids)[:MAX_TERMS]}
 
     def by_causes(self, *, with_aside: bool = True) -> Sequence[CauseHosts]:
-        """Return the hosts by their causes, most hosts first.
+        """Return the hosts by their causes. Causes with the most hosts come first.
 
         Args:
             with_aside: Whether to include hosts that the text mentions separately.

@@ -1,4 +1,4 @@
-"""The code at which each group loses its last provider on a host, and the terms that cause it."""
+"""The code at which each group loses its last provider on a host, and the responsible terms."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -15,14 +15,14 @@ from placement.candidates.terms import Masks, each_mask, lowest
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
-# Pairs (position, mask), two for a provider that the root can replace.
+# Pairs (position, mask). A provider that the root can replace has two pairs.
 PositionMasks = Sequence[tuple[int, int]]
 
 
 class SlotRejection(NamedTuple):
     """The code at which a slot loses its last provider on a host."""
 
-    # The first check that none of the remaining providers passes.
+    # The first check that rejects all remaining providers.
     code: Refusal
     # Index of the slot.
     slot: int
@@ -30,7 +30,8 @@ class SlotRejection(NamedTuple):
     failed_bits: int
     # The bit of the last term at which a provider is rejected.
     last: int
-    # Triples (position, mask, bit of the first failed term) of the providers rejected at the code.
+    # Triples (position, mask, bit of the first failed term) of the providers that are rejected at
+    # the code.
     at_code: Sequence[tuple[int, int, int]]
 
 
@@ -38,21 +39,21 @@ class GroupRejections:
     """Finds the rejections of one host from the masks of its providers."""
 
     def __init__(self, explain_request: ExplainRequest, pool: Pool, masks: Sequence[Masks]) -> None:
-        # Terms, and the bits of the collective traits that no provider with room has.
+        # Terms, and the bits of the collective traits that no provider with enough capacity has.
         self._missing: tuple[SlotTerms, int] | None = None
         self._explain_request = explain_request
         self._pool = pool
         self._masks = masks
 
     def misses_only(self, term: StatedTerm) -> bool:
-        """Return whether this collective trait is the only missing one."""
+        """Return whether this collective trait is the only one that is missing."""
         if self._missing is None:
             return True
         slot_terms, bits = self._missing
         return {term}.issuperset(slot_terms.terms_of(bits))
 
     def find_for_group(self, suffix: str) -> Sequence[Rejection]:
-        """Return the rejections of a group at its first code, or nothing for a served group."""
+        """Return the rejections of a group at its first code, or nothing if the group is served."""
         slots = self._explain_request.groups[suffix]
         found = [rejection for slot in slots if (rejection := self._find_for_slot(slot))]
         codes = [rejection.code for rejection in found]
@@ -61,7 +62,7 @@ class GroupRejections:
             codes.append(Refusal.TRAIT_MISSING)
         if not codes:
             return ()
-        # PERF: the causes at later codes are not reported, and take most of the time.
+        # PERF: the causes at later codes take most of the time and are not reported.
         first = min(codes, key=ORDER.__getitem__)
         rejections: list[Rejection] = []
         for rejection in found:
@@ -72,7 +73,7 @@ class GroupRejections:
         return rejections
 
     def _find_for_slot(self, slot: int) -> SlotRejection | None:
-        """Return the last rejection of a slot's providers, or None if a provider serves it."""
+        """Return the last rejection of the slot's providers, or None if a provider serves it."""
         slot_terms = self._explain_request.slot_terms[slot]
         masks = self._masks_of(slot)
         first = [lowest(mask & slot_terms.hard) for _position, mask in masks]
@@ -104,7 +105,7 @@ class GroupRejections:
         )
         each = reduce(and_, [mask for _position, mask, _bit in at_code])
         if last & slot_terms.stock:
-            # APART: no amount fails on all providers at the code.
+            # APART: no single amount fails on all providers at the code.
             manner = None if failed_bits & each else Manner.APART
             cause = RejectionCause(slot_terms.terms_of(failed_bits), manner=manner)
             return (rejection._replace(cause=cause),)
@@ -134,7 +135,7 @@ class GroupRejections:
         with_room = [(position, mask) for position, mask in masks if not mask & slot_terms.stock]
         all_fail = all(mask & failed_bits for _position, mask in with_room)
         amounts = slot_terms.amounts
-        # A host outside the tree that the group names is reported as such, even if it has room.
+        # A host outside of the named tree is reported as such, even if it has enough capacity.
         is_outside = failed_bits & slot_terms.places and reduce(and_, local) & failed_bits
         if all_fail and with_room[0][0] >= self._pool.local and not is_outside:
             sharing = tuple(dict.fromkeys(position for position, _mask in with_room))
@@ -166,15 +167,15 @@ class GroupRejections:
             0 if only several slots together are rejected.
         """
         if slot_terms.collective & last and slot_terms.term(last).code is Refusal.TRAIT_MISSING:
-            # If each trait has a provider with room, only the combination is missing.
+            # If, for each trait, a provider with capacity has it, only the combination is missing.
             return self._missing_bits([slot])
-        # The terms that all of the providers fail, or if there are none, the terms that some fail.
+        # The terms that all providers fail. If there are none, the terms that any provider fails.
         return slot_terms.at_code(last, reduce(and_, masks)) or slot_terms.at_code(
             last, reduce(or_, masks)
         )
 
     def _find_missing_traits(self, slots: Sequence[int]) -> int:
-        """Return the bits of collective traits that no provider with room has."""
+        """Return the bits of collective traits that no provider with enough capacity has."""
         first = self._explain_request.slot_terms[slots[0]]
         missing = self._missing_bits(slots) if first.soft else 0
         if missing:
@@ -182,8 +183,8 @@ class GroupRejections:
         return missing
 
     def _explain_missing_traits(self, slots: Sequence[int], missing: int) -> Sequence[Rejection]:
-        """Return the rejections by collective traits that no provider with room has."""
-        # Slots differ in the amounts that a provider with the trait lacks.
+        """Return the rejections by collective traits that no provider with enough capacity has."""
+        # Slots differ in the amounts that are missing on a provider with the trait.
         local = {
             slot: self._masks[self._explain_request.distinct_index[slot]][0][: self._pool.local]
             for slot in slots
@@ -191,13 +192,13 @@ class GroupRejections:
         by_slot = [self._explain_request.slot_terms[slot] for slot in slots]
         causes: list[RejectionCause] = []
         for slot_terms, masks in zip(by_slot, local.values(), strict=True):
-            # PERF: hashing a cause with many terms takes longer than comparing a few of them.
+            # PERF: comparing a few causes is faster than hashing a cause with many terms.
             causes += [each for each in _causes(slot_terms, masks, missing) if each not in causes]
         suffix = by_slot[0].term(missing).suffix
         return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, slots[0]) for cause in causes]
 
     def _missing_bits(self, slots: Sequence[int]) -> int:
-        """Return the bits of collective terms that no provider with room for a slot satisfies."""
+        """Return the bits of collective terms that no provider with enough capacity satisfies."""
         missing = [
             mask & slot_terms.collective
             for slot_terms, index in [

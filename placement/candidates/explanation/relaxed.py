@@ -1,4 +1,4 @@
-"""Relaxed requests, without one condition or with a smaller amount."""
+"""Relaxed requests: requests without one condition, or with a smaller amount."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ def without_root_term(request: CandidateRequest, term: Term) -> CandidateRequest
 
 
 def _without(terms: Iterable[Term], term: Term) -> tuple[Term, ...]:
-    # The same aggregate in another spelling is a different term, which is kept.
+    # The same aggregate in another spelling is a different term. The function keeps it.
     return tuple(each for each in terms if each != term)
 
 

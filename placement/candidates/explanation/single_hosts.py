@@ -1,4 +1,4 @@
-"""Explanations of single hosts, with the provider that was rejected last."""
+"""Explanations of single hosts, with the last provider that was rejected."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -18,17 +18,17 @@ MAX_HOSTS = 100
 
 
 class SingleHosts:
-    """The first rejected hosts, within the trees of the request if it names trees."""
+    """The first rejected hosts. If the request names trees, only hosts in these trees."""
 
     def __init__(self, request: CandidateRequest) -> None:
-        # The hosts in the order in which they were evaluated.
+        # The hosts in the order of their evaluation.
         self._hosts: list[UnservedHost] = []
         trees = [of_kind(group.terms, InTree) for group in request.groups]
         # The terms that name trees.
         self._trees = list(chain(*trees))
 
     def add(self, pool: Pool, evaluation: Evaluation) -> None:
-        """Add a host unless it is served, or the request names other trees."""
+        """Add a host, unless the host is served or the request names other trees."""
         anchor = pool.anchor
         if not evaluation.rejections or anchor is None or len(self._hosts) == MAX_HOSTS:
             return
@@ -37,7 +37,7 @@ class SingleHosts:
         self._hosts.append(_host(pool, evaluation.rejections[0], anchor.uuid))
 
     def read(self, conn: Connection) -> Sequence[UnservedHost]:
-        """Return the hosts with the inventories that lack room, read with two statements."""
+        """Return the hosts, with the inventories that lack capacity. Two statements read them."""
         lacking = [(host.provider, host.resource_class) for host in self._hosts]
         uuids = {provider for provider, resource_class in lacking if provider and resource_class}
         stocks = read_inventories(conn, sorted(uuids)) if uuids else {}
@@ -58,7 +58,7 @@ def _host(pool: Pool, rejection: Rejection, uuid: str) -> UnservedHost:
     name, units = amount
     stocked = [member for member in members if name in member.stocks]
     if not stocked:
-        # No provider has an inventory, so no single provider is the cause.
+        # No provider has an inventory, so there is no single responsible provider.
         return host._replace(resource_class=name, asked=units)
     nearest, room = stocked[0], None
     for member in stocked:

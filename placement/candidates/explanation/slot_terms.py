@@ -1,7 +1,7 @@
-"""The terms that the providers of a pool fail, as one mask for each provider and slot.
+"""The terms that the providers of a pool fail, as a mask for each provider and slot.
 
 The masks determine everything that an explanation states about single groups. Hosts with equal
-masks share the result, even if their inventories differ.
+masks therefore share the result, even if their inventories differ.
 """
 
 from itertools import starmap
@@ -17,7 +17,7 @@ from placement.candidates.trace import Refusal
 
 
 class SlotTerms:
-    """The terms of a slot. Each has a bit; terms with lower bits are checked first."""
+    """The terms of a slot. Each term has a bit. Terms with lower bits are checked first."""
 
     def __init__(
         self,
@@ -57,18 +57,18 @@ class SlotTerms:
             group.terms, spans=not group.suffixed, first=first, spend=spend
         )
         self.terms += terms_from_group(group)
-        # Code -> the bits of the terms that are rejected with it.
+        # Code -> the bits of the terms that have this code.
         self._by_code: dict[Refusal, int] = {}
         for number, stated in enumerate(self.terms):
             self._by_code[stated.code] = self._by_code.get(stated.code, 0) | 1 << number
-        # The bits of terms that several providers of the group may satisfy together.
+        # The bits of terms that the providers of the group may satisfy together.
         self.collective = 0
         if not group.suffixed:
             for number, term in enumerate(group.terms, first):
                 self.collective |= term.is_collective << number
         # The bits of terms that name a tree or subtree.
         self.places = 0
-        # The bits of terms that name something a provider must not have.
+        # The bits of terms that exclude providers with a property.
         self.excluding = 0
         for number, term in enumerate(group.terms, first):
             self.places |= isinstance(term, PlaceTerm) << number
@@ -77,7 +77,7 @@ class SlotTerms:
         self.soft = 0 if alone else self.collective
         # The bits of terms that each single provider must satisfy.
         self.hard = ((1 << len(self.terms)) - 1) & ~self.soft
-        # Work per provider.
+        # Work for each provider.
         self.cost = 4 + 2 * len(self._amounts)
 
     def at_code(self, bit: int, mask: int) -> int:
@@ -112,7 +112,7 @@ class SlotTerms:
         return sum(1 << (number * self._classes + index) for number in numbers)
 
     def providers(self, masks: Masks, dropped: int = 0) -> list[int]:
-        """Return the positions of the members that fail no term, except for dropped bits."""
+        """Return the positions of the members that fail no term. Dropped bits are ignored."""
         return meeting(masks, self.hard & ~dropped)
 
     def masks(self, pool: Pool, of_checks: Masks) -> Masks:
@@ -132,14 +132,14 @@ class SlotTerms:
                 if stock is None:
                     mask |= missing
                     continue
-                # PERF: this is `fits`, inlined because the call takes as long as its body.
+                # PERF: this is `fits`, inlined because the call takes as long as the function body.
                 capacity, used, least, most, step = stock
                 if used + units <= capacity and least <= units <= most and not units % step:
                     continue
                 unfit = unfit_for_a_part if position < local else unfit_whole
                 mask |= unfit(stock, units, missing, self._classes)
             masks.append(mask)
-        # PERF: most requests have no terms, and the root rarely replaces a member.
+        # PERF: most requests have no terms, and the root rarely substitutes for a member.
         itself, as_root = of_checks
         return (
             tuple(map(or_, masks, itself)) if itself else tuple(masks),

@@ -1,8 +1,8 @@
-"""Evaluates hosts for requests with `can_split`, where providers may serve an amount in parts.
+"""Evaluate hosts for requests with `can_split`, where several providers may serve an amount.
 
 The possible parts depend on the exact free capacity, so masks do not determine the result. Instead,
-the request and its relaxations are passed to the search itself: first without splits, then with
-splits.
+the evaluator runs the search itself for the request and its relaxations, first without splits and
+then with splits.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -36,7 +36,7 @@ from placement.candidates.search.split_search import SplitSearches, by_room
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
-# Amounts of one class that are tried on one host.
+# Maximum number of amounts of one class that are tried on one host.
 MAX_AMOUNTS = 64
 # Cached plans of the request and its relaxations.
 MAX_VARIANTS = 256
@@ -59,13 +59,13 @@ class Variant:
 
         Args:
             pool: The providers of the host.
-            evaluator: Provides the bound on work.
+            evaluator: Provides the limit on work.
 
         Returns:
             None if the host takes more than its share of the work.
 
         Raises:
-            BudgetSpentError: The bound on all work was reached.
+            BudgetSpentError: The limit on all work was reached.
         """
         plan = self._whole.plan
         if pool.anchor is None or plan.root_refusal(pool.anchor) is not None:
@@ -93,7 +93,7 @@ class Variant:
         )
 
     def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
-        """Return everything that the search reads from a pool in addition to the masks."""
+        """Return everything that the search reads from a pool, except for the masks."""
         plan = self._split
         parts = [tuple(_parts(plan, slot, pool)) for slot in plan.splittable]
         return (
@@ -105,7 +105,10 @@ class Variant:
 
 
 def _parts(plan: SearchPlan, slot: int, pool: Pool) -> Iterator[tuple[int, range]]:
-    """Yield (position, possible sizes) of providers that can serve parts, most room first."""
+    """Yield (position, possible sizes) of providers that can serve parts.
+
+    Most capacity comes first.
+    """
     ((name, amount),) = plan.slots[slot].resources
     members = pool.members
     providers = [position for position in range(pool.local) if name in members[position].stocks]
@@ -125,19 +128,19 @@ class SplitEvaluator(HostEvaluator):
         """Return the plans of the request or of a relaxation.
 
         Raises:
-            BudgetSpentError: The bound on work was reached.
+            BudgetSpentError: The limit on work was reached.
         """
         self.budget.spend(self.explain_request.parts)
         return self._variant_of(request)
 
     def _make(self, request: CandidateRequest) -> Variant:
-        # A plan without splits and one with them.
+        # A plan without splits, and a plan with splits.
         self.spend_on_plan()
         self.spend_on_plan()
         return Variant(request)
 
     def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
-        """Return everything that the evaluation reads from a pool in addition to the masks."""
+        """Return everything that the evaluation reads from a pool, except for the masks."""
         return self.variant(self.explain_request.request).signatures(pool)
 
     def host_evaluation(self, pool: Pool, host_class: HostClass) -> HostEvaluation:
@@ -160,13 +163,13 @@ class _SplitHostEvaluation(HostEvaluation):
     def _possible(self) -> bool | None:
         request = self._explain_request.request
         if self._root:
-            # The root is rejected in any case. Evaluate the other conditions alone.
+            # The root is rejected in any case. Evaluate the other conditions separately.
             request = replace(request, root=())
         return self._serves(request)
 
     def _reject_together(self) -> Rejection:
-        """Return the rejection at the last condition that has to be removed to serve the host."""
-        # Remove rules, in the reverse order of their codes, until the host is served.
+        """Return the rejection at the last condition whose removal makes the host serve."""
+        # Remove rules in the reverse order of their codes until the host is served.
         request = self._explain_request.request
         apart = replace(request, same_subtree=())
         free = replace(apart, isolate=frozenset())
@@ -182,7 +185,7 @@ class _SplitHostEvaluation(HostEvaluation):
         return Rejection(Refusal.SAME_SUBTREE if served_apart else Refusal.ISOLATE, None)
 
     def _reject_sums(self) -> Rejection:
-        """Return the rejection by amounts that do not fit even in parts."""
+        """Return the rejection by amounts that do not fit, even in parts."""
         plan = self._explain_request.joins.plan
         split = {name for group in plan.request.groups for name in group.can_split}
         names = split.union(plan.contended_classes)
@@ -208,7 +211,7 @@ class _SplitHostEvaluation(HostEvaluation):
 
 
 class SplitReductions(Reductions):
-    """Finds the largest amounts if some of them may be served in parts."""
+    """Find the largest amounts if some of them may be served in parts."""
 
     def __init__(self, explain_request: ExplainRequest, evaluator: SplitEvaluator) -> None:
         super().__init__(explain_request, evaluator)
@@ -224,7 +227,7 @@ class SplitReductions(Reductions):
         name, limit = shortage.resource_class, shortage.amount
         if name not in self._split_classes:
             return amounts
-        # Parts of the unsuffixed group add up, so any number may be the largest amount.
+        # Parts of the unsuffixed group add up, so the largest amount may be any number.
         stocks = [pool.members[position].stocks[name] for position in shortage.providers]
         rooms = [max(0, min(stock.room, limit - 1)) for stock in stocks]
         suffix = self._explain_request.joins.plan.slots[shortage.slot].group.suffix
@@ -239,10 +242,10 @@ class SplitReductions(Reductions):
         return Amounts(sorted({*amounts.values, *numbers}, reverse=True), whole_from)
 
     def _may_help(self, pool: Pool, slot: int, name: str) -> bool:
-        """Return whether the host would be served if the group did not request the class at all.
+        """Return whether the host would be served if the group did not request the class.
 
-        If not, no smaller amount serves it. The collective traits of the group are omitted as well,
-        because the providers of the class may contribute some of them.
+        If not, a smaller amount does not help. The collective traits of the group are omitted as
+        well, because the providers of the class may contribute some of them.
         """
         group = self._explain_request.joins.plan.slots[slot].group
         if len(group.resources) == 1:

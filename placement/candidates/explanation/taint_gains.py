@@ -1,7 +1,7 @@
-"""Hosts that would be served by sharing providers in a tree with a taint.
+"""Hosts that sharing providers in a tainted tree would serve.
 
-An evaluation covers only the sharing providers that a host can use. If a host reaches further
-sharing providers without a taint, it is evaluated again with them and without the taint.
+An evaluation covers only the sharing providers that a host can use. If tolerating a taint would add
+sharing providers, the host is evaluated again with them.
 """
 
 from placement.candidates.explanation.evaluation import Evaluation
@@ -34,10 +34,10 @@ class TaintGains:
         ]
 
     def add(self, tree: Tree, pool: Pool, evaluation: Evaluation, host_counts: HostCounts) -> None:
-        """Count a host that is rejected, if toleration of a taint would serve it.
+        """Count a rejected host if tolerating a taint would make it serve the request.
 
         Raises:
-            BudgetSpentError: The bound on work was reached.
+            BudgetSpentError: The limit on work was reached.
         """
         if not evaluation.rejections:
             return

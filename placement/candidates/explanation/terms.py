@@ -1,4 +1,4 @@
-"""The terms of a request as explanations state them, each with the code of its rejections."""
+"""The terms of a request as explanations report them. Each term has the code of its rejections."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from placement.candidates.trace import Refusal
 
 
 class StatedTerm(NamedTuple):
-    """A single condition of a request, with one code."""
+    """A single condition of a request. It has one code."""
 
     # The code of rejections by the condition.
     code: Refusal
@@ -20,7 +20,7 @@ class StatedTerm(NamedTuple):
     suffix: str | None
     # The value in the request.
     value: StatedValue | Amount | SubtreeRule
-    # Whether none of the names in the value exists.
+    # Whether no name in the value exists.
     unknown: bool = False
 
     @property

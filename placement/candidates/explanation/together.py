@@ -1,8 +1,8 @@
-"""Determines why groups that fit separately do not fit together.
+"""Determine why groups that fit separately do not fit together.
 
-The room of a provider is its free capacity or max_unit, whichever is less. Hosts with equal room
-have equal evaluations, but the cause of a rejection may differ. To determine it, the host is
-evaluated again for each class in turn, as if it had enough of the class or a larger max_unit.
+The room of a provider is the lower of its free capacity and max_unit. Hosts with equal room have
+equal evaluations, but the cause of a rejection may differ. To find the cause, the host is evaluated
+again for each class in turn, as if it had enough of the class or a larger max_unit.
 """
 
 from bisect import bisect_right
@@ -19,12 +19,12 @@ from placement.candidates.model import Pool, Stocks
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
-# Causes may take 1/SHARE of all work.
+# Finding causes may use 1/SHARE of all work.
 SHARE = 8
 
 
 class SumCauses:
-    """Finds the cause if the sum of the groups does not fit."""
+    """Finds the cause if the amounts of the groups together do not fit."""
 
     def __init__(self, evaluator: HostEvaluator) -> None:
         self._evaluator = evaluator
@@ -49,11 +49,11 @@ class SumCauses:
         )
 
     def find_rejection(self, pool: Pool, evaluation: Evaluation) -> Rejection:
-        """Return the rejection of a host with its cause, or with all sums if work runs out."""
+        """Return the rejection of a host with its cause, or with all sums if no work is left."""
         before = self._evaluator.budget.cost
         cause = RejectionCause(amounts=self._sums(self._plan.contended_classes))
         if self._left > 0:
-            # The rejection itself is known, and only the cause is less precise.
+            # The rejection is known. Only its cause is less precise.
             with suppress(BudgetSpentError):
                 cause = self._cause(pool, evaluation.options)
         self._left -= self._evaluator.budget.cost - before
@@ -85,7 +85,7 @@ class SumCauses:
         return bool(self._serves(enough, options, without=Refusal.ISOLATE))
 
     def _short_classes(self, pool: Pool, options: Sequence[Sequence[int]]) -> tuple[str, ...]:
-        """Return the only class with too little room, or all classes if there are several."""
+        """Return the only class with too little capacity, or all classes if there are several."""
         classes = self._plan.contended_classes
         if len(classes) > 1:
             for name in classes:
@@ -110,7 +110,7 @@ class SumCauses:
         return self._evaluator.serves(self._plan, kinds, pool, options)
 
     def _lifted(self, pool: Pool, names: Iterable[str], *, units_only: bool = False) -> Pool:
-        """Return a pool with enough of some classes; `units_only` raises only max_unit."""
+        """Return a pool that has enough of some classes. `units_only` only raises max_unit."""
         members = list(pool.members)
         self._evaluator.budget.spend(4 * len(members))
         for name in names:

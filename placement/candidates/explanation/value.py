@@ -1,4 +1,4 @@
-"""The parts of an explanation, which `explain` and `explain_trace` create and the API reads."""
+"""The parts of an explanation. The API reads them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.trace import Refusal
 
-# Codes of searches and of whole requests, which no host has in version 2.0.
+# Codes of searches and of whole requests. In version 2.0, no host has these codes.
 _OTHERS = {
     Refusal.UNKNOWN_AGGREGATE,
     Refusal.UNKNOWN_TREE,
@@ -29,16 +29,16 @@ class Hosts(NamedTuple):
     looked: int
     # Hosts that can serve the request.
     served: int
-    # Whether all hosts were evaluated and none is undecided.
+    # Whether all hosts were evaluated and the result of each host is known.
     complete: bool
 
 
 class Step(NamedTuple):
-    """The number of hosts that remain before and after a condition."""
+    """The numbers of hosts before and after a condition."""
 
     # The code of the condition.
     code: Refusal
-    # What the request requires at the code.
+    # The requirement of the request at the code.
     detail: str
     # Number of hosts before the condition.
     before: int
@@ -51,12 +51,12 @@ class Clause(NamedTuple):
 
     # Number of hosts, the subject of the clause.
     hosts: int
-    # The rest of the clause, starting with the verb.
+    # The rest of the clause, beginning with the verb.
     predicate: str
 
 
 class Blocked(NamedTuple):
-    """Hosts rejected at one step."""
+    """Hosts that are rejected at one step."""
 
     # The code of the condition.
     code: Refusal
@@ -68,7 +68,7 @@ class Blocked(NamedTuple):
     hosts: int
     # UUIDs of some hosts.
     examples: Sequence[str]
-    # The clauses of the text, without hosts that it mentions separately.
+    # The clauses of the text, without the hosts that it mentions separately.
     clauses: Sequence[Clause]
     # Number of hosts that the text mentions separately.
     aside: int = 0
@@ -77,7 +77,7 @@ class Blocked(NamedTuple):
 class Mentions(NamedTuple):
     """The hosts and names that the text mentions separately."""
 
-    # Number of hosts that only share their inventories and could not serve the request.
+    # Number of hosts that only share their inventories and cannot serve the request.
     pools: int = 0
     # Clauses about hosts in the trees that the request names.
     named: Sequence[str] = ()
@@ -88,7 +88,7 @@ class Mentions(NamedTuple):
 
 
 class Relaxed(NamedTuple):
-    """The number of hosts that would be served without a term, or with a smaller amount."""
+    """The number of hosts that would be served without a term or with a smaller amount."""
 
     # The term to omit or to reduce.
     term: StatedTerm
@@ -99,7 +99,7 @@ class Relaxed(NamedTuple):
 
 
 class UnservedHost(NamedTuple):
-    """Why one host is not served."""
+    """The reason why a single host is not served."""
 
     # UUID of the host.
     host: str
@@ -115,7 +115,7 @@ class UnservedHost(NamedTuple):
     asked: int | None = None
     # The free units of the class at the provider, or None.
     room: int | None = None
-    # Field of the inventory -> value, or None if there is no inventory to report.
+    # Field of the inventory -> value, or None if there is no relevant inventory.
     stock: Mapping[str, int | float] | None = None
 
 
@@ -131,9 +131,9 @@ class Explanation:
     together: Sequence[Step]
     # Rejected hosts by step, most hosts first.
     blocked: Sequence[Blocked]
-    # Terms to omit, most hosts first, then smaller amounts.
+    # Terms to omit, most hosts first. Smaller amounts follow.
     relaxations: Sequence[Relaxed]
     # A summary for operators.
     text: str
-    # Single hosts, or None unless the request asks for them.
+    # Single hosts, or None unless they were requested.
     providers: Sequence[UnservedHost] | None = None

@@ -1,7 +1,7 @@
 """The details of an explanation's members, and the clauses of its text.
 
-The forms of each code are in the tables of reasons (`Refusal.reason`) and of manners. This module
-fills them in.
+The forms of each code are in the tables of reasons (`Refusal.reason`) and of special cases. This
+module fills in the forms.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -31,7 +31,7 @@ class Words:
         return fill_asked(code.reason.asked, self._context)
 
     def detail(self, code: Refusal, by_causes: Sequence[CauseHosts], hosts: int) -> str:
-        """Return the detail of a step: the requirement, and the property of the hosts.
+        """Return the detail of a step: the requirement and the property of the hosts.
 
         Args:
             code: The code of the step.
@@ -59,7 +59,10 @@ class Words:
     def clause(
         self, code: Refusal, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
     ) -> str:
-        """Return the predicate of hosts with equal causes. The terms `own` name their tree."""
+        """Return the predicate of hosts with equal causes.
+
+        The terms `own` name the tree of the hosts.
+        """
         return " and ".join(
             [
                 fill(forms_of(code, context.cause.manner)[1], context)

@@ -1,6 +1,6 @@
-"""Upper bounds of how many consumers fit, from the slots of a request alone.
+"""Upper bounds of the number of consumers that fit, computed from the slots of a request alone.
 
-The bounds do not depend on the number of ways to serve a request, so they are cheap.
+The bounds do not depend on the number of ways in which a request can be served, so they are cheap.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -18,9 +18,9 @@ Room = Callable[[Row], int]
 def seats_of(
     plan: SearchPlan, options: Options, room: Room, parts: Mapping[int, Collection[int]]
 ) -> list[dict[int, int]]:
-    """Return slot -> position -> how many consumers the provider can serve.
+    """Return slot -> position -> the number of consumers that the provider can serve.
 
-    The number is -1, for any number, if the slot has no resources.
+    The number is -1, which means any number, if the slot has no resources.
 
     Args:
         parts: slots to leave out, because several providers may serve them in parts.
@@ -47,7 +47,7 @@ def upper_bound(
     spend: Charge,
     parts: Mapping[int, Collection[int]],
 ) -> int | None:
-    """Return a number that no packing exceeds, or None if no slot has resources.
+    """Return a number that no packing can exceed, or None if no slot has resources.
 
     Args:
         plan: the plan of the request.
@@ -72,7 +72,7 @@ def upper_bound(
 def _class_bounds(
     plan: SearchPlan, options: Options, room: Room, parts: Mapping[int, Collection[int]]
 ) -> Iterable[int]:
-    """Yield a bound for each class that several slots request, or that is served in parts."""
+    """Yield a bound for each class that several slots request or that is served in parts."""
     split = {plan.slots[slot].resources[0][0] for slot in parts}
     for name in {*plan.contended_classes, *split}:
         amounts = plan.amounts_of(name)
@@ -89,15 +89,15 @@ def _class_bounds(
 
 
 def _isolation_bound(plan: SearchPlan, options: Options, room: Room, most: int) -> Iterable[int]:
-    """Yield the bound for isolated slots, which use different providers for each consumer.
+    """Yield the bound for isolated slots, which must have different providers for each consumer.
 
-    A provider serves each of n consumers at most once, so the providers of k slots must have k × n
-    seats if none has more than n.
+    A provider serves each of n consumers at most once. The providers of k slots must therefore have
+    at least k × n seats, where no provider counts for more than n.
     """
     slots = [slot for slot in plan.isolated_slots if plan.slots[slot].resources]
     if len(slots) < 2 or not most:
         return
-    # Slots that begin with the same class take at least the smallest of its amounts.
+    # Slots that begin with the same class use at least the smallest of its amounts.
     least: dict[str, int] = {}
     positions: dict[str, set[int]] = {}
     for slot in slots:

@@ -1,4 +1,4 @@
-"""Packings that result from placing one consumer after the other, as claims do."""
+"""Packings that result from placing the consumers one after the other, like claims."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,25 +15,25 @@ from placement.candidates.trace import Refusal
 
 
 class HostFiller:
-    """Fills pools for one request, with candidates with a split after all others."""
+    """Fills pools for one request. Candidates with a split come after all other candidates."""
 
     def __init__(self, plan: SearchPlan) -> None:
         """plan: the plan of the request without splits."""
         self._plan = plan
         # The constraints that apply to the plan.
         self._kinds = tuple(kind for kind in CONSTRAINTS if kind.applies(plan))
-        # The plan of the request with splits; None without `can_split`.
+        # The plan of the request with splits, or None without `can_split`.
         self._split_plan = None
         if any(group.can_split for group in plan.request.groups):
             self._split_plan = SearchPlan(plan.request, splits=True)
 
     def fill(self, room: HostRoom, pool: Pool, budget: Budget) -> None:
-        """Add consumers to the packing of a room until none fits or the upper bound is reached.
+        """Add consumers to a packing until no more fit or the upper bound is reached.
 
         Args:
             room: the room of the pool, whose packing the pool contains already.
             pool: the providers, with that packing.
-            budget: bound on the work.
+            budget: limit on the work.
         """
         usage = Counter(dict(room.usage))
         try:
@@ -46,7 +46,7 @@ class HostFiller:
                 amounts = _rows(candidate)
                 times = 1
                 if not candidate.split:
-                    # The candidate remains a candidate as long as it fits.
+                    # The candidate remains valid as long as it fits.
                     fits = min([_free(pool, row) // units for row, units in amounts.items()])
                     times = min(room.upper - room.lower, max(1, fits // 2))
                 pool = _after(pool, amounts, times)
@@ -73,13 +73,13 @@ class HostFiller:
         if self._split_plan is None:
             return None
         plan = self._split_plan
-        if pool.sharing:  # plans cache which sharing providers have room
+        if pool.sharing:  # a plan caches which sharing providers have capacity
             plan = SearchPlan(plan.request, splits=True)
         return SplitSearches(plan, budget).start(pool).next()
 
 
 def _rows(candidate: Candidate) -> Counter[Row]:
-    """Return the units that a candidate takes of each row."""
+    """Return the units of each row that a candidate uses."""
     amounts: Counter[Row] = Counter()
     for slot, position in zip(candidate.layout.slots, candidate.assignment, strict=True):
         for name, units in slot.resources:
@@ -94,7 +94,7 @@ def _free(pool: Pool, row: Row) -> int:
 
 
 def _after(pool: Pool, amounts: Counter[Row], times: int) -> Pool:
-    """Return the pool after a number of consumers took these amounts."""
+    """Return the pool after a number of consumers have used these amounts."""
     members = list(pool.members)
     for (position, name), units in amounts.items():
         members[position] = members[position].after({name: units * times})

@@ -1,4 +1,4 @@
-"""Reads all trees of a snapshot, and measures how many more of each request fit."""
+"""Read all trees of a snapshot, and measure how many more consumers of each request fit."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ from placement.config import CandidateSettings
 class HeadroomQuery:
     """The questions of one call."""
 
-    # Name -> request, in the order of the answers.
+    # Name -> request, in the order of the results.
     requests: Mapping[str, CandidateRequest]
     # Maximum of all numbers of consumers.
     limit: int = 10_000
-    # Aggregates, as the client wrote them, whose hosts have figures of their own.
+    # Aggregates, as written by the client. The result contains separate figures for their hosts.
     by: Sequence[str] = ()
-    # Whether to measure as if nothing were allocated.
+    # Whether to measure as if there were no allocations.
     empty: bool = False
 
 
@@ -48,7 +48,7 @@ def find_headroom(
     settings: CandidateSettings,
     tuning: SearchTuning = DEFAULT_TUNING,
 ) -> dict[str, Headroom]:
-    """Return how many more of each request fit in the connection's snapshot.
+    """Return how many more consumers of each request fit in the connection's snapshot.
 
     Raises:
         UnknownResourceClasses: a resource class of a request does not exist.
@@ -100,13 +100,16 @@ class _Reader:
         # Reads the trees; the trees of sharing providers are pinned.
         self._store = TreeStore(scan.conn, trees, roots_of(self._providers), budget.spend)
         self._tuning = tuning
-        # Removes the usage from trees; None if the usage counts.
+        # Removes the usage from trees. None if the usage counts.
         self._emptied = Emptied() if empty else None
-        # The sharing providers with their trees; None until these are read.
+        # The sharing providers with their trees, or None until they are read.
         self._sharing: list[SharingMember] | None = None
 
     def batches(self) -> Iterator[Sequence[Tree]]:
-        """Yield all trees in batches, small at first because little work may be left."""
+        """Yield all trees in batches.
+
+        The first batches are small because little work may be left.
+        """
         size = self._tuning.first_batch
         for roots in self._scan.roots.windows(self._tuning.largest_window):
             start = 0

@@ -1,8 +1,8 @@
 """The headroom of hosts with a single provider, by arithmetic on columns of free units.
 
 Hosts with equal traits, aggregates and units of their inventories form a group. A request is
-evaluated once per group, as if a host had plenty of everything. If that host is served, each host
-of the group takes as many consumers as its scarcest class allows.
+evaluated once for each group, as if a host had unlimited capacity. If this host can serve the
+request, each host of the group takes as many consumers as its scarcest class allows.
 """
 
 from collections import Counter
@@ -21,25 +21,25 @@ from placement.candidates.plan import SearchPlan
 from placement.candidates.terms import PlaceTerm
 from placement.candidates.trace import Refusal
 
-# Cost of a host for its columns, and for each class of a request.
+# Cost of the columns of a host, and cost of each class of a request.
 COST_PER_HOST = 20
 COST_PER_CLASS = 2
 
-# Capacity of a host with plenty of everything.
+# Capacity of a host that has enough of every class.
 PLENTY = 1 << 62
 
 # Maximum number of groups in memory.
 MAX_GROUPS = 10_000
 
-# Class -> min_unit, max_unit and step_size; None without an inventory.
+# Class -> min_unit, max_unit and step_size, or None without an inventory.
 Units = tuple[tuple[int, int, int] | None, ...]
 
 
 @dataclass(slots=True, eq=False)
 class FlatGroup:
-    """Hosts that differ in their free units only."""
+    """Hosts that differ only in their free units."""
 
-    # Units, traits and aggregates that the hosts have in common.
+    # Units, traits and aggregates, which are equal on all hosts.
     key: Hashable
     # Units by class, in the order of `FlatHosts.classes`.
     units: Units
@@ -62,7 +62,7 @@ class FlatGroup:
 
 
 class FlatHosts:
-    """Some hosts of one provider, by group."""
+    """The hosts that consist of a single provider, by group."""
 
     def __init__(
         self, classes: Sequence[str], trees: Iterable[Tree], *, with_aggregates: bool = True
@@ -114,9 +114,9 @@ class FlatCounter:
         self._limits = limits
         self._totals = totals
         self._spend = spend
-        # Key of a group -> why its hosts are rejected if they have plenty of everything.
+        # Key of a group -> why its hosts are rejected even if they have enough of every class.
         self._rejections: dict[Hashable, Sequence[Rejection]] = {}
-        # (class, units, suffix), in the order in which a shortage is reported.
+        # (class, units, suffix), in the order in which shortages are reported.
         self._amounts = [
             (name, units, slot.group.suffix)
             for slot in plan.slots
@@ -134,7 +134,7 @@ class FlatCounter:
             The hosts that the request names, which were not added.
 
         Raises:
-            BudgetSpentError: the bound on work was reached, and no host was added.
+            BudgetSpentError: the limit on work was reached, and no host was added.
         """
         named, group = self._without_named(group)
         rows = group.rows
@@ -154,7 +154,7 @@ class FlatCounter:
         return named
 
     def _without_named(self, group: FlatGroup) -> tuple[list[Tree], FlatGroup]:
-        """Return the hosts that the request names, and the group without them."""
+        """Return the hosts that the request names, and the group without these hosts."""
         named = [tree for tree in group.trees if tree.uuid in self._named] if self._named else []
         if not named:
             return named, group
@@ -166,7 +166,7 @@ class FlatCounter:
         return named, others
 
     def _find_rejections(self, classes: Sequence[str], group: FlatGroup) -> Sequence[Rejection]:
-        """Return why hosts of a group are rejected if they have plenty of everything."""
+        """Return why hosts of a group are rejected even if they have enough of every class."""
         rejections = self._rejections.get(group.key)
         if rejections is None:
             plenty = _with_plenty(group.example, classes, group.units)
@@ -176,7 +176,7 @@ class FlatCounter:
         return rejections
 
     def _times(self, classes: Sequence[str], group: FlatGroup) -> list[Sequence[int]]:
-        """Return for each amount how often each host has it."""
+        """Return for each amount how many times each host has it."""
         if group.columns is None:
             group.columns = list(zip(*group.rows, strict=True))
         columns = group.columns
@@ -186,14 +186,14 @@ class FlatCounter:
         ]
 
     def _add_served(self, times: Sequence[Sequence[int]], aggregates: frozenset[str]) -> None:
-        """Add hosts that take as many consumers as their scarcest class allows."""
+        """Add hosts that serve as many consumers as their scarcest class allows."""
         scarcest = _running_minimum(times)
         numbers = scarcest[-1]
         total = sum(numbers)
         serving = len(numbers) - numbers.count(0)
         self._totals.add_sums(total, total, serving, max(numbers), aggregates)
-        # The limit of a host is the first amount that it has exactly as often as it takes
-        # consumers.
+        # The limit of a host is the first amount that fits exactly as many times as the number of
+        # its consumers.
         limits: Counter[RoomLimit] = Counter()
         before = 0
         for (name, _units, suffix), minimum in zip(self._amounts, scarcest, strict=True):
@@ -205,7 +205,10 @@ class FlatCounter:
     def _add_refused(
         self, times: Sequence[Sequence[int]], limit: RoomLimit, aggregates: frozenset[str]
     ) -> None:
-        """Add hosts that take no consumer. An amount without room is the limit of a host."""
+        """Add hosts that serve no consumer.
+
+        If an amount does not fit, it is the limit of the host.
+        """
         limits: Counter[RoomLimit] = Counter()
         before = 0
         for (name, _units, suffix), minimum in zip(
@@ -220,16 +223,16 @@ class FlatCounter:
 
 
 def _running_minimum(times: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    """Return for each host the minimum of the first, of the first two, … of the lists."""
+    """Return, for each host, the running minimum of its values in the lists."""
     minima = [times[0]]
     for numbers in times[1:]:
-        # PERF: a comparison takes a fraction of a call of `min`.
+        # PERF: a comparison takes only a fraction of the time of calling `min`.
         minima.append([a if a < b else b for a, b in zip(minima[-1], numbers, strict=True)])
     return minima
 
 
 def _with_plenty(tree: Tree, classes: Sequence[str], units: Units) -> Pool:
-    """Return the pool of a host with these inventories, none of them used or short."""
+    """Return the pool of a host with enough of every class in these inventories."""
     stocks = Stocks(
         {
             name: Stock(PLENTY, 0, *of_class)

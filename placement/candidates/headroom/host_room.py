@@ -1,4 +1,4 @@
-"""The number of consumers that one pool takes independently of other pools."""
+"""The number of consumers that one pool can serve independently of other pools."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
@@ -25,11 +25,11 @@ from placement.candidates.plan import SearchPlan
 
 T = TypeVar("T")
 
-# At first, one pool may take 1/SHARE of all work. Pools without an exact result are tried again
-# after all hosts, with the work that is left.
+# At first, one pool may use 1/SHARE of all work. Pools without an exact result are tried again
+# after all hosts, with the remaining work.
 SHARE = 64
 
-# Patterns of one shape that are searched at first.
+# Maximum number of patterns of one shape that are searched at first.
 MAX_PATTERNS = 1000
 
 # Maximum number of shapes and rooms in memory.
@@ -47,40 +47,43 @@ class RoomFinder:
 
         Args:
             plan: its plan.
-            budget: bound on all work.
+            budget: limit on all work.
             max_steps: initial value of this bound, in steps.
         """
         self._plan = plan
         self._budget = budget
-        # The bound on the work for the patterns of one pool, in steps.
+        # The limit on the work for the patterns of one pool, in steps.
         self._share = max(1, max_steps // SHARE)
         # Finds the patterns of a shape.
         self._search = PatternSearch(plan)
-        # Fills a pool with one consumer after the other.
+        # Fills a pool with consumers, one after the other.
         self._filler = HostFiller(plan)
-        # Shape -> its patterns, or None if they are too many for the share of a pool.
+        # Shape -> its patterns, or None if finding them exceeds the share of a pool.
         self._patterns: dict[Hashable, Patterns | None] = {}
         # Shape and room of its rows -> the result.
         self._rooms: dict[Hashable, HostRoom] = {}
 
     def find(self, pool: Pool) -> HostRoom:
-        """Return how many consumers fit if each uses a provider of the anchor.
+        """Return how many consumers fit if each of them uses a provider of the anchor.
 
         Args:
             pool: the anchor and the sharing providers that it reaches.
 
         Raises:
-            BudgetSpentError: the bound on work was reached.
+            BudgetSpentError: the limit on work was reached.
         """
         return self.find_again(pool)
 
     def find_again(self, pool: Pool) -> HostRoom:
-        """Return a packing of whole amounts on a pool, as `find`."""
+        """Return a packing of whole amounts on a pool. See `find`."""
         options = self.options(pool)
         return NO_ROOM if options is None else self.find_in(pool, options)
 
     def options(self, pool: Pool) -> Options | None:
-        """Return the providers of each slot, or None if a slot has none or the root is refused."""
+        """Return the providers of each slot.
+
+        None if a slot has no providers or the root is refused.
+        """
         plan, budget = self._plan, self._budget
         budget.spend(COST_PER_POOL)
         if pool.anchor is not None and plan.root_refusal(pool.anchor) is not None:
@@ -116,13 +119,16 @@ class RoomFinder:
         return room
 
     def upper_bound(self, pool: Pool, options: Options) -> int:
-        """Return a number of consumers that no packing exceeds."""
+        """Return a number of consumers that no packing can exceed."""
         upper = upper_bound(self._plan, options, room_in(pool), self._budget.spend, {})
-        assert upper is not None  # each request has resources
+        assert upper is not None  # every request has resources
         return upper
 
     def fill_slots(self, pool: Pool, options: Options) -> HostRoom:
-        """Return the room if no constraint joins the slots, so each slot is filled separately."""
+        """Return the room if no constraint joins the slots.
+
+        In this case, each slot is filled separately.
+        """
         self._budget.spend(4 * sum(map(len, options)))
         seats = seats_of(self._plan, options, room_in(pool), {})
         served = [
@@ -144,7 +150,7 @@ class RoomFinder:
     def _fill(
         self, room: HostRoom, pool: Pool, options: Options, patterns: Patterns | None
     ) -> None:
-        """Find a packing, with a share of the work."""
+        """Find a packing with a share of the work."""
         if patterns is None:
             self._within_share(lambda budget: self._filler.fill(room, pool, budget), default=None)
             return
@@ -176,10 +182,10 @@ class RoomFinder:
         return patterns
 
     def refine(self, room: HostRoom, pool: Pool) -> None:
-        """Search for the largest packing with all of the work that is left.
+        """Search for the largest packing with all of the remaining work.
 
         Raises:
-            BudgetSpentError: the bound on work was reached, but the interval may be narrower than
+            BudgetSpentError: the limit on work was reached, but the interval may be narrower than
                 before.
         """
         options = self.options(pool)
@@ -194,10 +200,12 @@ class RoomFinder:
         self._budget.spend(0)
 
     def _within_share(self, work: Callable[[Budget], T], *, default: T) -> T:
-        """Return the result of some work with the budget of one pool, or `default` if it is spent.
+        """Return the result of a function that uses the budget of one pool.
+
+        Return `default` if the budget is spent.
 
         Raises:
-            BudgetSpentError: the bound on all work was reached.
+            BudgetSpentError: the limit on all work was reached.
         """
         budget = Budget(self._share)
         try:
@@ -209,7 +217,7 @@ class RoomFinder:
 
 
 def only_sharing(pool: Pool, options: Options) -> bool:
-    """Return whether sharing providers of other trees alone can serve each slot of an anchor."""
+    """Return whether sharing providers of other trees alone can serve every slot of an anchor."""
     return pool.anchor is not None and all(providers[-1] >= pool.local for providers in options)
 
 

@@ -1,4 +1,4 @@
-"""The limits of full hosts, as the code that an explanation would have for one more consumer."""
+"""The limits of full hosts: the code that an explanation would report for one more consumer."""
 
 from collections.abc import Sequence
 
@@ -29,12 +29,12 @@ class LimitFinder:
         self._limits: dict[HostClass, RoomLimit] = {}
 
     def find(self, pool: Pool) -> RoomLimit:
-        """Return the limit of a pool that takes no further consumer.
+        """Return the limit of a pool that cannot serve another consumer.
 
         Only sharing providers of other trees may still serve the request.
 
         Raises:
-            BudgetSpentError: the bound on work was reached.
+            BudgetSpentError: the limit on work was reached.
         """
         host_class = self._classify(pool)
         limit = self._limits.get(host_class)
@@ -47,7 +47,7 @@ class LimitFinder:
         return limit
 
     def rejections(self, pool: Pool) -> Sequence[Rejection]:
-        """Return the rejections of a pool, or nothing if it is served."""
+        """Return the rejections of a pool. Empty if the pool is served."""
         return self._evaluator.find_rejections(self._classify(pool), pool)
 
     def _classify(self, pool: Pool) -> HostClass:
@@ -60,7 +60,7 @@ class LimitFinder:
 
 
 def limit_of(rejections: Sequence[Rejection]) -> RoomLimit:
-    """Return the first of the rejections of a host as a limit."""
+    """Return the first rejection of a host, as a limit."""
     rejection = rejections[0]
     amount = rejection.cause.terms[-1].value if rejection.cause.terms else None
     resource_class = amount.resource_class if isinstance(amount, Amount) else None

@@ -1,8 +1,9 @@
-"""Measures how many more of each request fit on given trees. Reads nothing from the database.
+"""Measure how many more consumers of each request fit on the given trees.
 
-Without sharing providers, trees are independent and their numbers of consumers are added up. Equal
-trees are computed once. All hosts are measured for each request in turn. Then the remaining work is
-spent on hosts whose number is still an interval.
+The module does not read from the database. Without sharing providers, trees are independent, and
+their numbers of consumers are added up. Equal trees are measured only once. For each request in
+turn, all hosts are measured. Then the remaining work is used for hosts whose number is still an
+interval.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -35,13 +36,13 @@ def measure_headroom(
     sharing: Callable[[], Sequence[SharingMember]],
     budget: Budget,
 ) -> list[Headroom]:
-    """Return how many more of each request fit.
+    """Return how many more consumers of each request fit.
 
     Args:
         questions: the requests.
         batches: all trees, which may be read while they are iterated.
         sharing: returns the sharing providers of all trees. It is called after the first batch.
-        budget: bound on the work for all requests together.
+        budget: limit on the work for all requests together.
     """
     classes = {
         name
@@ -70,7 +71,7 @@ def sharing_in(trees: Iterable[Tree]) -> list[SharingMember]:
 
 
 class Emptied:
-    """Returns trees as if nothing were allocated. Equal inventories remain one object."""
+    """Returns trees as if there were no allocations. Equal inventories remain the same object."""
 
     def __init__(self) -> None:
         # Inventories as read -> the same without usage.
@@ -106,7 +107,10 @@ class _Batch:
 
 
 class _Hosts:
-    """The batches of trees, which the first request reads and the others reuse."""
+    """The batches of trees.
+
+    The first request reads the batches, and the other requests reuse them.
+    """
 
     def __init__(
         self,
@@ -116,20 +120,20 @@ class _Hosts:
         needs_aggregates: Callable[[], bool],
     ) -> None:
         self._needs_aggregates = needs_aggregates
-        # The batches that are not read yet.
+        # The batches that have not been read yet.
         self._batches = iter(batches)
         self._classes = classes
         self._budget = budget
         # The batches read so far.
         self._read: list[_Batch] = []
-        # Whether a bound has ended the reading, so that other hosts remain unknown.
+        # Whether a limit has ended the reading. In this case, other hosts are unknown.
         self._is_cut = False
 
     def __iter__(self) -> Iterator[_Batch]:
         """Yield all batches.
 
         Raises:
-            BudgetSpentError: the bound on work was reached, now or for an earlier request.
+            BudgetSpentError: the limit on work was reached, now or for an earlier request.
             DeadlineExceeded: the deadline was reached during a read, now or for an earlier request.
         """
         yield from self._read
@@ -142,7 +146,7 @@ class _Hosts:
                 self._budget.spend(len(trees) * COST_PER_HOST)
                 yield batch
         except (BudgetSpentError, DeadlineExceeded):
-            # An iterator that has failed yields no further batches, as if it were complete.
+            # After an error, an iterator yields no further batches, as if it were complete.
             self._is_cut = True
             raise
 
@@ -150,7 +154,7 @@ class _Hosts:
 def _needs_aggregates(
     questions: Sequence[HeadroomRequest], sharing: Callable[[], Sequence[SharingMember]]
 ) -> bool:
-    """Whether any request or sharing provider distinguishes hosts by their aggregates."""
+    """Return whether a request or a sharing provider distinguishes hosts by their aggregates."""
     requests = [question.request for question in questions]
     terms = [term for each in requests for group in each.groups for term in group.terms]
     terms += [term for each in requests for term in each.root]
@@ -177,21 +181,21 @@ class _Meter:
         self._finder: RoomFinder = finder(plan, budget, max_steps)
         # Finds the limit of a host.
         self._limits = LimitFinder(question.request, budget, max_steps)
-        # Whether arithmetic suffices for hosts of one provider.
+        # Whether arithmetic is sufficient for hosts with a single provider.
         self._flat: FlatCounter | None = None
         if not splits and not plan.contended_classes:
             self._flat = FlatCounter(plan, self._limits, self._totals, budget.spend)
-        # The hosts that share resources; None until the first batch is read.
+        # The hosts that share resources, or None until the first batch is read.
         self._shared: SharedHosts | None = None
-        # Makes the pools of anchors; set with the first batch.
+        # Creates the pools of anchors. Set with the first batch.
         self._pools: AnchorPools
-        # Key of equal hosts -> their room and limit.
+        # Key of equal hosts -> their room and their limit.
         self._known: dict[Hashable, tuple[HostRoom, RoomLimit]] = {}
-        # Rooms that are intervals, with their hosts.
+        # Rooms whose number of consumers is an interval, with their hosts.
         self._intervals: dict[int, tuple[HostRoom, list[Pool]]] = {}
 
     def look(self, hosts: _Hosts, sharing: Callable[[], Sequence[SharingMember]]) -> None:
-        """Measure all hosts, as far as the bound on work allows."""
+        """Measure all hosts, as far as the limit on work allows."""
         try:
             for batch in hosts:
                 if self._shared is None:
@@ -206,7 +210,7 @@ class _Meter:
             self._totals.complete = False
 
     def _set_sharing(self, sharing: Sequence[SharingMember]) -> None:
-        """Choose the sharing providers that can serve any slot."""
+        """Select the sharing providers that can serve any slot."""
         serving = [
             each
             for each in sharing
@@ -268,13 +272,13 @@ class _Meter:
             self._totals.add_joint(*shared.bounds(key), key)
 
     def refine(self) -> None:
-        """Narrow the intervals, and add their hosts to the totals."""
+        """Narrow the intervals, and add the hosts of each interval to the totals."""
         for room, pools in self._intervals.values():
             try:
                 if not self._budget.spent:
                     self._finder.refine(room, pools[0])
             except BudgetSpentError:
-                pass  # the result remains the interval
+                pass  # the result is still the interval
             for pool in pools:
                 self._add_interval(room, pool)
 
@@ -284,7 +288,7 @@ class _Meter:
             if not self._budget.spent:
                 limit = self._limit(pool, room)
         except BudgetSpentError:
-            pass  # the limit of the host remains unknown
+            pass  # the limit of the host is still unknown
         assert pool.anchor is not None
         self._totals.add(room.lower, room.upper, limit, pool.anchor.root.aggregates)
 

@@ -1,8 +1,8 @@
-"""The largest number of consumers that one host can take, as a packing of patterns.
+"""The maximum number of consumers that one host can serve, as a packing of patterns.
 
-Each consumer takes one of several patterns. A greedy packing is a lower bound. The linear
-relaxation is an upper bound, and rounded down it is often a better packing. If the bounds differ,
-branch and bound finds the largest packing.
+Each consumer uses one of several patterns. A greedy packing is a lower bound. The linear relaxation
+is an upper bound, and its rounded solution is often a better packing. If the bounds differ, branch
+and bound finds the largest packing.
 """
 
 from collections import Counter
@@ -13,26 +13,26 @@ from typing import NamedTuple
 from placement.candidates.budget import BudgetSpentError, Charge
 from placement.candidates.headroom.simplex import EPSILON, Pattern, relax
 
-# Maximum room of a row, in multiples of the divisor of its amounts, for which the reachable sums
-# are computed.
+# Maximum room of a row for which the reachable sums are computed, in multiples of the divisor of
+# its amounts.
 MAX_SUMS = 4096
 
 # Maximum number of rows of a problem that is solved exactly. The relaxation needs memory for the
 # square of this number.
 MAX_ROWS = 500
 
-# Number of times that a pattern is taken, by its index.
+# Pattern, by index -> the number of times that it is used.
 Times = Mapping[int, int]
 
 
 class Packing(NamedTuple):
-    """A packing, and a bound on the best one."""
+    """A packing, and an upper bound for the best packing."""
 
-    # How often each pattern is taken.
+    # How many times each pattern is used.
     times: Times
-    # The number of patterns that were packed.
+    # The number of patterns in the packing.
     lower: int
-    # The number that no packing exceeds.
+    # The number of patterns that no packing can exceed.
     upper: int
 
     @property
@@ -42,15 +42,15 @@ class Packing(NamedTuple):
 
 
 class PackingProblem(NamedTuple):
-    """Patterns that share the room of some rows."""
+    """Patterns that compete for the units of the same rows."""
 
-    # The patterns to pack, each any number of times.
+    # The patterns to pack. Each can be used any number of times.
     patterns: Sequence[Pattern]
     # Row -> units.
     room: Sequence[int]
 
     def fitting(self) -> "tuple[PackingProblem, Sequence[int]]":
-        """Return the problem of the patterns that fit at least once, and their indexes."""
+        """Return the problem with only the patterns that fit at least once, and their indexes."""
         numbers = [
             number for number, pattern in enumerate(self.patterns) if _times(pattern, self.room)
         ]
@@ -59,7 +59,7 @@ class PackingProblem(NamedTuple):
 
 
 def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
-    """Take patterns while any fits, starting with the patterns that have the most room.
+    """Use patterns until none fits, starting with the patterns that fit the most times.
 
     Args:
         problem: the patterns and their room.
@@ -67,7 +67,7 @@ def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
         spend: charges the work.
 
     Raises:
-        BudgetSpentError: the bound on work was reached.
+        BudgetSpentError: the limit on work was reached.
     """
     room = list(problem.room)
     patterns = problem.patterns
@@ -81,7 +81,7 @@ def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
         number_of_times, negated = max(fits)
         if number_of_times == 0:
             break
-        # Take half of them, because other patterns may have more room then.
+        # Use half of them, because other patterns may fit more times afterwards.
         taken = min(most - total, max(1, number_of_times // 2))
         _take(room, patterns[-negated], taken)
         times[-negated] += taken
@@ -91,7 +91,7 @@ def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
 
 
 def pack(problem: PackingProblem, start: Packing, spend: Charge) -> Packing:
-    """Improve a packing until it is known to be the best, or the bound on work is reached.
+    """Improve a packing until it is known to be the best, or until the limit on work is reached.
 
     Problems of more than `MAX_ROWS` rows are not improved.
 
@@ -120,21 +120,24 @@ def pack(problem: PackingProblem, start: Packing, spend: Charge) -> Packing:
 
 
 class _Node(NamedTuple):
-    """A subset of the packings, in which some patterns are taken already and others are limited."""
+    """A subset of the packings.
 
-    # The patterns; a limited one uses a row of its own, whose room is its limit.
+    Some patterns are already used, and the use of others is limited.
+    """
+
+    # The patterns. A pattern with a limit has an additional row whose room is the limit.
     patterns: Sequence[Pattern]
-    # Row -> units that the taken patterns leave.
+    # Row -> units that remain after the used patterns.
     room: Sequence[int]
-    # Patterns taken, by index.
+    # Used patterns, by index.
     taken: Counter[int]
 
 
 def _search(problem: PackingProblem, needed: int, spend: Charge) -> Times | int:
-    """Return a packing of at least so many patterns, or an upper bound below this number.
+    """Return a packing of at least this number of patterns, or an upper bound below this number.
 
-    Depth-first branch and bound. One branch limits how often a pattern is taken, and the other
-    takes it more often.
+    The search is a depth-first branch and bound. One branch limits the number of times that a
+    pattern is used, and the other branch uses it more often.
     """
     highest = 0
     nodes = [_Node(problem.patterns, problem.room, Counter())]
@@ -171,8 +174,11 @@ def _search(problem: PackingProblem, needed: int, spend: Charge) -> Times | int:
 
 
 def _branches(node: _Node, numbers: Sequence[int], times: Sequence[float]) -> list[_Node]:
-    """Return two nodes that together have all packings of a node. The second is tried first."""
-    # The pattern whose number of times is farthest from whole numbers, otherwise any.
+    """Return two nodes that together contain all packings of a node.
+
+    The second one is tried first.
+    """
+    # The pattern whose count is farthest from a whole number. If all counts are whole, any pattern.
     fraction, index = max(
         (min(count - int(count), 1 - count + int(count)), index)
         for index, count in enumerate(times)
@@ -193,7 +199,7 @@ def _branches(node: _Node, numbers: Sequence[int], times: Sequence[float]) -> li
 
 
 def _times(pattern: Pattern, room: Sequence[int]) -> int:
-    """Return how often a pattern fits if no other pattern is taken."""
+    """Return how many times a pattern fits if no other pattern is used."""
     return min([room[row] // units for row, units in pattern])
 
 
@@ -203,7 +209,7 @@ def _take(room: list[int], pattern: Pattern, times: int) -> None:
 
 
 def tightened(patterns: Sequence[Pattern], room: Sequence[int]) -> list[int]:
-    """Return the most of each row that any packing can use."""
+    """Return the maximum use of each row in any packing."""
     amounts: list[set[int]] = [set() for _row in room]
     for pattern in patterns:
         for row, units in pattern:
@@ -212,14 +218,14 @@ def tightened(patterns: Sequence[Pattern], room: Sequence[int]) -> list[int]:
 
 
 def largest_sum(amounts: set[int], most: int) -> int:
-    """Return the largest sum of the amounts, each taken any number of times, up to a bound."""
+    """Return the largest sum up to a bound, if each amount can be used any number of times."""
     if not amounts or most <= 0:
         return 0
     divisor = gcd(*amounts)
     if len(amounts) == 1 or most // divisor > MAX_SUMS:
         return most // divisor * divisor
     limit = most // divisor
-    sums = 1  # bit n: the sum n is reachable
+    sums = 1  # bit n is set if the sum n is reachable
     for amount in amounts:
         step = amount // divisor
         while step <= limit:

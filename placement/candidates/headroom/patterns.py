@@ -1,8 +1,8 @@
-"""The patterns of a pool: amounts that one consumer can take of its providers and classes.
+"""The patterns of a pool: the amounts of its providers and classes that one consumer can use.
 
-The solver yields the assignments of a request. Assignments that take equal amounts are one pattern,
-whatever groups they serve. Pools with equal options and equal signatures of all constraints have
-the same assignments, so their patterns are searched once.
+The solver yields the assignments of a request. Assignments that use equal amounts are the same
+pattern, regardless of the groups that they serve. Pools with equal options and equal signatures of
+all constraints have the same assignments, so their patterns are searched only once.
 """
 
 from collections import Counter
@@ -18,14 +18,14 @@ from placement.candidates.plan import SearchPlan
 from placement.candidates.search.solver import assignments
 from placement.candidates.trace import Refusal
 
-# Cost of a new pattern, in units of the budget. It also bounds the memory of all patterns.
+# Cost of a new pattern, in units of the budget. It also limits the memory of all patterns.
 COST_PER_PATTERN = 64
 
 
 class Patterns(NamedTuple):
     """The patterns of pools of one shape."""
 
-    # The rows that any pattern uses.
+    # The rows that at least one pattern uses.
     rows: Sequence[Row]
     # Amounts of rows, given by index.
     patterns: Sequence[Pattern]
@@ -34,30 +34,30 @@ class Patterns(NamedTuple):
 
 
 class Ordered(Constraint):
-    """Interchangeable slots have providers in ascending order, which yields each set only once."""
+    """Interchangeable slots use providers in ascending order. This yields each set only once."""
 
     code = Refusal.ISOLATE  # not reported
 
     def __init__(self, slots: Sequence[int]) -> None:
         self.slots = frozenset(slots)
-        # Slot -> its place in the order.
+        # Slot -> its position in the order.
         self._place = {slot: place for place, slot in enumerate(slots)}
-        self._providers: dict[int, int] = {}  # place -> provider
+        self._providers: dict[int, int] = {}  # position -> provider
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Return False, because requests do not state this condition."""
+        """Return False. Requests cannot contain this condition."""
         return False
 
     @classmethod
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
-        """Make one constraint for each set of interchangeable slots."""
+        """Create one constraint for each set of interchangeable slots."""
         return [cls(slots) for slots in interchangeable(plan)]
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Place the provider, unless it is out of order with the provider of another slot."""
+        """Place the provider if it is in order with the providers of the other slots."""
         place = self._place[slot]
         for other, placed in self._providers.items():
             if (placed > provider) if other < place else (placed < provider):
@@ -95,7 +95,10 @@ class PatternSearch:
 
     @property
     def joins(self) -> bool:
-        """Whether any constraint joins slots. Otherwise slots use their providers independently."""
+        """Whether any constraint joins slots.
+
+        Otherwise, slots use their providers independently.
+        """
         return bool(self._kinds)
 
     def shape(self, pool: Pool, options: Options) -> Hashable:
@@ -111,16 +114,16 @@ class PatternSearch:
     ) -> Patterns:
         """Return the patterns of a pool that use at least one of its own providers.
 
-        Candidates of only sharing providers of other trees are counted at these trees.
+        Candidates that use only sharing providers of other trees are counted for those trees.
 
         Args:
             pool: the providers.
             options: slot -> positions of the providers that can serve it alone.
-            budget: bound on the work.
+            budget: limit on the work.
             most: number of patterns at which the search ends, or None for no limit.
 
         Raises:
-            BudgetSpentError: the bound on work was reached.
+            BudgetSpentError: the limit on work was reached.
         """
         constraints, options = build_constraints(
             self._kinds, self._plan, pool, options, budget.spend
@@ -148,7 +151,7 @@ class PatternSearch:
 
 
 def free_units(pool: Pool, rows: Sequence[Row]) -> list[int]:
-    """Return the free units of rows. `max_unit` is ignored, because it does not bound sums."""
+    """Return the free units of rows. `max_unit` is ignored because it does not limit sums."""
     units = []
     for position, name in rows:
         stock = pool.members[position].stocks[name]
@@ -157,7 +160,7 @@ def free_units(pool: Pool, rows: Sequence[Row]) -> list[int]:
 
 
 def usage_of(patterns: Patterns, times: Mapping[int, int]) -> dict[Row, int]:
-    """Return the units that patterns take of each row, each a number of times."""
+    """Return the units of each row that patterns use, each pattern a number of times."""
     usage: Counter[Row] = Counter()
     for number, count in times.items():
         for row, units in patterns.patterns[number]:

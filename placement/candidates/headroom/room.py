@@ -1,4 +1,4 @@
-"""The room of one pool, with the number of consumers that it takes and their usage."""
+"""The room of one pool: the number of consumers that it can serve, and their usage."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,18 +14,21 @@ Usage = Mapping[Row, int]
 
 @dataclass(slots=True, eq=False)
 class HostRoom:
-    """The number of consumers that a pool takes, equal for all pools of one shape and room."""
+    """The number of consumers that a pool can serve.
+
+    It is equal for pools of one shape and room.
+    """
 
     # Number of consumers that a packing serves.
     lower: int = 0
-    # Number of consumers that no packing exceeds.
+    # Number of consumers that no packing can exceed.
     upper: int = 0
     # Units that the packing uses.
     usage: Usage = field(default_factory=dict)
 
     @property
     def is_exact(self) -> bool:
-        """Whether the packing is known to be the largest."""
+        """Whether the packing is known to be the largest one."""
         return self.lower == self.upper
 
 
@@ -55,7 +58,7 @@ def filled(pool: Pool, usage: Usage) -> Pool:
 
 
 def with_members(pool: Pool, members: Sequence[Member]) -> Pool:
-    """Return the pool with other usages of its members."""
+    """Return the pool with different usages of its members."""
     anchor = pool.anchor
     if anchor is not None:
         anchor = replace(anchor, members=tuple(members[: pool.local]))

@@ -1,8 +1,8 @@
 """The headroom of hosts that share resources, as an interval.
 
-The lower bound places consumers on one host after the other, and then on sharing providers alone.
-The upper bound is the smallest of the bounds for all hosts without sharing, and for all providers
-of each slot or class together.
+For the lower bound, consumers are placed on one host after the other, and then on sharing providers
+alone. The upper bound is the minimum of several bounds: one for all hosts without sharing, and one
+for all providers of each slot or class together.
 """
 
 from collections import Counter
@@ -26,15 +26,15 @@ SharedRow = tuple[ProviderKey, str]
 
 @dataclass(slots=True, eq=False)
 class SharedGroup:
-    """Hosts that are equal in everything that a request reads."""
+    """Hosts whose data for a request is equal."""
 
     # One of the hosts.
     pool: Pool
-    # The room of the host if no other host uses the shared resources.
+    # The room of the host, if no other host uses the shared resources.
     room: HostRoom
-    # Providers of each slot that serve the whole amount.
+    # Providers that can serve the whole amount of each slot.
     options: Options
-    # Splittable slot -> providers of a part.
+    # Splittable slot -> providers that can serve a part.
     parts: Mapping[int, Sequence[int]]
     # Number of hosts.
     hosts: int = 1
@@ -70,7 +70,7 @@ class SharedHosts:
         self._alone: dict[Hashable, tuple[SharedGroup, set[str]]] = {}
 
     def concerns(self, pool: Pool) -> bool:
-        """Return whether an anchor reaches or contains a sharing provider that can serve."""
+        """Return whether an anchor reaches or contains a sharing provider that can serve a slot."""
         return bool(pool.sharing) or (pool.anchor is not None and pool.anchor.id in self._trees)
 
     def add(self, pool: Pool, key: Hashable, room: HostRoom) -> None:
@@ -103,14 +103,14 @@ class SharedHosts:
             whole: the providers of each slot if no amount is split; None if a slot has none.
         """
         if isinstance(self._finder, SplitRoomFinder):
-            # These include providers that cannot serve a whole amount.
+            # These providers include providers that cannot serve the whole amount.
             options, parts = self._finder.with_parts(pool)
             refused = pool.anchor is None or self._plan.root_refusal(pool.anchor) is not None
             return SharedGroup(pool, room, [()] * len(options) if refused else options, parts)
         return SharedGroup(pool, room, whole or [()] * len(self._plan.slots), {})
 
     def _add_alone(self, pool: Pool, options: Options) -> None:
-        """Add the sharing providers of a host as a pool of their own."""
+        """Add the sharing providers of a host as a separate pool."""
         local = pool.local
         of_sharing = [
             [position - local for position in providers if position >= local]
@@ -131,7 +131,7 @@ class SharedHosts:
             key: normalized UUID of an aggregate of the roots, or None for all hosts.
 
         Raises:
-            BudgetSpentError: the bound on work was reached.
+            BudgetSpentError: the limit on work was reached.
         """
         groups = [
             group for group in self._groups.values() if key is None or key in group.aggregates
@@ -166,7 +166,7 @@ class SharedHosts:
         return total
 
     def _with_left(self, group: SharedGroup, left: Mapping[SharedRow, int]) -> HostRoom:
-        """Return the room of a host with the shared resources that other hosts have left."""
+        """Return the room of a host with the shared resources that the other hosts leave."""
         pool = group.pool
         members = list(pool.members)
         for position, member in enumerate(members):
@@ -220,7 +220,7 @@ class SharedHosts:
     # -- upper bound ---------------------------------------------------------------------------
 
     def _upper(self, groups: Sequence[SharedGroup]) -> int:
-        """Return a number that no placement on these hosts together exceeds."""
+        """Return a number that no placement on all of these hosts can exceed."""
         plan = self._plan
         bounds = [sum(group.room.upper * group.hosts for group in groups)]
         split = {slot for group in groups for slot in group.parts}
@@ -232,7 +232,7 @@ class SharedHosts:
         return min(bounds)
 
     def _slot_bound(self, groups: Iterable[SharedGroup], slot: int) -> int:
-        """Return how many consumers all providers of a slot serve."""
+        """Return how many consumers all providers of a slot together can serve."""
         total = 0
         shared: dict[ProviderKey, int] = {}
         for group in groups:
@@ -251,7 +251,7 @@ class SharedHosts:
         return total + sum(shared.values())
 
     def _class_bound(self, groups: Iterable[SharedGroup], name: str) -> int:
-        """Return for how many consumers all units of a class suffice."""
+        """Return for how many consumers all units of a class are sufficient."""
         amounts = self._plan.amounts_of(name)
         amount = sum(amounts.values())
         total = 0

@@ -1,7 +1,7 @@
-"""The linear relaxation of a packing problem, which bounds how many patterns fit.
+"""The linear relaxation of a packing problem. It limits the number of patterns that fit.
 
-The solution is in floating point. The bound is computed from its prices in integers, so rounding
-errors of the solution cannot make it wrong.
+The solution uses floating-point numbers. The bound is computed from the prices of the solution in
+integers, so rounding errors cannot make it wrong.
 """
 
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from placement.candidates.budget import Charge
 
-# (row, units) pairs that one consumer takes, with units above 0.
+# (row, units) pairs that one consumer uses. All units are above 0.
 Pattern = tuple[tuple[int, int], ...]
 
-# Differences below this count as zero.
+# Differences below this value count as zero.
 EPSILON = 1e-9
 
 # Factor by which prices are multiplied before they are rounded to integers.
@@ -23,16 +23,17 @@ ENTRIES_PER_UNIT = 2
 
 
 class FractionalPacking(NamedTuple):
-    """The optimal fractional packing, or the best that was found."""
+    """The optimal fractional packing, or the best fractional packing that was found."""
 
-    # Number of times of each pattern.
+    # Number of times that each pattern is used.
     times: Sequence[float]
-    # Upper bound of the number of patterns in any packing of whole patterns.
+    # Upper bound of the number of patterns in any packing that uses each pattern a whole number of
+    # times.
     upper: int
 
 
 def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> FractionalPacking:
-    """Maximize the number of patterns, each taken any fractional number of times.
+    """Maximize the number of patterns. Each pattern can be used any fractional number of times.
 
     This is the revised simplex method. The first basis has a slack variable for each row.
 
@@ -42,10 +43,10 @@ def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Fr
         spend: charges the work.
 
     Raises:
-        BudgetSpentError: the bound on work was reached.
+        BudgetSpentError: the limit on work was reached.
     """
     rows = len(room)
-    # Rows are scaled by their room to have all numbers in one order of magnitude.
+    # Rows are scaled by their room, so that all numbers have the same order of magnitude.
     scaled = [[(row, units / room[row]) for row, units in pattern] for pattern in patterns]
     cost = (sum(map(len, patterns)) + rows * rows) // ENTRIES_PER_UNIT
     basis = _Basis(rows)
@@ -58,12 +59,13 @@ def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Fr
             break
         column = [(-1 - entering, 1.0)] if entering < 0 else scaled[entering]
         if not basis.enter(entering, column):
-            break  # only after rounding errors, because each pattern takes units of some row
+            # Only possible after rounding errors, because each pattern uses units of some row.
+            break
     return FractionalPacking(basis.times(len(patterns)), _upper(patterns, room, prices))
 
 
 class _Basis:
-    """The variables that may be above 0, one for each row."""
+    """The variables that may be above 0. There is one for each row."""
 
     def __init__(self, rows: int) -> None:
         """Begin with the slack variables."""
@@ -93,7 +95,7 @@ class _Basis:
         return times
 
     def enter(self, variable: int, column: Sequence[tuple[int, float]]) -> bool:
-        """Replace the variable that first becomes 0; return whether there is one."""
+        """Replace the variable that becomes 0 first. Return whether there is such a variable."""
         direction = [sum(line[row] * units for row, units in column) for line in self._inverse]
         leaving = _leaving(self._values, direction)
         if leaving is None:
@@ -104,7 +106,7 @@ class _Basis:
 
 
 def _entering(scaled: Sequence[Sequence[tuple[int, float]]], prices: Sequence[float]) -> int | None:
-    """Return the pattern or slack variable (-1 - row) that improves most; None if optimal."""
+    """Return the pattern or slack variable (-1 - row) that improves most, or None if optimal."""
     best, entering = EPSILON, None
     for row, price in enumerate(prices):
         if -price > best:
@@ -117,7 +119,7 @@ def _entering(scaled: Sequence[Sequence[tuple[int, float]]], prices: Sequence[fl
 
 
 def _leaving(values: Sequence[float], direction: Sequence[float]) -> int | None:
-    """Return the row of the variable that first becomes 0."""
+    """Return the row of the variable that becomes 0 first."""
     best, leaving = 0.0, None
     for row, slope in enumerate(direction):
         if slope > EPSILON:
@@ -130,7 +132,7 @@ def _leaving(values: Sequence[float], direction: Sequence[float]) -> int | None:
 def _pivot(
     inverse: list[list[float]], values: list[float], direction: Sequence[float], leaving: int
 ) -> None:
-    """Replace the variable of a row of the basis."""
+    """Replace the variable in a row of the basis."""
     slope = direction[leaving]
     pivot_row = inverse[leaving] = [entry / slope for entry in inverse[leaving]]
     step = values[leaving] / slope
@@ -142,17 +144,17 @@ def _pivot(
 
 
 def _upper(patterns: Sequence[Pattern], room: Sequence[int], prices: Sequence[float]) -> int:
-    """Return an upper bound that follows from prices of the rows, whether or not they are optimal.
+    """Return an upper bound that follows from any prices of the rows, whether optimal or not.
 
-    If each pattern costs at least m at some prices of the rows, no more patterns fit than the price
-    of all room, divided by m.
+    If each pattern costs at least m at these prices, the number of patterns that fit is at most the
+    price of all room divided by m.
     """
-    # Prices refer to scaled rows, so a price per unit is divided by the room.
+    # Prices refer to scaled rows. A price for each unit is therefore divided by the room.
     whole = [
         int(max(0.0, price) * PRICE_SCALE) * (1 << 64) // units if units else 0
         for price, units in zip(prices, room, strict=True)
     ]
     least = min(sum([whole[row] * units for row, units in pattern]) for pattern in patterns)
     if least <= 0:
-        return sum(room)  # no pattern takes less than one unit
+        return sum(room)  # no pattern uses less than one unit
     return sum([price * units for price, units in zip(whole, room, strict=True)]) // least

@@ -11,17 +11,17 @@ from placement.candidates.plan import SearchPlan
 
 
 class SplitRoomFinder(RoomFinder):
-    """Finds an interval, by packing consumers that are served whole first, then others in parts.
+    """Finds an interval: it packs consumers with whole amounts first, then others with parts.
 
-    The parts that a consumer takes depend on the consumers before it, so the largest number is not
-    searched.
+    The parts that a consumer uses depend on the previous consumers, so the finder does not search
+    for the maximum number.
     """
 
     def __init__(self, plan: SearchPlan, budget: Budget, max_steps: int) -> None:
         super().__init__(plan, budget, max_steps)
         # The plan of the request with splits.
         self._split_plan = SearchPlan(plan.request, splits=True)
-        # Slot -> its requirement in this plan.
+        # Slot -> its requirement in the plan with splits.
         self._requirements = {
             slot: requirement
             for requirement in self._split_plan.requirements
@@ -29,10 +29,10 @@ class SplitRoomFinder(RoomFinder):
         }
 
     def find(self, pool: Pool) -> HostRoom:
-        """Return an interval of how many consumers fit.
+        """Return the number of consumers that fit, as an interval.
 
         Raises:
-            BudgetSpentError: the bound on work was reached.
+            BudgetSpentError: the limit on work was reached.
         """
         if pool.anchor is not None and self._plan.root_refusal(pool.anchor) is not None:
             return NO_ROOM
@@ -40,7 +40,7 @@ class SplitRoomFinder(RoomFinder):
         if not all(options[slot] or parts.get(slot) for slot in range(len(options))):
             return NO_ROOM
         upper = upper_bound(self._plan, options, room_in(pool), self._budget.spend, parts)
-        assert upper is not None  # each request has resources
+        assert upper is not None  # every request has resources
         whole = self.find_again(pool)
         room = HostRoom(whole.lower, max(upper, whole.lower), whole.usage)
         rest = filled(pool, room.usage)
@@ -62,4 +62,4 @@ class SplitRoomFinder(RoomFinder):
         return options, parts
 
     def refine(self, room: HostRoom, pool: Pool) -> None:
-        """Leave the interval as it is."""
+        """Keep the interval. It cannot be narrowed."""

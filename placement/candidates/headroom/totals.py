@@ -1,4 +1,4 @@
-"""The totals of one request over hosts."""
+"""The totals of one request over all hosts."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,11 +19,11 @@ class Sums:
     __slots__ = ("hosts", "largest", "lower", "upper")
 
     def __init__(self) -> None:
-        # Number of consumers that fit, and number that no placement exceeds.
+        # Number of consumers that fit, and the number that no placement can exceed.
         self.lower = self.upper = 0
-        # Hosts that take at least one.
+        # Hosts that serve at least one consumer.
         self.hosts = 0
-        # Most consumers of one host.
+        # Maximum number of consumers on one host.
         self.largest = 0
 
     def add(self, lower: int, upper: int, hosts: int, largest: int) -> None:
@@ -34,7 +34,7 @@ class Sums:
         self.largest = max(self.largest, largest)
 
     def figures(self, limit: int, *, complete: bool) -> Figures:
-        """Return the numbers, none of them above the limit.
+        """Return the numbers. No number exceeds the limit.
 
         Args:
             complete: whether all hosts were added.
@@ -45,7 +45,7 @@ class Sums:
 
 
 class Totals:
-    """The figures of one request for all hosts and for each aggregate, and the limits of hosts."""
+    """The figures of one request for all hosts and for each aggregate, and the hosts' limits."""
 
     def __init__(self, question: HeadroomRequest) -> None:
         self._question = question
@@ -55,13 +55,13 @@ class Totals:
         self._sums = Sums()
         # Aggregate -> its sums, in the order of the request body.
         self._by = {key: Sums() for key in question.by.values() if key is not None}
-        # Limit -> number of hosts with it.
+        # Limit -> number of hosts that have it.
         self._limits: Counter[RoomLimit] = Counter()
 
     def add(
         self, lower: int, upper: int, limit: RoomLimit, aggregates: frozenset[str], hosts: int = 1
     ) -> None:
-        """Add hosts that take equal numbers of consumers.
+        """Add hosts that serve the same number of consumers.
 
         Args:
             lower: consumers that fit on one of them.
@@ -104,15 +104,15 @@ class Totals:
 
     @property
     def keys(self) -> Iterable[str]:
-        """The normalized UUIDs of aggregates with figures of their own."""
+        """The normalized UUIDs of the aggregates that have separate figures."""
         return self._by.keys()
 
     def headroom(self) -> Headroom:
-        """Return the answer."""
+        """Return the result."""
         most, complete = self._question.limit, self.complete
         by = {}
         for name, key in self._question.by.items():
-            # No host is in an aggregate that does not exist.
+            # If an aggregate does not exist, it contains no hosts.
             sums = Sums() if key is None else self._by[key]
             by[name] = sums.figures(most, complete=complete or key is None)
         limited_by = [LimitedHosts(limit, hosts) for limit, hosts in self._limits.items() if hosts]
@@ -124,6 +124,6 @@ _CODE_ORDER = {code: index for index, code in enumerate(Refusal)}
 
 
 def _by_hosts(limited: LimitedHosts) -> tuple[int, int, str, str]:
-    """Sort key: most hosts first, then in the order of codes."""
+    """Sort key: most hosts first, and then the order of the codes."""
     code, group, resource_class = limited.limit
     return -limited.hosts, _CODE_ORDER[code], group or "", resource_class or ""

@@ -1,4 +1,4 @@
-"""The questions of how many more of a request fit, and their answers."""
+"""The questions of how many more consumers of a request fit, and their results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ from placement.candidates.explanation.value import CODES
 from placement.candidates.request import CandidateRequest
 from placement.candidates.trace import Refusal
 
-# The codes of limits, in their order. Unlike in an explanation, a host may have room only at
-# sharing providers of other trees.
+# The codes of limits, in their order. Unlike in an explanation, only sharing providers of other
+# trees may have room for a host.
 LIMIT_CODES = (*CODES, Refusal.ELSEWHERE)
 
 
@@ -17,24 +17,25 @@ LIMIT_CODES = (*CODES, Refusal.ELSEWHERE)
 class HeadroomRequest:
     """A question: how many consumers of a request fit."""
 
-    # With resolved names, and a root term for each taint that it does not tolerate.
+    # The request with resolved names, and with a root term for each taint that it does not
+    # tolerate.
     request: CandidateRequest
-    # Traits of roots whose sharing providers the request may not use.
+    # Traits of roots whose sharing providers the request cannot use.
     taints: frozenset[str] = frozenset()
     # Maximum of all numbers of consumers.
     limit: int = 10_000
-    # Aggregate as the client wrote it -> the normalized UUID, or None if it does not exist.
+    # Aggregate, as written by the client -> the normalized UUID, or None if it does not exist.
     by: Mapping[str, str | None] = field(default_factory=dict)
 
 
 class RoomLimit(NamedTuple):
-    """Why a host that is full refuses one more consumer."""
+    """The reason why a full host cannot serve another consumer."""
 
-    # The check that refuses the consumer.
+    # The check that rejects the consumer.
     code: Refusal
-    # Suffix of the group; None if no single group is the cause.
+    # Suffix of the group, or None if no single group is the cause.
     group: str | None = None
-    # Name of the class; None if the code does not concern amounts of one class.
+    # Name of the class, or None if the code does not concern amounts of one class.
     resource_class: str | None = None
 
 
@@ -51,31 +52,31 @@ class LimitedHosts(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """How many consumers fit on some hosts, with numbers bounded by the limit of the question."""
+    """How many consumers fit on some hosts. The limit of the question bounds all numbers."""
 
     # Consumers that certainly fit.
     fits: int
-    # Consumers that no placement exceeds.
+    # Number of consumers that no placement can exceed.
     at_most: int
     # Whether all hosts were measured.
     complete: bool
-    # Number of hosts that take at least one.
+    # Number of hosts that serve at least one consumer.
     hosts: int
-    # Most consumers of one host, each host alone.
+    # Maximum number of consumers on one host. Each host is considered alone.
     largest: int
 
     @property
     def exact(self) -> bool:
-        """Whether both ends of the interval meet."""
+        """Whether both bounds are equal."""
         return self.fits == self.at_most
 
 
 class Headroom(NamedTuple):
-    """The answer to a question."""
+    """The result for a question."""
 
     # The figures for all hosts.
     total: Figures
-    # Aggregate as the client wrote it -> the figures of hosts whose root is in it.
+    # Aggregate, as written by the client -> the figures of the hosts whose root is in it.
     by: Mapping[str, Figures]
     # The hosts by their limit, most hosts first.
     limited_by: Sequence[LimitedHosts]

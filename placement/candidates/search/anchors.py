@@ -1,7 +1,7 @@
 """The search of single anchors.
 
-Hosts of one hardware model are often equal in everything that a search reads. Only the first of
-these hosts is searched, and the others reuse its assignments or its refusal.
+Hosts of one hardware model often have equal values for everything that a search reads. Only the
+first of these hosts is searched. The other hosts reuse its assignments or its refusal.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -18,7 +18,8 @@ from placement.candidates.search.solver import Assignments, Solutions, assignmen
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal, Trace
 
-# Maximum number of members and slots of all pools with cached results, and of members of one pool.
+# Maximum total number of members and slots of the pools with cached results, and maximum number of
+# members of one such pool.
 MAX_CACHED = 100_000
 MAX_CACHED_MEMBERS = 1000
 
@@ -26,12 +27,12 @@ MAX_CACHED_MEMBERS = 1000
 MAX_UNIQUE_POOLS = 64
 MIN_DUPLICATE_RATIO = 3
 
-# Creates the candidate of an assignment.
+# Function that creates the candidate of an assignment.
 MakeCandidate = Callable[[SearchPlan, Pool, Assignment], Candidate]
 
 
 class Search:
-    """The candidates of one pool, which are searched on demand except for the first one."""
+    """The candidates of one pool. Except for the first one, they are searched on demand."""
 
     __slots__ = (
         "_assignments",
@@ -54,7 +55,7 @@ class Search:
         """assignments: shared with equal pools, not empty, or None if there are no candidates."""
         # The outcome for the statistics.
         self.outcome = outcome
-        # Whether it is known that there are no further candidates.
+        # Whether the search is known to have no more candidates.
         self.exhausted = assignments is None
         # The providers that the candidates use.
         self.pool = pool
@@ -67,7 +68,7 @@ class Search:
         """Return the next candidate, or None.
 
         Raises:
-            BudgetSpentError: the search reached a bound.
+            BudgetSpentError: the search reached a limit.
         """
         if self._assignments is None or self.exhausted:
             return None
@@ -80,37 +81,38 @@ class Search:
 
 
 class FirstResult(NamedTuple):
-    """The result of searching a pool for its first candidate, shared by equal pools."""
+    """The result of searching a pool for its first candidate. Equal pools share it."""
 
     # The outcome for the statistics.
     outcome: Outcome
     # The assignments, or None if there are none.
     assignments: Assignments | None = None
-    # The failed condition, and the suffix of the group without a provider, or empty if no single
-    # group fails.
+    # The failed condition, and the suffix of the group without a provider. The suffix is empty if
+    # no single group fails.
     refusal: tuple[Refusal, str] = (Refusal.ELSEWHERE, "")
 
 
 class AnchorSearches:
-    """Starts the searches of one request, one anchor at a time."""
+    """Starts the searches for one request, one anchor at a time."""
 
     def __init__(self, plan: SearchPlan, budget: Budget, trace: Trace) -> None:
         # Number of pools searched.
         self.searched = 0
         # Number of pools with a candidate.
         self.served = 0
-        # Number of pools equal to an earlier pool except for their names.
+        # Number of pools that equal an earlier pool, except for names.
         self.duplicates = 0
         self._plan = plan
         self._budget = budget
         self._trace = trace
         # The constraints that apply to the plan.
         self._kinds = [kind for kind in CONSTRAINTS if kind.applies(plan)]
-        # Key of pools that are equal except for their names -> the result of the first one.
+        # Key of pools that are equal except for names -> the result of the first of these pools.
         self._by_dedup_key: dict[Hashable, FirstResult] = {}
-        # Duplicates differ in their names, so requests that name providers cannot use them.
+        # Duplicates have different names. If the request names providers, they cannot share
+        # results.
         self._deduplicates = not plan.names_providers
-        # UUIDs of the roots of hosts that no candidate may use.
+        # UUIDs of the roots of hosts from which no candidate may use providers.
         self._full_hosts = plan.request.full_hosts
         self._unique_pools = 0  # pools without a duplicate
         # Shape of pools with equal assignments -> the result of the first one.
@@ -121,7 +123,7 @@ class AnchorSearches:
         """Search the pool for its first candidate.
 
         Raises:
-            BudgetSpentError: the search reached a bound.
+            BudgetSpentError: the search reached a limit.
         """
         if not self._deduplicates or len(pool.members) > MAX_CACHED_MEMBERS:
             return self._search(pool, self._first_result(pool))
@@ -130,8 +132,8 @@ class AnchorSearches:
             key = key, pool.root in self._full_hosts
         result = self._by_dedup_key.get(key)
         if result is not None:
-            # Reuse the result of the equal pool. Charge its first assignment as a step, like the
-            # first assignment of a pool whose shape is cached.
+            # Reuse the result of the equal pool. Charge its first assignment as a step, as for the
+            # first assignment of a pool with a cached shape.
             self.duplicates += 1
             cost = COST_PER_STEP + len(pool.members)
             if result.assignments is None:
@@ -154,7 +156,7 @@ class AnchorSearches:
             if code is not None:
                 return FirstResult(WRONG_ROOT, refusal=(code, ""))
 
-        # Find the providers that can serve each slot alone.
+        # Find the providers that can each serve a slot alone.
         size = len(pool.members)
         self._budget.spend(2 * COST_PER_STEP + size * len(self._plan.contended_classes))
         options: list[Sequence[int]] = [()] * len(self._plan.slots)
@@ -174,7 +176,7 @@ class AnchorSearches:
     def _only_sharing_providers(self, pool: Pool, options: Options) -> bool:
         """Return whether all options are sharing providers of other trees.
 
-        Such candidates are found at the sharing providers' own trees, or once for all anchors.
+        Such candidates are found at the trees of the sharing providers, or once for all anchors.
         """
         if pool.anchor is None:
             return False
@@ -222,8 +224,8 @@ class AnchorSearches:
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
         """Return a key that is equal for pools with the same assignments, or None for large pools.
 
-        The key consists of all data that the constraints read of a pool, which are their signatures
-        of its own members, and the identity of its sharing providers.
+        The key consists of all data that the constraints read from a pool: their signatures of its
+        own members, and the identity of its sharing providers.
         """
         if len(pool.members) > MAX_CACHED_MEMBERS:
             return None
@@ -236,7 +238,7 @@ class AnchorSearches:
         return (pool.local, pool.reached, shape) if pool.reached else shape
 
     def _has_room(self, pool: Pool) -> bool:
-        """Count the size of a pool, and return whether its result may still be cached."""
+        """Add the size of a pool to the total, and return whether the result may be cached."""
         self._remembered += len(pool.members) + len(self._plan.slots)
         return self._remembered <= MAX_CACHED
 
@@ -255,7 +257,7 @@ class AnchorSearches:
 
 
 def dedup_key(pool: Pool) -> Hashable:
-    """Return a key of all data of a pool except the names of its own members."""
+    """Return a key of all data of a pool, except for the names of its own members."""
     own = () if pool.anchor is None else pool.anchor.members
     members = [
         (parent, stocks, traits, aggregates)
@@ -272,7 +274,7 @@ def solutions(
     budget: Budget,
     refuse: Callable[[Refusal], None],
 ) -> Solutions:
-    """Build the constraints of these kinds and yield the assignments that they allow."""
+    """Build the constraints of these kinds, and yield the assignments that satisfy them."""
     constraints: Sequence[Constraint] = ()
     if kinds:
         constraints, options = build_constraints(kinds, plan, pool, options, budget.spend)

@@ -1,4 +1,7 @@
-"""Candidates, stored as positions and expanded when rendered because there may be many of them."""
+"""Candidates.
+
+They are stored as positions and expanded during rendering, because they may be many.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +17,14 @@ _FRAME, _SLOT, _RESOURCE = 33, 101, 14
 
 
 class SlotLayout(Protocol):
-    """The slots that the positions of a candidate refer to, compared by identity."""
+    """The slots to which the positions of a candidate refer. Layouts are compared by identity."""
 
     def __hash__(self) -> int:
         """Return a hash by identity, because rendered texts are cached by layout."""
 
     @property
     def split(self) -> bool:
-        """Whether some class is served in parts, each with its own slot."""
+        """Whether a class is served in parts. Each part has a separate slot."""
 
     @property
     def slots(self) -> Sequence[Slot]:
@@ -30,11 +33,11 @@ class SlotLayout(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitLayout:
-    """The slots of a candidate with a split: one slot per part."""
+    """The slots of a candidate with a split. Each part has a separate slot."""
 
     # The slots of the request, with one slot for each part of a divided amount.
     slots: Sequence[Slot]
-    # Always True; see `SlotLayout`.
+    # Always True. See `SlotLayout`.
     split: bool = True
 
 
@@ -46,14 +49,14 @@ class Candidate:
     def __init__(self, layout: SlotLayout, pool: Pool, assignment: Assignment) -> None:
         # The slots that `assignment` assigns providers to.
         self.layout = layout
-        # The providers that `assignment` refers to.
+        # The providers to which `assignment` refers.
         self.pool = pool
-        # Slot -> position in the pool. Splits are replaced by their parts.
+        # Slot -> position in the pool. Splits are replaced with their parts.
         self.assignment = assignment
 
     @property
     def split(self) -> bool:
-        """Whether some class of the unsuffixed group is served in parts."""
+        """Whether a class of the unsuffixed group is served in parts."""
         return self.layout.split
 
     @property
@@ -69,7 +72,7 @@ class Candidate:
 
     @property
     def allocations(self) -> Mapping[str, Mapping[str, int]]:
-        """Provider UUID -> class -> units, added up over the groups that it serves."""
+        """Provider UUID -> class -> units, as the sum over the groups that the provider serves."""
         return allocations_of(self.layout.slots, self.providers)
 
     @property
@@ -79,7 +82,7 @@ class Candidate:
 
     @property
     def host(self) -> Tree | None:
-        """The anchor's tree, or None if it provides nothing or its root is a sharing provider."""
+        """The anchor's tree. None if it provides nothing, or if its root is a sharing provider."""
         pool = self.pool
         if pool.anchor is None or SHARING_TRAIT in pool.anchor.root.traits:
             return None
@@ -128,7 +131,7 @@ def mappings_of(slots: Iterable[Slot], providers: Iterable[str]) -> Mapping[str,
 def longest_text(layout: SlotLayout) -> int:
     """Return the maximum size of one candidate as JSON, in bytes, including its comma.
 
-    A candidate is longest if every class and every group has a different provider.
+    The text of a candidate is longest if each class and each group has a different provider.
     """
     size = _FRAME
     for slot in layout.slots:

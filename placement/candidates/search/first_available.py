@@ -24,7 +24,8 @@ def find_first_available(
 ) -> tuple[int | None, SearchResult]:
     """Find the candidates of the first request that has any.
 
-    All searches share one bound on work. If a search reaches it, later requests are not tried.
+    All searches share one limit on work. If a search reaches it, the remaining requests are not
+    tried.
 
     Returns:
         The index of the request and its result, or None and the result of the first request if no

@@ -1,7 +1,7 @@
-"""Candidates in the order of hosts that a request states.
+"""Candidates in the order of hosts that a request specifies.
 
-All hosts are searched for their first candidate and sorted. Then the candidates are interleaved as
-in other searches, starting with the best host.
+Each host is searched for its first candidate, and the hosts are sorted. Then the candidates are
+interleaved as in other searches, starting with the best host.
 """
 
 import random
@@ -24,14 +24,14 @@ MAX_HEADS = 8
 
 
 class _Host:
-    """The candidates of one host with at least one candidate."""
+    """The candidates of a host that has at least one candidate."""
 
     __slots__ = ("_first", "_may_share", "_search", "shared")
 
     def __init__(self, first: Candidate, search: Search) -> None:
         """search: yields the candidates after the first one."""
-        # Candidates of sharing providers, at least one of which belongs to this host. Candidates of
-        # only providers of other trees are found at these trees.
+        # Candidates that use only sharing providers, at least one of them from this host.
+        # Candidates that use only providers of other trees are found at those trees.
         self.shared: list[Candidate] = []
         self._first: Candidate | None = first
         self._search = search
@@ -45,7 +45,7 @@ class _Host:
             known: return only the candidate that was already found, without further search.
 
         Raises:
-            BudgetSpentError: the search reached a bound.
+            BudgetSpentError: the search reached a limit.
         """
         while True:
             candidate, self._first = self._first, None
@@ -72,12 +72,12 @@ def all_share(candidate: Candidate) -> bool:
     return all(SHARING_TRAIT in members[position].traits for position in candidate.assignment)
 
 
-# The rank of a host, its UUID, and its search, which has a candidate.
+# The rank of a host, its UUID, and its search. The search has at least one candidate.
 _Found = tuple[Rank, str, Search]
 
 
 class OrderedHosts:
-    """Sorts the hosts of one search, and hosts with equal keys by UUID or at random."""
+    """Sorts the hosts of one search. Hosts with equal keys are sorted by UUID or at random."""
 
     def __init__(
         self, order: Order, *, breadth_first: bool, randomize: bool, spend: Charge
@@ -87,7 +87,7 @@ class OrderedHosts:
         self._breadth_first = breadth_first
         self._randomize = randomize
         self._spend = spend
-        # The error that ended the search early, or None if none did.
+        # The error that ended the search early, or None.
         self._error: Exception | None = None
         # UUID of the root -> sort key of the host.
         self._ranks: dict[str, Rank] = {}
@@ -100,14 +100,14 @@ class OrderedHosts:
     def candidates(
         self, searches: Iterable[Search], alone: Iterable[Search]
     ) -> Iterator[Candidate]:
-        """Yield candidates of hosts, then candidates with sharing providers only.
+        """Yield the candidates of hosts, and then the candidates with only sharing providers.
 
         Args:
             searches: searches of hosts.
             alone: searches of sets of sharing providers.
 
         Raises:
-            BudgetSpentError: the search reached a bound. It is raised after the last candidate
+            BudgetSpentError: the search reached a limit. It is raised after the last candidate
                 found.
             DeadlineExceeded: the search reached the deadline of the request. It is raised likewise.
         """
@@ -125,7 +125,7 @@ class OrderedHosts:
 
     def _sorted(self, searches: Iterable[Search]) -> list[_Found]:
         """Search all hosts for a first candidate, and return the hosts that have one, sorted."""
-        # PERF: tuples without candidates, because with a limit most hosts are never used.
+        # PERF: these are tuples without candidates, because a limit leaves most hosts unused.
         found: list[_Found] = []
         rank_of = rank_by(self._order)
         cost = len(self._order)
@@ -145,10 +145,10 @@ class OrderedHosts:
         return found
 
     def _turns(self, found: Iterable[_Found], hosts: list[_Host]) -> Iterator[Candidate]:
-        """Yield candidates with a provider that does not share, and append all hosts to `hosts`."""
+        """Yield candidates with a provider that does not share, and add all hosts to `hosts`."""
         waiting: deque[_Host] = deque()
         for rank, uuid, search in found:
-            first = search.next()  # known already
+            first = search.next()  # the candidate is already known
             assert first is not None
             host = _Host(first, search)
             hosts.append(host)
@@ -175,7 +175,7 @@ class OrderedHosts:
             return None
 
     def _shared(self, hosts: Sequence[_Host]) -> Iterator[Candidate]:
-        """Yield the candidates whose providers all share, collected by the hosts' turns."""
+        """Yield the candidates with only sharing providers that the hosts' turns have collected."""
         if not self._breadth_first:
             for host in hosts:
                 yield from host.shared
@@ -188,7 +188,7 @@ class OrderedHosts:
             waiting = [host for host in waiting if len(host.shared) > turn]
 
     def heads(self, candidates: Sequence[Candidate]) -> list[int]:
-        """Return the positions of the first candidates of the best hosts with equal keys."""
+        """Return the positions of the first candidates of the best hosts, which have equal keys."""
         heads: list[int] = []
         roots: set[str] = set()
         for position, candidate in enumerate(candidates):

@@ -73,12 +73,13 @@ def find_candidates(
 ) -> SearchResult:
     """Find the candidates of a request on the connection's snapshot.
 
-    A bound or deadline that is reached after the first candidate truncates the result.
+    If the search reaches a limit or the deadline after the first candidate, the result is
+    truncated.
 
     Raises:
         UnknownResourceClasses: a resource class of the request does not exist.
         UnknownTraits: a trait of the request does not exist.
-        SearchExhausted: the search reached the bound on work before the first candidate.
+        SearchExhausted: the search reached the limit on work before the first candidate.
         DeadlineExceeded: the search reached the deadline before the first candidate.
     """
     with stopwatch.NAMES:
@@ -89,7 +90,7 @@ def find_candidates(
 
 
 class RequestSearch:
-    """The search for a request on one snapshot. It may be repeated as free capacity decreases."""
+    """The search for a request on one snapshot."""
 
     def __init__(
         self,
@@ -116,18 +117,18 @@ class RequestSearch:
         if resolved.unsatisfiable:
             return
 
-        # The requirements on each tree: for the search in memory, and as SQL conditions.
+        # The requirements on each tree, for the search in memory and as SQL conditions.
         self._plan = plan = SearchPlan(resolved.request)
         # The sharing providers that the request can use.
         self._sharing = self.scan.sharing(plan.slots)
         # The maximum number of candidates.
         self._limit = Limit.of(resolved.request, settings, longest_text(plan))
-        # The roots that the search has not refused.
+        # The roots that the search has not refused yet.
         self._roots = self._roots_of(plan, repeated=repeated)
-        # Sets of sharing providers that may serve the request without an anchor; None until they
+        # Sets of sharing providers that may serve the request without an anchor, or None until they
         # are read.
         self._alone: list[Sequence[SharingProvider]] | None = None
-        # Candidates with a split are searched after all others, with a plan of their own.
+        # Candidates with a split are searched after all other candidates, with a separate plan.
         self._split_plan = None
         if any(group.can_split for group in resolved.request.groups):
             self._split_plan = SearchPlan(resolved.request, splits=True)
@@ -146,7 +147,7 @@ class RequestSearch:
                 self._trace,
                 tuning,
             )
-            if resolved.request.order:  # sorting needs all hosts
+            if resolved.request.order:  # sorting requires all hosts
                 return RootSource(reader, None, randomize=False, tuning=tuning)
             limit = self._limit.count
             return RootSource(reader, limit, randomize=settings.randomize, tuning=tuning)
@@ -160,7 +161,7 @@ class RequestSearch:
         )
 
     def find(self, budget: Budget, pending_trees: Mapping[int, Tree] = NO_TREES) -> SearchResult:
-        """Find the candidates like `find_candidates`, within the rest of a budget.
+        """Find the candidates like `find_candidates`, within the remaining budget.
 
         Args:
             pending_trees: root id -> tree with allocations that are not written yet, and with less
@@ -171,13 +172,14 @@ class RequestSearch:
         trace, settings = self._trace, self._settings
         spent = budget.steps, budget.cost
 
-        # Plans cache which sharing providers have capacity, so repeated searches need new plans.
+        # Plans cache which sharing providers have capacity, so each repeated search needs a new
+        # plan.
         plan, split_plan = self._plan, self._split_plan
         if self._repeated:
             plan = SearchPlan(self.resolved.request)
             split_plan = split_plan and SearchPlan(self.resolved.request, splits=True)
 
-        # Anchors are read and searched lazily, as candidates are consumed.
+        # Anchors are read and searched lazily, while the candidates are consumed.
         sharing = self._sharing
         store = TreeStore(self._conn, self._cache, sharing.roots, budget.spend, pending_trees)
         anchors = AnchorSearches(plan, budget, trace)
@@ -205,8 +207,8 @@ class RequestSearch:
         if split_plan is not None:
             split_anchors = SplitSearches(split_plan, budget)
             searched.append(split_anchors)
-            # Search all roots again, because a tree without a split may have one when its capacity
-            # decreases and a part that was redundant is needed.
+            # Search all roots again. If the capacity of a tree decreases, a redundant part may
+            # become necessary, and the tree may have a split that it did not have before.
             split_searches = search_anchors(split_anchors, self._roots_of(split_plan))
             splits = ordered.candidates(split_searches, ())
             offered = text.within(chain(offered, splits))
@@ -223,14 +225,14 @@ class RequestSearch:
         *,
         is_cut: bool,
     ) -> SearchResult:
-        """Report the end of a search and return its result.
+        """Report the end of a search, and return its result.
 
         Args:
             ended_by: the option that ended the search, or None if it is complete.
             is_cut: whether the size of the response reached its maximum.
 
         Raises:
-            SearchExhausted: the bound on work was reached before the first candidate.
+            SearchExhausted: the limit on work was reached before the first candidate.
             DeadlineExceeded: the deadline was reached before the first candidate.
         """
         settings, limit = self._settings, self._limit
@@ -248,7 +250,7 @@ class RequestSearch:
         return SearchResult(candidates, trees_of(candidates), self._trace, self.scan, stats)
 
     def _search_sharing_alone(self, anchors: AnchorSearches, store: TreeStore) -> Iterator[Search]:
-        """Yield the search of each set of sharing providers that may serve a request alone."""
+        """Yield the search of each set of sharing providers that may serve the request alone."""
         if self._alone is None:
             root = sharing_root_condition(self.resolved)
             asked = asks_root(self.resolved)
@@ -281,7 +283,7 @@ def _search_anchors(
     *,
     stop_after_cached: int | None,
 ) -> Iterator[Search]:
-    """Yield the search of each tree. The outcomes determine which roots are read next.
+    """Yield the search of each tree.
 
     Raises:
         StopSearch: cached trees have sufficient candidates.

@@ -1,4 +1,4 @@
-"""The result of a search, with ordered and bounded candidates, their trees, and statistics."""
+"""The result of a search: sorted and limited candidates, their trees, and statistics."""
 
 import logging
 from collections import deque
@@ -29,14 +29,15 @@ MAX_ANSWER_SIZE = "max_answer_size"
 
 
 class StopSearch(Exception):
-    """Raised inside a search to stop it when cached trees have sufficient candidates."""
+    """Raised inside of a search to stop it when cached trees have enough candidates."""
 
 
 def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[Candidate]:
     """Yield the candidates of all searches.
 
-    Breadth first yields one candidate per search and repeats with the searches that have more.
-    Depth first yields all candidates of one search before the next.
+    The breadth-first mode yields one candidate from each search, and then continues with the
+    searches that have more candidates. The depth-first mode yields all candidates of a search
+    before the next search.
     """
     waiting: deque[Search] = deque()
     for search in searches:
@@ -46,7 +47,7 @@ def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[C
             if breadth_first:
                 break
             candidate = search.next()
-        # Most hosts have one candidate for a flavor, so drop exhausted searches immediately.
+        # Most hosts have one candidate for a flavor. Remove exhausted searches immediately.
         if not search.exhausted:
             waiting.append(search)
     while waiting:
@@ -59,7 +60,7 @@ def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[C
 
 
 def unique(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Yield distinct candidates, because several anchors may find the same sharing providers."""
+    """Yield distinct candidates. Several anchors may find the same sharing providers."""
     earlier: set[tuple[str, ...]] = set()
     for candidate in candidates:
         providers = candidate.providers
@@ -95,7 +96,7 @@ class Limit:
 
 
 class Text:
-    """Bounds the size of responses whose candidates differ in size."""
+    """Limits the size of responses whose candidates have different sizes."""
 
     def __init__(self, most: int) -> None:
         """most: maximum size of the response, in bytes."""
@@ -104,7 +105,7 @@ class Text:
         self._most = most
 
     def within(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Yield at least one candidate, and further ones until the maximum size is reached."""
+        """Yield at least one candidate, and then candidates until the maximum size is reached."""
         size = 0
         for candidate in candidates:
             longest = candidate.longest_text
@@ -115,23 +116,23 @@ class Text:
             yield candidate
 
 
-# Fraction (1/n) of the bound on work that is reserved for an explanation.
+# Fraction (1/n) of the limit on work that is reserved for an explanation.
 LEAST_SHARE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SearchStats:
-    """The work and the outcome of a search in numbers."""
+    """The work and the outcome of a search, in numbers."""
 
     # Number of providers tried for a slot.
     steps: int = 0
     # All work, in the units of `budget`.
     looks: int = 0
-    # Number of anchors searched. An anchor that is also searched for splits counts twice.
+    # Number of searched anchors. An anchor that is also searched for splits is counted twice.
     trees_searched: int = 0
-    # Number of searched anchors with a candidate.
+    # Number of searched anchors that have a candidate.
     trees_served: int = 0
-    # Whether the bound on work or the deadline truncated the result.
+    # Whether the limit on work or the deadline truncated the result.
     exhausted: bool = False
 
     @classmethod
@@ -149,9 +150,9 @@ class SearchStats:
         return cls(budget.steps - steps, budget.cost - cost, searched, served, budget.spent)
 
     def bounds_after(self, settings: CandidateSettings) -> CandidateSettings:
-        """Return the settings for an explanation that follows the search.
+        """Return the settings for an explanation after the search.
 
-        Search and explanation share one bound on work, but part of it is reserved for the
+        The search and the explanation share one limit on work, a part of which is reserved for the
         explanation.
         """
         left = settings.max_search_steps - self.looks // COST_PER_STEP
@@ -161,24 +162,25 @@ class SearchStats:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The candidates that a search found, and data for a following explanation."""
+    """The candidates that a search found, with the data for an explanation."""
 
     # The candidates in the order of the response.
     candidates: Sequence[Candidate]
     # The distinct trees that the candidates allocate from.
     trees: Sequence[Tree]
-    # Why trees were refused.
+    # The reasons why trees were refused.
     trace: Trace
     # The names, roots and sharing providers that the search has read.
     scan: Scan
     # The work of the search.
     stats: SearchStats = SearchStats()
-    # Indexes of the first candidates of the best hosts with equal keys, or empty without an order.
+    # Indexes of the first candidates of the best hosts, which have equal keys. Empty without an
+    # order.
     heads: Sequence[int] = ()
 
 
 def collect(candidates: Iterable[Candidate], budget: Budget, trace: Trace) -> list[Candidate]:
-    """Return the candidates found until the search ends or reaches a bound."""
+    """Return the candidates that are found until the search ends or reaches a limit."""
     collected: list[Candidate] = []
     try:
         for candidate in candidates:

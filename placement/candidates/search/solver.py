@@ -1,7 +1,8 @@
-"""Backtracking search for the assignments of a pool's providers to the slots of a request.
+"""The backtracking search for assignments of a pool's providers to the slots of a request.
 
-The search assigns a provider to one slot after the other and backtracks as soon as a constraint
-refuses. Each candidate costs a few steps per slot, because no product is built and filtered.
+The search assigns a provider to one slot after the other, and backtracks as soon as a constraint
+refuses. Each candidate costs only a few steps for each slot, because the search does not build a
+product and filter it.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -13,10 +14,12 @@ from placement.candidates.constraints import Constraint, Undo
 from placement.candidates.model import Assignment, Options
 from placement.candidates.trace import Refusal
 
-# Yields assignments, and whether each is known to be the last. Returns the last refusal.
+# Yields assignments, each with a flag that is True if no other assignment follows. Returns the last
+# refusal.
 Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
 
-# Returns the numbers of the splits whose providers supply certain bits, which constraints define.
+# Returns the numbers of the splits whose providers supply certain bits. Constraints define these
+# bits.
 Offer = Callable[[int], Iterator[int]]
 
 
@@ -29,8 +32,8 @@ def assignments(
 ) -> Solutions:
     """Yield each assignment that all constraints accept, and whether it is known to be the last.
 
-    It is known to be the last if no option is left to try. Otherwise the search may still end
-    without another assignment.
+    An assignment is known to be the last one if no option is left to try. Otherwise, the search may
+    still end without another assignment.
 
     Args:
         refuse: receives the code of each refused placement.
@@ -40,7 +43,7 @@ def assignments(
         The code of the latest refusal, or None.
 
     Raises:
-        BudgetSpentError: the search reached a bound.
+        BudgetSpentError: the search reached a limit.
     """
     for constraint in constraints:
         if not constraint.feasible():
@@ -54,7 +57,7 @@ def assignments(
     while depth >= 0:
         choice = choices[depth]
         if not choice.advance(budget, refuse):
-            # No provider is left for this slot, so change the placement of an earlier slot.
+            # No provider is left for this slot. Change the placement of an earlier slot.
             refusal = choice.refusal or refusal
             depth -= 1
             continue
@@ -72,14 +75,13 @@ def assignments(
 def _choices(
     options: Options, constraints: Sequence[Constraint], offers: Mapping[int, Offer]
 ) -> "list[_Choice]":
-    """Return the choice of each slot with its constraints, in the order of the search."""
+    """Return the choices of all slots, with their constraints, in the order of the search."""
     by_slot: list[list[Constraint]] = [[] for _slot in options]
     for constraint in constraints:
         for slot in constraint.slots:
             by_slot[slot].append(constraint)
     order = _search_order(options, constraints)
-    # Splits come first. They use several providers, and constraints can then check other slots
-    # early.
+    # Splits come first. They use several providers, so constraints can check the other slots early.
     splittable = [slot for slot in order if slot in offers]
     choices: list[_Choice] = [
         _SplitChoice(slot, options[slot], by_slot[slot], offers[slot]) for slot in splittable
@@ -89,7 +91,7 @@ def _choices(
 
 
 class _Choice:
-    """One slot of the search, with the providers that are tried in turn."""
+    """One slot of the search, with the providers that the search tries in turn."""
 
     __slots__ = ("_constraints", "_options", "_tried", "_undo", "provider", "refusal", "slot")
 
@@ -98,13 +100,13 @@ class _Choice:
     ) -> None:
         # Number of the slot.
         self.slot = slot
-        # The provider that serves the slot, or -1 if none does yet.
+        # The provider that serves the slot, or -1 if no provider has been placed yet.
         self.provider = -1
         self.refusal: Refusal | None = None  # the latest refusal
         self._options = options
         self._constraints = constraints
         self._tried = 0  # number of options tried
-        self._undo: list[Undo] = []  # callbacks that revert the current placement
+        self._undo: list[Undo] = []  # callbacks that undo the current placement
 
     @property
     def at_end(self) -> bool:
@@ -112,7 +114,7 @@ class _Choice:
         return self._tried == len(self._options)
 
     def advance(self, budget: Budget, refuse: Callable[[Refusal], None]) -> bool:
-        """Replace the current placement by the next placement that the constraints accept.
+        """Replace the current placement with the next placement that the constraints accept.
 
         Returns:
             Whether there is such a placement. If not, the slot starts again from its first option.
@@ -147,7 +149,7 @@ class _Choice:
 
 
 class _SplitChoice(_Choice):
-    """A slot that one provider may serve whole, or several providers in parts."""
+    """A slot that a single provider can serve whole, or several providers in parts."""
 
     __slots__ = ("_offer", "_splits")
 
@@ -160,12 +162,13 @@ class _SplitChoice(_Choice):
     ) -> None:
         super().__init__(slot, options, constraints)
         self._offer = offer
-        # Numbers of the splits that are not tried yet; None until all single providers are tried.
+        # Numbers of the splits that have not been tried yet. None until all single providers are
+        # tried.
         self._splits: Iterator[int] | None = None
 
     @property
     def at_end(self) -> bool:
-        """Whether no placement follows. This is never known, because further splits may follow."""
+        """Always False, because further splits may follow."""
         return False
 
     def advance(self, budget: Budget, refuse: Callable[[Refusal], None]) -> bool:
@@ -189,10 +192,10 @@ class _SplitChoice(_Choice):
 
 
 def _search_order(options: Options, constraints: Sequence[Constraint]) -> list[int]:
-    """Return the slots in the order of the search, with the likeliest dead ends first.
+    """Return the slots in the order of the search. The most likely dead ends come first.
 
-    Slots with a single option come first, then slots of constraints that decide early. Among
-    these, slots with fewer options come first.
+    Slots with a single option come first, followed by slots of constraints that decide early.
+    Within each of these sets, slots with fewer options come first.
     """
     early: set[int] = set()
     for constraint in constraints:
@@ -205,18 +208,19 @@ def _search_order(options: Options, constraints: Sequence[Constraint]) -> list[i
 
 
 class Assignments:
-    """The assignments of all pools of one shape, searched on demand and cached.
+    """The assignments of all pools with the same shape, which are searched on demand and cached.
 
-    A pool refers to an assignment by its index, and reuses the assignments that other pools found.
+    A pool refers to an assignment by its index, and reuses the assignments that other pools have
+    found.
     """
 
     def __init__(self, solutions: Solutions, budget: Budget) -> None:
         """Search for the first assignment.
 
         Raises:
-            BudgetSpentError: the search reached a bound.
+            BudgetSpentError: the search reached a limit.
         """
-        # Number of assignments, or None until it is known.
+        # Number of assignments, or None if it is not known yet.
         self.end: int | None = None
         # The latest refusal of the complete search.
         self.refusal: Refusal | None = None
@@ -233,10 +237,11 @@ class Assignments:
             place: number of assignments that the pool has read before.
 
         Raises:
-            BudgetSpentError: the search reached a bound.
+            BudgetSpentError: the search reached a limit.
         """
         if 0 < place < len(self._known):
-            # Charge a cached assignment as a step. The start of a pool has charged the first step.
+            # Charge a cached assignment as one step. The start of a pool has already charged the
+            # first step.
             self._budget.step()
         elif place == len(self._known) and self.end is None:
             self._search()
@@ -251,4 +256,4 @@ class Assignments:
             self._known.append(assignment)
         if last:
             self.end = len(self._known)
-            self._solutions.close()  # frees the state of the search
+            self._solutions.close()  # release the state of the search

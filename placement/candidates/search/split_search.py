@@ -1,7 +1,8 @@
-"""The search for candidates in which several providers serve a class of the unsuffixed group.
+"""The search for candidates in which several providers serve one class of the unsuffixed group.
 
-A response contains all candidates without a split before any with one. So this search runs after
-the search without splits, visits all anchors again, and yields only candidates with a split.
+A response contains all candidates without a split before the first candidate with a split.
+Therefore, this search runs after the search without splits, visits all anchors again, and yields
+only candidates with a split.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -21,16 +22,16 @@ from placement.candidates.search.splits import PartProvider, Splits
 from placement.candidates.stats import WRONG_ROOT, Outcome
 from placement.candidates.trace import Refusal, Trace
 
-# Cost of checking whether a slot can be split on one host, in addition to checking its providers.
+# Cost of checking whether a slot can be split on a host, in addition to checking its providers.
 COST_PER_SPLITS = 80
 
 
 class SplitSearches(AnchorSearches):
-    """Starts the searches of one request for candidates with at least one split."""
+    """Starts the searches for candidates of one request that have at least one split."""
 
     def __init__(self, plan: SearchPlan, budget: Budget) -> None:
         """plan: a plan with splits."""
-        # This trace is discarded, because the search without splits has recorded the refusals.
+        # This trace is discarded. The search without splits has already recorded the refusals.
         super().__init__(plan, budget, Trace())
         # The numbers of splits in assignments.
         self._numbers = SplitNumbers()
@@ -45,13 +46,13 @@ class SplitSearches(AnchorSearches):
         """Search the pool for its first candidate.
 
         Raises:
-            BudgetSpentError: the search reached a bound.
+            BudgetSpentError: the search reached a limit.
         """
         plan, size = self._plan, len(pool.members)
         if pool.anchor is None or plan.root_refusal(pool.anchor) is not None:
             return Search(WRONG_ROOT, plan, pool)
 
-        # Find the providers of parts. Sharing providers of other trees serve no parts.
+        # Find the providers of parts. Sharing providers of other trees cannot serve parts.
         splits: dict[int, Splits] = {}
         for slot in plan.splittable:
             requirement = self._requirements[slot]
@@ -60,7 +61,7 @@ class SplitSearches(AnchorSearches):
         if not any(ways.exist for ways in splits.values()):
             return self._search(pool, FirstResult(Outcome(unmet_slot=plan.splittable[0])))
 
-        # Find the providers that can serve each slot alone.
+        # Find the providers that can each serve a slot alone.
         options = [self._requirements[slot].providers(pool) for slot in range(len(plan.slots))]
         for slot, providers in enumerate(options):
             self._budget.spend(COST_PER_STEP + size * self._requirements[slot].cost)
@@ -74,7 +75,10 @@ class SplitSearches(AnchorSearches):
         return self._search(pool, result, self._make_candidate)
 
     def _splits(self, pool: Pool, slot: int, requirement: Requirement) -> Splits:
-        """Return the splits of a slot. Providers with more free capacity take their part first."""
+        """Return the splits of a slot.
+
+        Providers with more free capacity receive their part first.
+        """
         name, amount = self._plan.slots[slot].resources[0]
         sizes = requirement.part_sizes(pool, name, amount)
         trait_sets, members = self._plan.collective_traits, pool.members
@@ -112,7 +116,7 @@ class SplitSearches(AnchorSearches):
                 continue
             ways = {slot: splits[slot] for slot in splittable[place:] if splits[slot].exist}
             split_options = list(options)
-            split_options[first] = ()  # not served whole
+            split_options[first] = ()  # not served by a single provider
             if all(providers or slot in ways for slot, providers in enumerate(split_options)):
                 refusal = yield from self._solutions_of(pool, split_options, ways)
         return refusal
@@ -144,10 +148,11 @@ class SplitSearches(AnchorSearches):
         return (yield from assignments(options, constraints, self._budget, refuse, offers))
 
     def _expected_load(self, slot: int, options: Options) -> Mapping[int, float]:
-        """Return position -> load expected from other slots that request the class.
+        """Return position -> the load that other slots with the same class are expected to cause.
 
         The amount of each slot is divided equally among its possible providers. Splits that avoid
-        contended providers are tried first, because otherwise very many splits might be refused.
+        contended providers are tried first, because otherwise the constraints might refuse very
+        many splits.
         """
         load: dict[int, float] = {}
         name, _amount = self._plan.slots[slot].resources[0]
@@ -202,7 +207,7 @@ class SplitSearches(AnchorSearches):
 
 
 def by_room(pool: Pool, name: str, positions: Iterable[int]) -> list[int]:
-    """Return positions of providers of a class by descending free capacity, then by UUID."""
+    """Return positions of providers of a class, by descending free capacity and then by UUID."""
     members = pool.members
 
     def order(position: int) -> tuple[int, str]:
@@ -213,7 +218,7 @@ def by_room(pool: Pool, name: str, positions: Iterable[int]) -> list[int]:
 
 
 class SplitNumbers:
-    """Numbers below 0 for splits, to distinguish them from positions in assignments.
+    """Negative numbers for splits, to distinguish splits from positions in assignments.
 
     Equal splits, as on equal hosts, have the same number.
     """

@@ -1,11 +1,12 @@
-"""Splits of an amount into parts, as minimal sets of providers that serve it together.
+"""Splits of an amount: minimal sets of providers that serve the amount together.
 
-Providers with equal part sizes and equal trait bits are a *kind*. Whether a set can serve the
-amount depends only on the number of providers of each kind. So the search enumerates these counts,
-starting with the kind with the largest parts, and selects providers only for valid counts. It
-backtracks if the remaining providers cannot complete the amount, or if some of the chosen providers
-suffice without the others. If all parts have the same step and minimum, the search has no dead
-ends, because the last provider chosen is the smallest and the amount is not reached without it.
+Providers with equal part sizes and equal trait bits form a *kind*. Whether a set can serve the
+amount depends only on the number of providers of each kind. Therefore, the search enumerates these
+counts, starting with the kind that has the largest parts, and selects providers only for valid
+counts. It backtracks if the remaining providers cannot complete the amount, or if some of the
+chosen providers are sufficient without the others. If all parts have the same step and minimum, the
+search has no dead ends: the provider that is chosen last is the smallest one, and the amount is not
+reached without it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,18 +37,18 @@ class _Kind(NamedTuple):
     sizes: range
     # Bits of the needed trait sets that each of the providers satisfies.
     trait_bits: int
-    # Indexes of the providers in `Splits.providers`.
+    # Indexes of these providers in `Splits.providers`.
     members: list[int]
 
 
 class _Count(NamedTuple):
-    """The number of providers chosen of a kind."""
+    """The number of chosen providers of a kind."""
 
-    # The kind that the providers are of.
+    # The kind of the providers.
     kind: _Kind
-    # How many of them each serve a part.
+    # The number of providers, each of which serves a part.
     times: int
-    # Sums of any of the providers chosen of earlier kinds.
+    # Sums of any of the chosen providers of earlier kinds.
     earlier: ReachableSums
 
 
@@ -59,9 +60,9 @@ COST_PER_TRIAL = 4
 
 
 class _State(NamedTuple):
-    """A state of the search, with the counts of the first kinds."""
+    """A state of the search: the counts of the first kinds."""
 
-    # Number of kinds with a decision.
+    # Number of kinds whose count is decided.
     depth: int = 0
     # Counts above 0.
     counts: tuple[_Count, ...] = ()
@@ -79,10 +80,10 @@ class Splits:
     def __init__(
         self, amount: int, providers: Sequence[PartProvider], spend: Charge = uncharged
     ) -> None:
-        """providers: in the order of preference. Each one takes the largest possible part."""
-        # The providers that cannot serve the amount alone. The others are in no split.
+        """providers: in the order of preference. Each provider serves the largest possible part."""
+        # The providers that cannot serve the amount alone. Other providers are in no split.
         self.providers = [provider for provider in providers if amount not in provider.sizes]
-        # Divide amounts by the common step to have contiguous runs for equal steps.
+        # Divide all amounts by the common step, so that equal steps result in contiguous runs.
         all_sizes = [provider.sizes for provider in self.providers]
         steps = [sizes.step if len(sizes) > 1 else sizes[0] for sizes in all_sizes]
         # The common step of all sizes, in units of the resource class.
@@ -121,13 +122,14 @@ class Splits:
             state = states.pop()
             if state.depth == len(kinds) or self._is_dead_end(state, rests[state.depth], needed):
                 continue
-            # Push zero, one, two, … providers of the next kind, and continue with the largest
-            # count.
+            # Push one state for each number of providers (zero, one, two, …) of the next kind, and
+            # continue with the highest number.
             states.append(state._replace(depth=state.depth + 1))
             for more in self._with_next(state, kinds[state.depth]):
                 if more.any_sums.has(self._amount):
-                    # Some of the chosen providers may serve the amount. A redundant provider stays
-                    # redundant with more providers. If none is redundant, any further provider is.
+                    # The chosen providers may now serve the amount. A redundant provider remains
+                    # redundant if more providers are added. If no provider is redundant, every
+                    # additional provider is.
                     if self._is_redundant(more.counts):
                         break
                     if self._complete(_sizes(more.counts), optional=False) is not None:
@@ -157,7 +159,7 @@ class Splits:
             )
 
     def _kinds(self, needed: int, expected_load: Mapping[int, float]) -> list[_Kind]:
-        """Return the kinds by their largest part, descending."""
+        """Return the kinds, sorted by their largest part in descending order."""
         kinds: dict[tuple[range, int], _Kind] = {}
         for place, provider in enumerate(self.providers):
             key = provider.sizes, provider.trait_bits & needed
@@ -176,7 +178,7 @@ class Splits:
         return sorted(kinds.values(), key=lambda kind: (-kind.sizes[-1], kind.sizes[0]))
 
     def _rests(self, kinds: Sequence[_Kind]) -> list[tuple[ReachableSums, int]]:
-        """Return for each kind the sums and trait bits of it and all later kinds."""
+        """Return for each kind the sums and the trait bits of this kind and all later kinds."""
         rests = [(NOTHING, 0)]
         for kind in reversed(kinds):
             sums, trait_bits = rests[-1]
@@ -185,16 +187,16 @@ class Splits:
             rests.append((sums, trait_bits | kind.trait_bits))
         return rests[::-1]
 
-    # The next two methods charge the work of making sums.
+    # The next two methods charge the work of computing the sums.
 
     def _with_part(self, sums: ReachableSums, sizes: range) -> ReachableSums:
-        """Return the sums with one further part."""
+        """Return the sums with one additional part."""
         sums = sums.with_part(sizes, self._amount)
         self._spend(sums.cost)
         return sums
 
     def _with_optional(self, sums: ReachableSums, sizes: range) -> ReachableSums:
-        """Return the sums with or without one further part."""
+        """Return the sums with or without one additional part."""
         sums = sums.with_optional(sizes, self._amount)
         self._spend(2 * sums.cost)
         return sums
@@ -202,13 +204,14 @@ class Splits:
     def _is_redundant(self, counts: Sequence[_Count]) -> bool:
         """Return whether the amount can be served without one of the chosen providers.
 
-        The provider chosen last is never redundant.
+        The provider that was chosen last is never redundant.
         """
         later = NOTHING
         for place in range(len(counts) - 1, -1, -1):
             kind, count, earlier = counts[place]
             if place < len(counts) - 1:
-                # Sums of any earlier and of any later providers, with one less of this kind.
+                # Sums of any earlier and of any later providers, with one provider less of this
+                # kind.
                 others = earlier
                 for _member in range(count - 1):
                     others = self._with_optional(others, kind.sizes)
@@ -223,21 +226,23 @@ class Splits:
         return False
 
     def _complete(self, sizes: Sequence[range], *, optional: bool) -> tuple[int, ...] | None:
-        """Return parts of these sizes that add up to the amount, largest sizes first, or None.
+        """Return parts of these sizes that add up to the amount, or None.
+
+        The largest sizes come first.
 
         Args:
             optional: whether parts may be omitted. An omitted part is 0.
         """
         add = self._with_optional if optional else self._with_part
-        # Sums of each part and the parts after it.
+        # Sums of each part and all parts after it.
         rests = [NOTHING]
         for part_sizes in reversed(sizes):
             rests.append(add(rests[-1], part_sizes))
         rests.reverse()
         if not rests[0].has(self._amount):
             return None
-        # Each part takes the largest size that the others can complete. If sums are not exact, a
-        # size may be a dead end, and the next smaller one is tried.
+        # Each part gets the largest size that the other parts can complete. If the sums are not
+        # exact, a size may be a dead end, and the next smaller size is tried.
         remainder = self._amount
         parts: list[int] = []
         trials: list[Iterator[int]] = []

@@ -1,17 +1,17 @@
-"""Reachable sums of parts, stored as runs so that large amounts take little memory."""
+"""Reachable sums of parts. They are stored as runs, so that large amounts use little memory."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from placement.candidates.budget import Charge, uncharged
 
-# Maximum number of runs of one value. If there are more, neighbouring runs are merged.
+# Maximum number of runs in one value. If there are more runs, neighbouring runs are merged.
 MAX_RUNS = 128
 
 # Cost of finding the sizes that leave an amount in a run.
 COST_PER_RUN = 6
 
-# Cost of adding a part to sums, and the cost per run.
+# Cost of adding a part to sums, in total and for each run.
 COST_PER_SUM = 32
 COST_PER_RUN_ADDED = 10
 
@@ -24,13 +24,13 @@ class ReachableSums:
 
     # (first, last) of each run of amounts, sorted and disjoint.
     runs: tuple[Run, ...]
-    # Whether every amount of the runs is reachable. If False, the runs contain all reachable
-    # amounts, and may contain others.
+    # Whether every amount in the runs is reachable. If False, the runs contain all reachable
+    # amounts and may contain other amounts.
     exact: bool = True
 
     @property
     def cost(self) -> int:
-        """Cost of making these sums from the sums without the last part."""
+        """Cost of computing these sums from the sums without the last part."""
         return COST_PER_SUM + COST_PER_RUN_ADDED * len(self.runs)
 
     def has(self, amount: int) -> bool:
@@ -38,14 +38,15 @@ class ReachableSums:
         return any(first <= amount <= last for first, last in self.runs)
 
     def with_part(self, sizes: range, most: int) -> "ReachableSums":
-        """Return the amounts, up to `most`, with one further part of any of the sizes."""
+        """Return the amounts, up to `most`, with one additional part of any of the sizes."""
         smallest, largest, step = sizes[0], sizes[-1], sizes.step
         runs: list[Run] = []
         exact = self.exact
         for first, last in self.runs:
             starts = range(first + smallest, min(first + largest, most) + 1, step)
             length = last - first
-            # A run that spans a step leaves no gaps. A shorter run is repeated at each step.
+            # If a run is at least as long as a step, there are no gaps. A shorter run is repeated
+            # at each step.
             if length + 1 >= step:
                 runs.append((first + smallest, last + largest))
             elif len(runs) + len(starts) <= MAX_RUNS:
@@ -56,14 +57,14 @@ class ReachableSums:
         return _sums(runs, most, exact)
 
     def with_optional(self, sizes: range, most: int) -> "ReachableSums":
-        """Return the amounts, up to `most`, with or without one further part."""
+        """Return the amounts, up to `most`, with or without one additional part."""
         more = self.with_part(sizes, most)
         return _sums([*self.runs, *more.runs], most, more.exact)
 
     def can_complete(self, others: "ReachableSums", amount: int) -> bool:
-        """Return whether an amount of these and an amount of the others add up to `amount`."""
-        # Two pointers move up from the smallest run of these, and down from the largest of the
-        # others.
+        """Return whether a sum of these and a sum of the others add up to `amount`."""
+        # One pointer moves up from the smallest run of these sums, and the other pointer moves down
+        # from the largest run of the others.
         place, other = 0, len(others.runs) - 1
         while place < len(self.runs) and other >= 0:
             first, last = self.runs[place]
@@ -81,7 +82,7 @@ NOTHING = ReachableSums(((0, 0),))
 
 
 def _sums(runs: Iterable[Run], most: int, exact: bool) -> ReachableSums:
-    """Merge adjacent runs, and further neighbours if there are too many runs."""
+    """Merge adjacent runs. If there are still too many runs, merge further neighbours."""
     merged: list[Run] = []
     for first, last in sorted(runs):
         if first > most:
@@ -90,7 +91,8 @@ def _sums(runs: Iterable[Run], most: int, exact: bool) -> ReachableSums:
             merged[-1] = (merged[-1][0], max(merged[-1][1], min(last, most)))
         else:
             merged.append((first, min(last, most)))
-    # Merge pairs of neighbours, including the gap between them, until few runs are left.
+    # Merge pairs of neighbours, including the gap between them, until the number of runs is low
+    # enough.
     while len(merged) > MAX_RUNS:
         exact = False
         odd = [merged.pop()] if len(merged) % 2 else []
@@ -102,7 +104,10 @@ def _sums(runs: Iterable[Run], most: int, exact: bool) -> ReachableSums:
 def largest_first(
     sizes: range, amount: int, others: ReachableSums, spend: Charge = uncharged
 ) -> Iterator[int]:
-    """Yield the sizes that leave an amount reachable by the others, the largest first."""
+    """Yield the sizes that leave an amount that the other parts can reach.
+
+    Largest sizes come first.
+    """
     smallest, step = sizes[0], sizes.step
     for first, last in others.runs:
         spend(COST_PER_RUN)

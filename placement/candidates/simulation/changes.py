@@ -9,19 +9,19 @@ from placement.candidates.order import Order
 from placement.candidates.request import CandidateRequest
 from placement.objects.claims import SpreadGroup
 
-# Maximum number of hosts that all changes add.
+# Maximum number of hosts that all changes together add.
 MAX_ADDED = 10_000
 
-# Maximum number of consumers that all changes move.
+# Maximum number of consumers that all changes together move.
 MAX_CONSUMERS = 10_000
 
-# The beginning of the UUIDs of added hosts; a number from 1 follows.
+# The prefix of the UUIDs of added hosts. A number, starting with 1, follows.
 NEW = "new:"
 
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """Some hosts serve no further consumers, and their consumers move."""
+    """Drain hosts: they serve no further consumers, and their consumers move to other hosts."""
 
     # UUIDs of roots.
     roots: Sequence[str]
@@ -29,7 +29,7 @@ class Drain:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Some hosts and the allocations from them no longer exist."""
+    """Remove hosts and all allocations from them."""
 
     # UUIDs of roots.
     roots: Sequence[str]
@@ -37,7 +37,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """Hosts equal to an existing one are added, without usage."""
+    """Add unused hosts that are copies of an existing host."""
 
     # UUID of a root.
     like: str
@@ -47,11 +47,11 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class ClaimOnCopies:
-    """Resources are claimed on the copies of the trees."""
+    """Claim resources on the copies of the trees."""
 
     # The request whose first candidate is claimed.
     request: CandidateRequest
-    # The spread group of claims of the simulation that the claim joins, or None.
+    # The spread group that the claim joins, or None. The group exists only in the simulation.
     spread: SpreadGroup | None = None
 
 
@@ -64,11 +64,11 @@ class SimulationRequest:
 
     # The changes in the order of their application.
     changes: Sequence[Change]
-    # Reads a remembered request from JSON. Raises BadQuery.
+    # Reads a stored request from JSON. Raises BadQuery.
     read_request: Callable[[Mapping[str, Any]], CandidateRequest]
-    # Consumer UUID -> the request that its new place must satisfy.
+    # Consumer UUID -> the request that its new allocations must satisfy.
     requests: Mapping[str, CandidateRequest] = field(default_factory=dict)
-    # A request without groups, which states the order of the hosts. Without an order, hosts are
+    # A request without groups. It contains the order of the hosts. Without an order, hosts are
     # sorted by the UUID of the root.
     order_request: CandidateRequest = field(default_factory=lambda: CandidateRequest(()))
     # Requests whose headroom is measured after the changes, or None.

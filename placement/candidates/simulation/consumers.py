@@ -1,4 +1,4 @@
-"""The consumers of drained hosts: their allocations, their sizes, and derived requests."""
+"""The consumers of drained hosts, with their allocations, sizes and derived requests."""
 
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
@@ -8,19 +8,20 @@ from placement.candidates.simulation.result import Allocations
 from placement.candidates.terms import Untainted
 from placement.objects.holdings import HoldingConsumer
 
-# A share of a total, as a sort key. The first member is whether there is a share of a total of 0.
+# A share of a total, as a sort key. The first item is whether the total is 0 although the share is
+# not.
 Share = tuple[bool, Fraction]
 
 
 class MovableConsumer:
-    """A consumer, with its allocations in the course of a simulation."""
+    """A consumer, with its current allocations in a simulation."""
 
     def __init__(self, row: HoldingConsumer) -> None:
-        # The consumer as stored before the simulation.
+        # The consumer as it was stored before the simulation.
         self.row = row
         # Provider UUID -> class -> units.
         self.allocations: Allocations = row.allocations
-        # Provider UUID -> UUID of its root, for all providers that the consumer has used.
+        # Provider UUID -> UUID of its root. Contains all providers that the consumer has used.
         self.root_of: dict[str, str] = dict(row.root_of)
 
     @property

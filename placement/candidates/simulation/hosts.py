@@ -1,4 +1,4 @@
-"""The hosts of a simulation, as copies of trees in the order of the search."""
+"""The hosts of a simulation: copies of trees, in the order of the search."""
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,8 +9,8 @@ from placement.candidates.model import Member, SharingMember, Stocks, Tree
 from placement.candidates.order import Order, Rank, rank_by
 from placement.vocabulary import SHARING_TRAIT
 
-# Cost of copying one provider. It is high because copies take memory. By default, the bound on work
-# allows about 160,000 copies.
+# Cost of copying one provider. The cost is high because copies use memory. By default, the limit on
+# work allows about 160,000 copies.
 COST_PER_COPY = 1000
 
 # Provider UUID -> class -> units.
@@ -18,7 +18,7 @@ Allocations = Mapping[str, Mapping[str, int]]
 
 
 class SimulatedHosts:
-    """The trees of a cloud in memory. Drained trees remain, but are not searched."""
+    """The trees of a cloud in memory. Drained trees remain in memory but are not searched."""
 
     def __init__(self, trees: Iterable[Tree], order: Order, spend: Charge) -> None:
         """Take the trees as they are before any change.
@@ -28,9 +28,9 @@ class SimulatedHosts:
             order: the sort keys of hosts. Hosts with equal keys are sorted by the UUID of the root.
             spend: charges the work.
         """
-        # Number of changes after which a host may have more capacity than before.
+        # Number of changes that may have increased the capacity of a host.
         self.gains = 0
-        # Number of changes of trees with sharing providers.
+        # Number of changes to trees with sharing providers.
         self.sharing_changes = 0
         # UUIDs of drained roots.
         self.drained: set[str] = set()
@@ -102,14 +102,14 @@ class SimulatedHosts:
         self._sharing.discard(root)
 
     def add_like(self, root: str) -> str:
-        """Add an unused copy of a tree, and return the identifier of its root, `new:<number>`."""
+        """Add an unused copy of a tree. Return the identifier of its root, `new:<number>`."""
         model = self._trees[root]
         self._spend(COST_PER_COPY * len(model.members))
         self._added += 1
         uuid = f"new:{self._added}"
         members = [_unused_copy(member, uuid) for member in model.members]
         members[0] = members[0]._replace(uuid=uuid)
-        # Ids below 0 do not belong to any row.
+        # Ids below 0 do not belong to any row in the database.
         tree = replace(model, id=-self._added, uuid=uuid, members=tuple(members))
         self._trees[uuid] = tree
         if _shares(tree):
@@ -120,7 +120,7 @@ class SimulatedHosts:
         return uuid
 
     def allocate(self, allocations: Allocations, root_of: Mapping[str, str]) -> None:
-        """Add allocations to the usages. Allocations without an inventory are ignored.
+        """Add allocations to the usages.
 
         Args:
             allocations: amounts to add.
@@ -131,7 +131,10 @@ class SimulatedHosts:
             self._replace(tree.after(_of_inventories(tree, allocations)))
 
     def release(self, allocations: Allocations, root_of: Mapping[str, str]) -> None:
-        """Subtract allocations from the usages. Allocations from removed trees are ignored."""
+        """Subtract allocations from the usages.
+
+        The method ignores allocations from removed trees.
+        """
         negative = {
             provider: {name: -amount for name, amount in amounts.items()}
             for provider, amounts in allocations.items()
@@ -174,7 +177,10 @@ def capacities(trees: Iterable[Tree], names: Iterable[str]) -> dict[str, int]:
 
 
 def _of_inventories(tree: Tree, allocations: Allocations) -> Allocations:
-    """Return the allocations that have an inventory in a tree. Others take no capacity."""
+    """Return the allocations for which the tree has an inventory.
+
+    Other allocations use no capacity.
+    """
     stocks = {member.uuid: member.stocks for member in tree.members}
     return {
         provider: {name: units for name, units in amounts.items() if name in stocks[provider]}

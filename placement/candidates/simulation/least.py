@@ -1,9 +1,9 @@
-"""The first of all candidates of one host, in an order that depends on names only.
+"""The first of all candidates of one host, in an order that depends only on names.
 
 Candidates are compared by their sorted provider UUIDs, and then by the sorted (provider, class,
-amount) of their allocations. A host may have too many candidates to list them. So the UUIDs are
-determined one after the other: the solver searches for a candidate that begins with the UUIDs known
-so far and the next one.
+amount) triples of their allocations. A host may have too many candidates to list all of them.
+Therefore, the UUIDs are determined one after the other: the solver searches for a candidate that
+begins with the known UUIDs and the next one.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.solver import assignments
 from placement.candidates.trace import Refusal
 
-# A sort key of candidates.
+# The sort key of a candidate.
 CandidateKey = tuple[Sequence[str], Sequence[tuple[str, str, int]]]
 
 
@@ -39,7 +39,7 @@ def candidate_key(candidate: Candidate) -> CandidateKey:
 
 
 class _Ascending(Constraint):
-    """Interchangeable slots use providers in ascending order. Exchanging them changes no key."""
+    """Interchangeable slots use providers in ascending order."""
 
     code = Refusal.ELSEWHERE
 
@@ -59,12 +59,12 @@ class _Ascending(Constraint):
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
-        """Make one constraint for each set of interchangeable slots."""
+        """Create one constraint for each set of interchangeable slots."""
         ranks = _ranks(pool)
         return [cls(slots, ranks) for slots in _interchangeable(plan)]
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Place the provider, unless it is out of order with the provider of another slot."""
+        """Place the provider if it is in order with the providers of the other slots."""
         rank = self._ranks[provider]
         for other, other_rank in self._placed.items():
             if (other < slot and other_rank > rank) or (other > slot and other_rank < rank):
@@ -78,7 +78,7 @@ class _Ascending(Constraint):
 
 
 class _UsesEach(CollectiveTraits):
-    """At least one provider of each of some sets serves a slot."""
+    """For each of several sets of providers, at least one provider in the set serves a slot."""
 
     code = Refusal.ELSEWHERE
     decides_early = False
@@ -87,7 +87,7 @@ class _UsesEach(CollectiveTraits):
         used = 0
         for placed in self._placed_bits:
             used |= placed
-        # A provider may count for its own set and for the last one.
+        # A provider may count both for its own set and for the last set.
         missing = (self._needed & ~used).bit_count()
         return missing <= len(self._open) + 1 and super()._within_reach()
 
@@ -99,7 +99,7 @@ def _ranks(pool: Pool) -> Mapping[int, int]:
 
 
 def _interchangeable(plan: SearchPlan) -> list[list[int]]:
-    """Return sets of slots that can be exchanged in every assignment."""
+    """Return the sets of slots that can be exchanged in every assignment."""
     alike: dict[Hashable, list[int]] = {}
     for number, requirement in enumerate(plan.requirements):
         for slot in requirement.slots:
@@ -145,7 +145,7 @@ class LeastCandidate:
             one_of: positions of providers, at least one of which must serve. None allows any.
 
         Raises:
-            BudgetSpentError: the search reached a bound.
+            BudgetSpentError: the search reached a limit.
         """
         options = self._options
         if among is not None:
@@ -164,7 +164,7 @@ class LeastCandidate:
     def _first_providers(
         self, options: Sequence[Sequence[int]], best: Assignment, one_of: Collection[int] | None
     ) -> list[int]:
-        """Return the providers of the first candidate, in the order of UUIDs.
+        """Return the providers of the first candidate, in the order of their UUIDs.
 
         Args:
             options: slot -> providers.
@@ -182,7 +182,8 @@ class LeastCandidate:
                 only = [[each for each in slot if each in chosen] for slot in options]
                 if next(self._solve(only, chosen, one_of), None) is not None:
                     return chosen
-            # The next provider of the best assignment, unless another one has an earlier one.
+            # Use the next provider of the best assignment, unless another assignment has an earlier
+            # one.
             after = rank(chosen[-1]) if chosen else -1
             following = used[len(chosen)]
             for provider in in_order:
@@ -214,7 +215,7 @@ class LeastCandidate:
         each_of: Sequence[int],
         one_of: Collection[int] | None,
     ) -> Iterator[Assignment]:
-        """Yield the assignments that use each of some providers, and at least one of others."""
+        """Yield the assignments that use each of some providers, and at least one of the others."""
         if not all(options):
             return
         self._budget.step(cost=sum(map(len, options)))

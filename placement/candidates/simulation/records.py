@@ -1,4 +1,4 @@
-"""The claim records of consumers, with their spread groups, requests and holds."""
+"""The claim records of consumers: their spread groups, requests and holds."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
@@ -17,10 +17,10 @@ from placement.objects.claim_records import ClaimRecord, GroupKey
 from placement.objects.claims import SpreadGroup
 from placement.vocabulary import SHARING_TRAIT
 
-# Reads a request that was stored as JSON. Raises BadQuery.
+# Function that reads a request that was stored as JSON. Raises BadQuery.
 ReadRequest = Callable[[Mapping[str, Any]], CandidateRequest]
 
-# A group of claims of the simulation only, because no project has an empty name.
+# Project of groups that exist only in the simulation. Projects in the database have no empty names.
 SIMULATED_PROJECT = ""
 
 
@@ -43,13 +43,13 @@ def remembered_requests(
         if request is not None:
             try:
                 requests[identifiers.key(consumer.uuid)] = read(request)
-            except Invalid as error:  # stored by a release with other rules
+            except Invalid as error:  # a release with different rules has stored the request
                 requests[identifiers.key(consumer.uuid)] = error
     return requests
 
 
 class SpreadGroups:
-    """The hosts of the members of spread groups, in the course of a simulation."""
+    """The hosts of the members of spread groups, at the current state of a simulation."""
 
     def __init__(
         self, groups: Mapping[str, tuple[GroupKey, int]], hosts: Mapping[GroupKey, Counter[str]]
@@ -61,11 +61,12 @@ class SpreadGroups:
             hosts: group -> UUID of a root -> number of members that use the tree.
         """
         self._groups = groups
-        # Group -> UUID of a root -> number of members that use the tree, after the changes so far.
+        # Group -> UUID of a root -> number of members that use the tree, after the previous
+        # changes.
         self._hosts = dict(hosts)
 
     def full_hosts(self, group: GroupKey, max_per_host: int) -> frozenset[str]:
-        """Return the roots of hosts with the maximum number of members that a claim allows."""
+        """Return the roots of hosts that have the maximum number of members for a claim."""
         counts = self._hosts.get(group, Counter())
         return frozenset(root for root, number in counts.items() if number >= max_per_host)
 
@@ -89,7 +90,7 @@ def read_spread_groups(
     trees: Iterable[Tree],
     expired: Set[str],
 ) -> SpreadGroups:
-    """Read the spread groups of consumers, and the hosts of all of their members.
+    """Read the spread groups of consumers, and the hosts of all members of these groups.
 
     Args:
         conn: a connection with one snapshot.
@@ -135,18 +136,18 @@ def group_of_claim(spread: SpreadGroup) -> GroupKey:
     return GroupKey(SIMULATED_PROJECT, spread.name)
 
 
-# A request, or the error that it causes.
+# A request, or the error that reading it raised.
 Resolved = ResolvedRequest | Invalid
 
 
 class StatedRequests(NamedTuple):
     """The requests of consumers and claims, and their spread groups."""
 
-    # Canonical consumer UUID -> the given or remembered request for its place.
+    # Canonical consumer UUID -> the given or stored request for its new allocations.
     of_consumers: Mapping[str, Resolved]
-    # Request of a claim as stated -> the request with resolved names.
+    # Request of a claim, as given -> the request with resolved names.
     of_claims: Mapping[CandidateRequest, ResolvedRequest]
-    # Canonical UUIDs of consumers whose request is given.
+    # Canonical UUIDs of consumers with a given request.
     given: Collection[str]
     # The spread groups of consumers and claims, with the hosts of their members.
     groups: SpreadGroups

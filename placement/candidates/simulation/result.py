@@ -13,11 +13,11 @@ Mappings = Mapping[str, Sequence[str]]
 
 
 class RequestSource(StrEnum):
-    """Where the request of a consumer comes from."""
+    """The origin of the request of a consumer."""
 
-    # The client has stated it.
+    # The client has sent it.
     GIVEN = "given"
-    # The claim of the consumer has recorded it.
+    # It was stored with the claim of the consumer.
     REMEMBERED = "remembered"
     # It was derived from the allocations.
     DERIVED = "derived"
@@ -25,7 +25,7 @@ class RequestSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConsumerMove:
-    """A consumer that has a new place."""
+    """A consumer that has moved."""
 
     # UUID of the consumer.
     consumer: str
@@ -33,9 +33,9 @@ class ConsumerMove:
     origins: Sequence[str]
     # UUIDs of the roots of its allocations at the end, sorted.
     destinations: Sequence[str]
-    # Where the request that found the place comes from.
+    # The origin of the request that was used to find the new allocations.
     source: RequestSource
-    # All of its allocations at the end.
+    # All of its allocations after the simulation.
     allocations: Allocations
     # Suffix of each group -> UUIDs of the providers that serve it, or empty for a derived request.
     mappings: Mappings
@@ -43,7 +43,7 @@ class ConsumerMove:
     project: str | None
     # Name of the user, or None if the database has none.
     user: str | None
-    # Generation of the consumer; a write with the new allocations expects it.
+    # Generation of the consumer. A write of the new allocations must contain this generation.
     generation: int
     # Name of the type, or None for a consumer without a type.
     consumer_type: str | None
@@ -51,7 +51,7 @@ class ConsumerMove:
 
 @dataclass(frozen=True, slots=True)
 class Unplaceable:
-    """A consumer for which no place was found."""
+    """A consumer that could not be moved."""
 
     # UUID of the consumer.
     consumer: str
@@ -59,7 +59,7 @@ class Unplaceable:
     code: str
     # The reason in words.
     text: str
-    # Where the request of the consumer comes from.
+    # The origin of the request of the consumer.
     source: RequestSource
 
 
@@ -69,7 +69,8 @@ class SimulatedClaim:
 
     # The claimed amounts, or None if no candidate was found.
     allocations: Allocations | None = None
-    # Suffix of each group -> UUIDs of the providers that serve it; None if no candidate was found.
+    # Suffix of each group -> UUIDs of the providers that serve it, or None if no candidate was
+    # found.
     mappings: Mappings | None = None
     # Code of the reason, or empty if a candidate was found.
     code: str = ""
@@ -81,17 +82,17 @@ class SimulatedClaim:
 class Simulation:
     """The result of all changes."""
 
-    # Whether each consumer has a place and each claim a candidate, or None if undecided.
+    # Whether each consumer could be moved and each claim has a candidate. None if undecided.
     fits: bool | None
-    # The consumers with a new place, in the order of their first moves.
+    # The consumers that have moved, in the order of their first moves.
     moves: Sequence[ConsumerMove]
-    # The consumers for which no place was found.
+    # The consumers that could not be moved.
     unplaceable: Sequence[Unplaceable]
-    # UUIDs of consumers without a result, because the bound on work was reached.
+    # UUIDs of consumers that have no result because the limit on work was reached.
     undecided: Sequence[str]
     # The outcomes of the claims, in the order of the changes.
     claims: Sequence[SimulatedClaim]
-    # Whether all changes were applied within the bound on work.
+    # Whether all changes were applied within the limit on work.
     complete: bool
     # Name of a request -> how many more fit after the changes, or None if this was not requested.
     headroom: Mapping[str, Headroom] | None = None

@@ -32,7 +32,7 @@ def measure_room(
         hosts: the hosts after the changes.
         query: the requests by name.
         questions: the requests with resolved names, in the order of the query.
-        budget: bound on the work, which the searches of the simulation have used in part.
+        budget: limit on the work, which the searches of the simulation have used in part.
         complete: whether all changes have been applied. Otherwise the headroom is unknown.
     """
     emptied = Emptied() if query.empty else None

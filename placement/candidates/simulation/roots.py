@@ -1,4 +1,4 @@
-"""Checks of the roots that changes name, before the first change is applied."""
+"""Checks of the roots in changes. They run before the first change is applied."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from placement.objects import identifiers
 
 
 def check_roots(changes: Iterable[Change], trees: Sequence[Tree]) -> list[Change]:
-    """Return the changes with roots as they are stored.
+    """Return the changes, with their roots in the stored spelling.
 
     Raises:
         BadBody: a root does not exist when its change is applied, or too many hosts are added.
@@ -46,19 +46,19 @@ def check_roots(changes: Iterable[Change], trees: Sequence[Tree]) -> list[Change
 
 
 class _Roots:
-    """The roots that exist when a change is applied."""
+    """The roots that exist at the time when a change is applied."""
 
     def __init__(self, trees: Sequence[Tree]) -> None:
         self._trees = trees
         # Normalized UUID -> UUID as stored.
         self._stored = {identifiers.canonical(tree.uuid) or tree.uuid: tree.uuid for tree in trees}
-        # Keys of the roots that earlier changes removed.
+        # Keys of the roots that previous changes removed.
         self._removed: set[str] = set()
-        # Number of roots that earlier changes added.
+        # Number of roots that previous changes added.
         self._added = 0
 
     def stored(self, name: str, path: str) -> str:
-        """Return a root as stored."""
+        """Return a root in the stored spelling."""
         key = _key(name)
         if key in self._stored and key not in self._removed:
             return self._stored[key]

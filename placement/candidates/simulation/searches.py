@@ -20,12 +20,12 @@ RootOf = Mapping[str, str]
 
 
 class Searches:
-    """Finds the first candidates of requests on hosts that change."""
+    """Finds the first candidates of requests, while the hosts change."""
 
     def __init__(self, hosts: SimulatedHosts, budget: Budget) -> None:
         self._hosts = hosts
         self._budget = budget
-        # Key of the request -> its search; the oldest searches are dropped.
+        # Key of the request -> its search. The oldest searches are removed first.
         self._searches: SizeLimitedDict[HostSearch] = SizeLimitedDict(MAX_SEARCHES, lambda _: 1)
 
     def find(
@@ -35,7 +35,7 @@ class Searches:
         unsatisfiable: Sequence[tuple[Refusal, str]] = (),
         rest: RootOf | None = None,
     ) -> Candidate | Why:
-        """Return the first candidate, or why there is none.
+        """Return the first candidate, or the reason why there is none.
 
         Args:
             request: the request, with resolved terms and a root term per taint.
@@ -43,7 +43,7 @@ class Searches:
             rest: providers of the consumer's other allocations, all of which a host must reach.
 
         Raises:
-            BudgetSpentError: the search reached a bound.
+            BudgetSpentError: the search reached a limit.
         """
         key: Hashable = (request, tuple(sorted((rest or {}).items())))
         search = self._searches.get(key)

@@ -1,4 +1,4 @@
-"""Simulate changes on copies of the trees of one snapshot."""
+"""Simulate changes on copies of the trees in one snapshot."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ from placement.errors import BadBody, Invalid
 from placement.objects import claim_records, holdings
 from placement.objects.claim_records import ClaimRecord
 
-# Seconds that a simulation may take.
+# Maximum duration of a simulation, in seconds.
 MAX_SECONDS = 30.0
 
 # Maximum number of expired holds whose resources count as free on hosts that are not drained.
@@ -68,7 +68,7 @@ def simulate(
         conn: a connection with one snapshot.
         cache: cached trees.
         request: the changes.
-        settings: the bound on work, and the taints.
+        settings: the limit on work, and the taints.
         tuning: sizes of the reads.
 
     Raises:
@@ -108,7 +108,7 @@ def simulate(
 def _resolve_claims(
     conn: Connection, request: SimulationRequest, taints: frozenset[str]
 ) -> Mapping[CandidateRequest, ResolvedRequest]:
-    """Return the resolved requests of claims by the requests, and check the names of the order."""
+    """Return request -> resolved request for the claims, and check the names in the order."""
     claims = [change.request for change in request.changes if isinstance(change, ClaimOnCopies)]
     requests = [request.order_request, *claims] if request.order else claims
     if not requests:
@@ -133,13 +133,13 @@ def _resolve_requests(
 
 
 class _Consumers(NamedTuple):
-    """The consumers that concern a simulation."""
+    """The consumers that a simulation must take into account."""
 
     # The consumers of hosts that a change drains, without expired holds.
     moving: list[MovableConsumer]
     # The expired holds of all hosts.
     expired: list[MovableConsumer]
-    # Consumer UUID -> its record, of both.
+    # Consumer UUID -> its record, for both kinds of consumers.
     records: Mapping[str, ClaimRecord]
 
 
@@ -156,7 +156,7 @@ def _read_consumers(
     consumers = holdings.get_in_trees(conn, roots, MAX_CONSUMERS)
     if consumers is None:
         raise BadBody(f"changes: drains may move {MAX_CONSUMERS:,} consumers together")
-    # Expired holds on other hosts have no effect either.
+    # Expired holds on other hosts do not count either.
     known = {each.uuid for each in consumers}
     ended = claim_records.find_expired(conn, MAX_EXPIRED) - known
     if ended:

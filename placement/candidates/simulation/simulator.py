@@ -1,4 +1,4 @@
-"""Applies the changes of a simulation one after another."""
+"""Apply the changes of a simulation one after the other."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -29,9 +29,9 @@ from placement.errors import Invalid
 from placement.objects import identifiers
 from placement.vocabulary import SHARING_TRAIT
 
-# The code of consumers that use a drained host only as a sharing provider.
+# The code of consumers for which a drained host serves only as a sharing provider.
 SHARED = "shared"
-# The code of consumers whose requests have unknown names.
+# The code of consumers whose requests contain unknown names.
 UNKNOWN_NAME = "unknown_name"
 
 
@@ -51,13 +51,13 @@ class Simulator:
             hosts: the hosts as they are before any change.
             consumers: the consumers of all hosts that a change drains.
             stated: the requests of consumers and claims, and their spread groups.
-            budget: bound on the work.
+            budget: limit on the work.
         """
         self._hosts = hosts
         self._stated = stated
-        # The spread groups, with the members placed so far.
+        # The spread groups, including the members that the simulation has placed so far.
         self._groups = stated.groups
-        # Finds the places of consumers and claims.
+        # Finds candidates for consumers and claims.
         self._searches = Searches(hosts, budget)
         self._budget = budget
         # UUID -> consumer.
@@ -65,21 +65,21 @@ class Simulator:
         names = {name for each in self._consumers.values() for name in totals_of(each.allocations)}
         # Class -> capacity of the whole cloud before any change.
         self._capacities = capacities(hosts.all(), names)
-        # UUID of a root -> UUIDs of the consumers with allocations from its tree.
+        # UUID of a root -> UUIDs of the consumers that have allocations from its tree.
         self._holders: dict[str, set[str]] = {}
         for consumer in self._consumers.values():
             self._index(consumer)
         # Consumer UUID -> UUIDs of the roots that it used before its first move.
         self._origins: dict[str, Sequence[str]] = {}
-        # Consumer UUID -> source and mappings of the request that found its latest place.
+        # Consumer UUID -> origin and mappings of the request that found its latest allocations.
         self._moved: dict[str, tuple[RequestSource, Mappings]] = {}
-        # Consumer UUID -> why it has no place.
+        # Consumer UUID -> the reason why it could not be moved.
         self._unplaceable: dict[str, Unplaceable] = {}
-        # UUIDs of consumers that the bound on work left out, in order.
+        # UUIDs of consumers that were skipped because of the limit on work, in order.
         self._undecided: dict[str, None] = {}
         # The outcomes of the claims, in the order of the changes.
         self._claims: list[SimulatedClaim] = []
-        # Whether the bound on work has been reached.
+        # Whether the limit on work has been reached.
         self._ended = False
 
     def run(self, changes: Iterable[Change]) -> Simulation:
@@ -122,7 +122,7 @@ class Simulator:
     # -- consumers ---------------------------------------------------------------------------
 
     def _drain(self, roots: Collection[str]) -> None:
-        """Drain hosts together, and move their consumers, largest first."""
+        """Drain several hosts together. Their largest consumers move first."""
         drained = set(roots)
         if not self._ended:
             for root in roots:
@@ -132,14 +132,14 @@ class Simulator:
         shares = {
             each.uuid: share_of(each.held_of(drained), self._capacities) for each in consumers
         }
-        # Sort by UUID first, because sorting by shares is stable.
+        # Sort by UUID first. The sort by shares is stable and keeps this order.
         consumers.sort(key=lambda each: each.uuid)
         consumers.sort(key=lambda each: shares[each.uuid], reverse=True)
         for consumer in consumers:
             self._relocate(consumer)
 
     def _relocate(self, consumer: MovableConsumer) -> None:
-        """Find a new place for a consumer, and record the outcome."""
+        """Find new allocations for a consumer, and record the outcome."""
         uuid = consumer.uuid
         self._origins.setdefault(uuid, consumer.roots)
         source = self._source(uuid)
@@ -167,7 +167,7 @@ class Simulator:
         return RequestSource.REMEMBERED if is_known else RequestSource.DERIVED
 
     def _find_place_in_group(self, consumer: MovableConsumer) -> Mappings | Why:
-        """Move a consumer as `_find_place` does, to a host that its spread group has not filled."""
+        """Move a consumer like `_find_place`, but not to hosts that its spread group has filled."""
         member = self._groups.of_consumer(consumer.uuid)
         if member is None:
             return self._find_place(consumer, frozenset())
@@ -185,17 +185,17 @@ class Simulator:
         return [tree.uuid for tree in trees if SHARING_TRAIT not in tree.root.traits]
 
     def _find_place(self, consumer: MovableConsumer, full_hosts: frozenset[str]) -> Mappings | Why:
-        """Move a consumer and return its mappings, or why it has no other place.
+        """Move a consumer and return its mappings, or return the reason why it cannot be moved.
 
         Raises:
-            BudgetSpentError: the search reached a bound.
+            BudgetSpentError: the search reached a limit.
         """
         request = self._stated.of_consumers.get(identifiers.key(consumer.uuid))
         if request is None:
             return self._find_equal_place(consumer, full_hosts)
         if isinstance(request, Invalid):
             return Why(UNKNOWN_NAME, str(request))
-        # The search sees the hosts without the allocations of the consumer.
+        # The search uses the hosts without the allocations of the consumer.
         elsewhere = consumer.held_elsewhere(self._hosts.drained)
         if elsewhere:
             self._hosts.release(elsewhere, consumer.root_of)

@@ -1,7 +1,8 @@
-"""The conditions of requests, with a class for each condition.
+"""The conditions of requests. There is a class for each condition.
 
-A class contains all code that is specific to its condition, for parsing, the search, the database
-filter, the list of providers and explanations. Only the SQL is in `db.conditions`.
+A class contains all code that is specific to its condition: for parsing, the search, the database
+filter, the list of providers, and explanations. Only the SQL is in a different module,
+`db.conditions`.
 """
 
 from collections.abc import Iterable
@@ -33,7 +34,8 @@ _ORDER = {kind: number for number, kind in enumerate(GROUP_TERMS)}
 def ordered(terms: Iterable[Term]) -> tuple[Term, ...]:
     """Return the distinct terms in the order of evaluation.
 
-    Terms of a class that state a single name are sorted by it. Others keep their order.
+    Terms of one class that contain a single name are sorted by this name. Other terms keep their
+    order.
     """
     return tuple(sorted(dict.fromkeys(terms), key=_order))
 

@@ -1,6 +1,6 @@
 """Terms about the aggregates of a provider.
 
-An aggregate may have several spellings. Providers in memory have its `identifiers.key`.
+An aggregate may have several spellings. Providers in memory contain its `identifiers.key`.
 """
 
 from collections.abc import Hashable, Sequence
@@ -36,7 +36,7 @@ class MemberOf(MemberTerm):
 
     # UUIDs as written by the client.
     any_of: frozenset[str]
-    # Keys of the existing aggregates, or None before they are looked up.
+    # Keys of the existing aggregates, or None before the lookup.
     existing: frozenset[str] | None = None
 
     @property
@@ -46,7 +46,7 @@ class MemberOf(MemberTerm):
 
     @property
     def keys(self) -> frozenset[str]:
-        """The aggregates as keys, which providers in memory have."""
+        """The aggregates as keys, which is the form that providers in memory contain."""
         if self.existing is None:
             return frozenset(map(identifiers.key, self.any_of))
         return self.existing
@@ -58,11 +58,11 @@ class MemberOf(MemberTerm):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the look-up found none of the aggregates."""
+        """Whether the lookup found none of the aggregates."""
         return self.existing is not None and not self.existing
 
     def is_known(self, known: KnownNames) -> bool:
-        """Return whether one of the aggregates exists."""
+        """Return whether at least one of the aggregates exists."""
         return bool(known.aggregate_keys(self.any_of))
 
     def resolved(self, known: KnownNames) -> Self:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from falcon_placement_client.inventory import Stock, fits, sizes
 from placement.candidates.trace import Refusal
 
-# Returns whether a stock allows an amount. All conditions together are equivalent to `fits`.
+# Returns whether a stock allows an amount. All these conditions together are equivalent to `fits`.
 StockCondition = Callable[[Stock, int], bool]
 
 STOCK_CONDITIONS: tuple[tuple[Refusal, StockCondition], ...] = (
@@ -21,10 +21,10 @@ AMOUNT_CODES = (Refusal.NO_INVENTORY, *(code for code, _allows in STOCK_CONDITIO
 
 
 class Amount(NamedTuple):
-    """The provider has an inventory of the class with enough free capacity.
+    """The provider has an inventory of the class with sufficient free capacity.
 
-    Unlike other terms, an amount can be divided: each slot of the unsuffixed group requests one
-    class, and several providers may serve parts of the amount.
+    Unlike other terms, an amount can be divided. Each slot of the unsuffixed group requests one
+    class, and several providers may serve parts of its amount.
     """
 
     # Name of the class.
@@ -51,7 +51,7 @@ def unfit_whole(stock: Stock, units: int, missing: int, step: int) -> int:
 
 
 def unfit_for_a_part(stock: Stock, units: int, missing: int, step: int) -> int:
-    """Return the bit of the first reason why a stock cannot serve any part of the amount, or 0."""
+    """Return the bit of the first reason why a stock cannot serve a part of the amount, or 0."""
     parts = sizes(stock, units)
     if parts:
         return 0

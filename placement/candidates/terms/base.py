@@ -1,6 +1,6 @@
-"""The base class of terms, which are single conditions of a request on one provider.
+"""The base class of terms. A term is a single condition of a request on one provider.
 
-Clients state terms for a request group, for the root of a tree, or for a list of providers.
+Clients specify terms for a request group, for the root of a tree, or for a list of providers.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -13,15 +13,19 @@ from placement.candidates.trace import Refusal
 from placement.objects.known_names import KnownNames, NamesByKind
 from placement.vocabulary import IdCondition
 
-# The value that a client states in one term: alternatives, one name, or a number.
+# The value that a client specifies in one term: alternatives, one name, or a number.
 StatedValue = frozenset[str] | str | int
 
-# Takes a value returned by a reader, and returns the bits of the terms that reject it.
+# Function that takes a value returned by a reader, and returns the bits of the terms that reject
+# it.
 Check = Callable[[Any], int]
 
 
 class Reader(Protocol):
-    """Returns the part of a provider that a term depends on. Equal parts are shared among hosts."""
+    """Function that returns the part of a provider on which a term depends.
+
+    Hosts share equal parts.
+    """
 
     def __call__(self, member: Member, /) -> Any:
         """Return the part, a hashable value."""
@@ -45,7 +49,7 @@ class RootRole(Enum):
 
 
 class Term:
-    """A condition on one provider. Terms are equal if a client has written the same."""
+    """A condition on one provider. Two terms are equal if the client has written the same text."""
 
     __slots__ = ()
 
@@ -55,33 +59,33 @@ class Term:
     root_code: ClassVar[Refusal]
     # Member of the JSON form.
     keyword: ClassVar[str]
-    # Name of the query parameter, which several classes may have in common.
+    # Name of the query parameter. Several classes may use the same name.
     parameter: ClassVar[str]
-    # Prefix of the keyword in the path of a term of the root.
+    # Prefix of the keyword in the path of a root term.
     root_prefix: ClassVar[str] = "root."
-    # Whether the JSON form has a list of terms.
+    # Whether the JSON form contains a list of such terms.
     is_listed: ClassVar[bool] = True
-    # Kind of its names: "trait", "aggregate", or "tree" for the name of a provider in the tree.
+    # Kind of the names: "trait", "aggregate", or "tree" for the name of a provider in the tree.
     name_kind: ClassVar[str]
-    # Rejection code of a request whose names do not exist, or None if unknown names are errors.
+    # Rejection code of a request whose names do not exist. None if unknown names are errors.
     unknown_code: ClassVar[Refusal | None] = None
-    # Whether the term forbids a property instead of requiring it.
+    # Whether the term forbids a property. Otherwise, it requires the property.
     excludes: ClassVar[bool] = False
-    # Whether the providers of a group may satisfy it together.
+    # Whether the providers of a group may satisfy the term together.
     is_collective: ClassVar[bool] = False
     # How the term applies to the root of an anchor.
     root_role: ClassVar[RootRole] = RootRole.IGNORED
-    # Cost of its evaluation in addition to reading a provider.
+    # Cost of evaluating the term, in addition to reading a provider.
     cost: ClassVar[int] = 0
 
     @property
     def stated(self) -> StatedValue:
-        """What the client wrote."""
+        """The value as written by the client."""
         raise NotImplementedError
 
     @property
     def json(self) -> str | int | list[str]:
-        """The value of the JSON form: one name or number, or a list of alternatives."""
+        """The value in the JSON form: one name or number, or a list of alternatives."""
         stated = self.stated
         if not isinstance(stated, frozenset):
             return stated
@@ -89,7 +93,7 @@ class Term:
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """Return the term for a value of the JSON form."""
+        """Return the term for a value in the JSON form."""
         return cls(value)  # type: ignore[call-arg]
 
     @property
@@ -107,19 +111,19 @@ class Term:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the look-up found none of its names."""
+        """Whether the lookup found none of its names."""
         return False
 
     def is_known(self, known: KnownNames) -> bool:
-        """Return whether enough of its names exist for any provider to satisfy it."""
+        """Return whether enough of its names exist so that a provider can satisfy the term."""
         return True
 
     def resolved(self, known: KnownNames) -> Self:
-        """Return the term with its names as stored in trees in memory."""
+        """Return the term with its names in the spelling of trees in memory."""
         return self
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return the equivalent conditions for the database, which must all hold."""
+        """Return the equivalent conditions for the database. All of them must be satisfied."""
         raise NotImplementedError
 
 
@@ -128,7 +132,7 @@ class MemberTerm(Term):
 
     __slots__ = ()
 
-    # Returns the part of a provider that the term depends on.
+    # Returns the part of a provider on which the term depends.
     reads: ClassVar[Reader]
 
     def allows(self, value: Any) -> bool:
@@ -137,7 +141,7 @@ class MemberTerm(Term):
 
     @classmethod
     def check(cls, terms: Sequence[tuple[int, Any]]) -> Check:
-        """Return a check for several terms of the class, given as (bit, term) pairs."""
+        """Return a check for several terms of the class, which are given as (bit, term) pairs."""
 
         def failed(value: Any) -> int:
             mask = 0
@@ -150,7 +154,7 @@ class MemberTerm(Term):
 
 
 def check_any_of(names: Sequence[tuple[int, frozenset[str]]]) -> Check:
-    """Return a check for (bit, names) pairs. A provider needs one of the names of each pair."""
+    """Return a check for (bit, names) pairs."""
 
     def failed(value: frozenset[str]) -> int:
         mask = 0
@@ -163,7 +167,7 @@ def check_any_of(names: Sequence[tuple[int, frozenset[str]]]) -> Check:
 
 
 def check_absent(names: Sequence[tuple[int, str]]) -> Check:
-    """Return a check for (bit, name) pairs. A provider must have none of the names.
+    """Return a check for (bit, name) pairs.
 
     PERF: the intersection takes time for the smaller set, however many names are forbidden.
     """
@@ -191,7 +195,7 @@ class PlaceTerm(Term):
 
     @property
     def stored(self) -> str:
-        """UUID of the named provider as stored in trees in memory."""
+        """UUID of the named provider in the spelling of trees in memory."""
         raise NotImplementedError
 
     def positions(self, tree: Tree) -> Collection[int]:

@@ -1,7 +1,7 @@
 """Evaluation of terms on the providers of a pool.
 
-A term is evaluated once for each distinct value of the part of providers that it depends on,
-however many hosts have the value.
+A term depends on one part of a provider. It is evaluated once for each distinct value of this part,
+even if many hosts have the value.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,9 +19,9 @@ from placement.candidates.terms.base import (
     Term,
 )
 
-MAX_REMEMBERED = 10_000  # cached results of the terms with the same reader
+MAX_REMEMBERED = 10_000  # cached results for the terms that have the same reader
 
-# Cost of evaluating one term on one provider.
+# Cost of evaluating one term for one provider.
 COST_PER_TERM = 4
 
 
@@ -31,7 +31,7 @@ def lowest(mask: int) -> int:
 
 
 def bits(mask: int) -> Iterator[int]:
-    """Yield the bits of a mask, lowest first."""
+    """Yield the bits of a mask, from the lowest to the highest."""
     while mask:
         bit = lowest(mask)
         yield bit
@@ -48,7 +48,7 @@ NO_MASKS: Masks = ((), ())
 
 
 def meeting(masks: Masks, needed: int) -> list[int]:
-    """Return the positions of the members that none of the needed bits rejects."""
+    """Return the positions of the members that no needed bit rejects."""
     itself, as_root = masks
     positions = [position for position, mask in enumerate(itself) if not mask & needed]
     if not as_root:
@@ -58,7 +58,7 @@ def meeting(masks: Masks, needed: int) -> list[int]:
 
 
 def each_mask(masks: Masks) -> list[tuple[int, int]]:
-    """Return (position, mask) of all members, with their own values and then with the root's."""
+    """Yield (position, mask) of all members, with their own values and then with the root's."""
     itself, as_root = masks
     return [*enumerate(itself), *enumerate(as_root)]
 
@@ -89,7 +89,7 @@ class _Answers(dict[Any, int]):
 
 
 def _union(masks: list[list[int]]) -> Sequence[int]:
-    """Return the union of several masks for each member."""
+    """Return the union of several masks of each member."""
     joined = masks[0]
     for others in masks[1:]:
         joined = list(map(or_, joined, others))
@@ -97,7 +97,7 @@ def _union(masks: list[list[int]]) -> Sequence[int]:
 
 
 class TermChecks:
-    """Terms with a bit each, in the order of evaluation."""
+    """Terms, each with a bit, in the order of evaluation."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class TermChecks:
         self._first = first
         self._spend = spend
         by_reader: dict[tuple[Reader, RootRole], list[tuple[int, MemberTerm]]] = {}
-        # The bit of each term that names a tree or subtree, and the term.
+        # The terms that name a tree or subtree, each with its bit.
         self._places: list[tuple[int, PlaceTerm]] = []
         for number, term in enumerate(self.terms, first):
             if isinstance(term, PlaceTerm):
@@ -128,19 +128,21 @@ class TermChecks:
             elif isinstance(term, MemberTerm):
                 role = term.root_role if spans else RootRole.IGNORED
                 by_reader.setdefault((term.reads, role), []).append((1 << number, term))
-        # The bits that each value of a reader leads to, and how the root counts for them.
+        # The bits that result from each value of a reader, and how the values of the root count for
+        # them.
         self._answers = [
             (reads, role, _Answers(pairs, spend)) for (reads, role), pairs in by_reader.items()
         ]
-        # The readers of terms that the root must satisfy too.
+        # The readers of terms that the root must satisfy as well.
         self._root_readers = [reads for reads, role in by_reader if role is RootRole.REQUIRED]
         roles = [role for (_reads, role), pairs in by_reader.items() for _pair in pairs]
-        # Whether the root may substitute for its members in several terms. In a single term it
-        # does not matter which of the two is checked: a member is rejected only with the root.
+        # Whether the root may substitute for its members in several terms. For a single term, it
+        # does not matter whether the root is checked: a member is rejected only if the root is
+        # rejected.
         self._has_alternatives = roles.count(RootRole.SUBSTITUTE) > 1
-        # The latest tree for which `_allowed` was computed.
+        # The tree for which `_allowed` was last computed.
         self._tree: Tree | None = None
-        # The bit of each PlaceTerm, and the positions in this tree that the term accepts.
+        # The bit of each PlaceTerm, and the positions in the tree that the term accepts.
         self._allowed: list[tuple[int, Collection[int]]] = []
 
     def term(self, bit: int) -> Term:
@@ -155,11 +157,11 @@ class TermChecks:
         return mask
 
     def required_of_root(self, root: Member) -> tuple[Any, ...]:
-        """Return the values of an anchor's root on which members of other trees depend."""
+        """Return the values of an anchor's root that affect members of other trees."""
         return tuple([reads(root) for reads in self._root_readers])
 
     def meeting(self, pool: Pool, positions: list[int]) -> list[int]:
-        """Return the positions whose members no term rejects."""
+        """Return the positions of the members that no term rejects."""
         members = pool.members
         for reads, role, failed in self._answers:
             exempt = 0 if role is RootRole.IGNORED else self._exempt(pool, reads, role, failed)
@@ -185,7 +187,10 @@ class TermChecks:
         return 0 if fails else pool.local
 
     def masks(self, pool: Pool) -> Masks:
-        """Return the terms that reject each member of a pool. Without terms the result is empty."""
+        """Return the terms that reject each member of a pool.
+
+        If there are no terms, the result is empty.
+        """
         if not self.terms:
             return NO_MASKS
         itself: list[list[int]] = []  # for each reader
@@ -208,7 +213,7 @@ class TermChecks:
     def _with_root(
         self, masks: list[int], of_root: int, role: RootRole, local: int
     ) -> tuple[list[int], list[int]]:
-        """Return the masks of members with their own values, and with the root's.
+        """Return the masks of members for their own values and for the root's values.
 
         Args:
             masks: masks of the members' own values.

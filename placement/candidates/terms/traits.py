@@ -85,9 +85,9 @@ class ForbiddenTrait(MemberTerm):
 
 @dataclass(frozen=True, slots=True)
 class Untainted(ForbiddenTrait):
-    """The root does not have a taint, a trait of hosts that the service is configured to exclude.
+    """The root does not have a taint, that is, a trait of hosts that the service excludes.
 
-    Clients do not state this term. `trees.resolve` adds it for each taint that a request does not
+    Clients do not specify this term. `trees.resolve` adds it for each taint that a request does not
     tolerate.
     """
 

@@ -16,7 +16,8 @@ from placement.vocabulary import ConditionKind, IdCondition
 class _NamedPlace(PlaceTerm):
     # UUID of the named provider as written by the client.
     uuid: str
-    # The UUID as stored, None before it is looked up, or empty if the provider does not exist.
+    # The UUID in the stored spelling. None before the lookup, or empty if the provider does not
+    # exist.
     row_uuid: str | None = None
 
     unknown_code = Refusal.UNKNOWN_TREE
@@ -28,17 +29,17 @@ class _NamedPlace(PlaceTerm):
 
     @property
     def stored(self) -> str:
-        """The provider as stored in trees in memory."""
+        """The provider in the spelling of trees in memory."""
         return self.row_uuid or self.uuid
 
     @property
     def meaning(self) -> Hashable:
-        """The provider as stored in trees in memory."""
+        """The provider in the spelling of trees in memory."""
         return type(self), self.stored
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the look-up did not find the provider."""
+        """Whether the lookup did not find the provider."""
         return self.row_uuid == ""
 
     def is_known(self, known: KnownNames) -> bool:
@@ -46,7 +47,7 @@ class _NamedPlace(PlaceTerm):
         return self.uuid in known.providers
 
     def resolved(self, known: KnownNames) -> Self:
-        """Return the term with the provider as stored in its row."""
+        """Return the term with the provider in the spelling of its row."""
         return replace(self, row_uuid=known.providers.get(self.uuid, ""))
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
@@ -63,23 +64,23 @@ class InTree(_NamedPlace):
     keyword = parameter = "in_tree"
 
     def positions(self, tree: Tree) -> Collection[int]:
-        """Return all positions of the tree, or none."""
+        """Return all positions in the tree, or none."""
         return range(len(tree.members)) if tree.has(self.stored) else ()
 
 
 @dataclass(frozen=True, slots=True)
 class InSubtree(_NamedPlace):
-    """The provider is the named one or a descendant."""
+    """The provider is the named provider or one of its descendants."""
 
     code = root_code = Refusal.SUBTREE
     keyword = parameter = "subtree"
 
     def positions(self, tree: Tree) -> Collection[int]:
-        """Return the positions of the named provider and its descendants."""
+        """Return the positions of the named provider and all of its descendants."""
         return tree.subtree(self.stored)
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return the conditions that the provider is in the tree, and in the subtree."""
+        """Return the conditions that the provider is in the tree and in the subtree."""
         top = frozenset(identifiers.stored_forms(self.uuid))
         in_tree = super(InSubtree, self).conditions(known)
         return (*in_tree, IdCondition(ConditionKind.SUBTREE, top))

@@ -1,4 +1,4 @@
-"""Reads of all trees of the cloud, for simulations on copies of the trees."""
+"""Read all trees of the cloud, for simulations on copies of the trees."""
 
 from sqlalchemy.engine import Connection
 
@@ -11,7 +11,7 @@ from placement.candidates.tuning import SearchTuning
 
 
 def read_cloud(conn: Connection, cache: TreeCache, tuning: SearchTuning) -> list[Tree]:
-    """Return all trees, in the order of the ids of their roots.
+    """Return all trees, ordered by the ids of their roots.
 
     Args:
         conn: a connection with one snapshot.

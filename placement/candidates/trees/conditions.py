@@ -1,6 +1,6 @@
-"""Translation of a request into SQL conditions on trees, and choice of the first condition.
+"""Translate a request into SQL conditions on trees, and choose the first condition.
 
-The conditions may accept trees without a candidate, but never reject a tree that has one.
+The conditions may accept trees that have no candidate, but never reject a tree that has one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,13 +28,13 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class TreeCondition:
-    """A condition that some provider of each tree must satisfy."""
+    """A condition that at least one provider of each tree must satisfy."""
 
     # The condition on the provider.
     member: MemberCondition
     # Positions of the slots that require the condition.
     slots: set[int] = field(default_factory=set)
-    # Collective trait sets that the condition represents.
+    # Collective trait sets that the condition implements.
     trait_sets: set[TraitSet] = field(default_factory=set)
 
     def unmet(self, stats: RootStats) -> int:
@@ -42,7 +42,7 @@ class TreeCondition:
         return _total(stats.unmet_slots, self.slots) + _total(stats.unmet_traits, self.trait_sets)
 
     def unmet_with_capacity(self, stats: RootStats) -> int:
-        """Return the number of these trees with the capacity that the condition requires."""
+        """Return the number of these trees that have the capacity that the condition requires."""
         with_capacity = _total(stats.unmet_with_capacity, self.slots)
         return with_capacity + _total(stats.unmet_traits, self.trait_sets)
 
@@ -54,7 +54,7 @@ def _total(counter: Mapping[Key, int], keys: Iterable[Key]) -> int:
 def tree_conditions(
     resolved: ResolvedRequest, plan: SearchPlan, sharing: Sharing, tuning: SearchTuning
 ) -> list[TreeCondition]:
-    """Return the conditions on trees, beginning with the conditions that are probably rarest.
+    """Return the conditions on trees. The conditions that are probably rarest come first.
 
     Slots with equal requirements share a condition.
     """
@@ -71,11 +71,12 @@ def tree_conditions(
         if position in plan.splittable:
             member = _of_part(member)
         if plan.splittable == (position,):
-            # This slot must be split, and sharing providers of other trees cannot serve parts.
+            # The amount of this slot must be split. Sharing providers of other trees cannot serve
+            # parts.
             member = replace(member, reach=frozenset())
         of_member(member).slots.add(position)
     for term in plan.collective_terms:
-        # Any provider of the unsuffixed group may have the traits.
+        # Any provider of the unsuffixed group may have these traits.
         member = MemberCondition(tuple(term.conditions(resolved.known)))
         if reach := sharing.reach([term]):
             member = replace(member, reach=reach)
@@ -86,7 +87,7 @@ def tree_conditions(
 def _member_condition(
     resolved: ResolvedRequest, slot: Slot, terms: Iterable[Term], tuning: SearchTuning
 ) -> MemberCondition:
-    """Return the condition of a slot. The search checks the terms beyond `max_terms`."""
+    """Return the condition of a slot. Only the search checks the terms beyond `max_terms`."""
     return MemberCondition(
         merge_conditions(_conditions(resolved, terms), tuning.max_terms),
         resolved.known.resource_ids(slot.resources[: tuning.max_terms]),
@@ -102,7 +103,7 @@ def _conditions(resolved: ResolvedRequest, terms: Iterable[Term]) -> list[IdCond
 
 
 def _of_part(member: MemberCondition) -> MemberCondition:
-    """Return the condition on a provider that serves a part of the amount, however small."""
+    """Return the condition on a provider that serves a part of the amount, of any size."""
     classes = tuple(class_id for class_id, _amount in member.resources)
     return replace(member, resources=(), parts_of=classes)
 
@@ -113,7 +114,7 @@ def root_condition(resolved: ResolvedRequest) -> RootCondition:
 
 
 def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
-    """Return the condition on the root of an anchor that only sharing providers serve.
+    """Return the condition on the root of an anchor that serves nothing itself.
 
     It includes the terms of the unsuffixed group that apply to the root of the anchor.
     """
@@ -122,20 +123,20 @@ def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
 
 
 def asks_root(resolved: ResolvedRequest) -> bool:
-    """Return whether the request states a condition on such a root. Taints do not count."""
+    """Return whether the request contains a condition on such a root. Taints do not count."""
     stated = [term for term in resolved.request.root if not isinstance(term, Untainted)]
     terms = [*stated, *_spanning_terms(resolved)]
     return RootCondition(merge_conditions(_conditions(resolved, terms))) != RootCondition()
 
 
 def _spanning_terms(resolved: ResolvedRequest) -> list[Term]:
-    """Return the terms of the unsuffixed group that the anchor's root must satisfy, too."""
+    """Return the terms of the unsuffixed group that the anchor's root must satisfy as well."""
     groups = [group for group in resolved.request.groups if not group.suffixed]
     return [term for group in groups for term in group.terms if term.root_role is RootRole.REQUIRED]
 
 
 def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:
-    """Return a sort key that puts conditions first which few trees are likely to satisfy."""
+    """Return a sort key. Conditions that few trees are likely to satisfy come first."""
     return (
         condition.tree is None,
         bool(condition.reach),
@@ -148,11 +149,11 @@ def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:
 def choose_driver(
     conditions: Sequence[TreeCondition], root: RootCondition, stats: RootStats
 ) -> DrivingCondition | None:
-    """Return the first condition of the SQL query, which most of the searched trees failed.
+    """Return the condition to start the SQL query from: the one that most searched trees failed.
 
-    Engines cannot estimate how rare a class, trait or aggregate is, and the condition to start from
-    determines whether they read three rows or all rows. A condition that sharing providers may
-    satisfy cannot be chosen, because the query would miss trees.
+    Engines cannot estimate how rare a class, trait or aggregate is. The first condition determines
+    whether they read three rows or all rows. Conditions that sharing providers may satisfy are not
+    chosen, because the query would miss trees.
 
     Returns:
         None to start from the roots, by their aggregates or traits if the request names any.
@@ -167,7 +168,7 @@ def choose_driver(
             continue
         most_unmet = unmet
         driver = drivers[0]
-        # If few of the failed trees had the capacity, the capacity is the rare property.
+        # If few of the failed trees have the capacity, the capacity is what is rare.
         short_of_room = 2 * condition.unmet_with_capacity(stats) <= unmet
         if short_of_room and Driver.RESOURCES in drivers:
             driver = Driver.RESOURCES

@@ -1,4 +1,4 @@
-"""Reads of the names and inventories of a few providers for explanations."""
+"""Read the names and inventories of a few providers for explanations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,6 +27,6 @@ def read_inventories(
 
 
 def read_names(conn: Connection, uuids: Sequence[str]) -> Mapping[str, str]:
-    """Return UUID -> name of existing providers, with unprintable characters escaped."""
+    """Return UUID -> name of existing providers. Unprintable characters are escaped."""
     rows = statements.with_all_fields(uuids).rows(conn)
     return {uuid: escaped(name) for uuid, name, *_others in rows}

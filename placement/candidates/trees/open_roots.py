@@ -1,7 +1,8 @@
-"""The roots of repeated searches for one request, as free capacity decreases between them.
+"""The roots of repeated searches for one request, while the free capacity decreases.
 
-A tree without a candidate gets none when its free capacity decreases, unless an amount is split. So
-a search starts with the trees that earlier searches did not refuse, and then reads further roots.
+If a tree has no candidate, it does not gain one when its free capacity decreases, unless an amount
+is split. Therefore, a search starts with the trees that previous searches did not refuse, and then
+reads further roots.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ COST_PER_ROOT = 12
 
 
 class OpenRoots:
-    """Yields roots in batches, without the roots that earlier searches refused."""
+    """Yields roots in batches, excluding the roots that previous searches refused."""
 
     def __init__(
         self,
@@ -49,17 +50,17 @@ class OpenRoots:
         self._batch = batch
         # Cost of one statement that reads roots.
         self._read_looks = COST_PER_READ * (1 + conditions // 2)
-        # The outcomes of the roots that the source returned.
+        # The outcomes of the roots that the source has returned.
         self._stats = RootStats()
         # Ids of the roots in the current batch.
         self._part: Sequence[int] = ()
         # The outcomes of the first roots of the batch, in their order.
         self._outcomes: list[Outcome] = []
-        # Id -> root, in the order of reading, for roots that were not refused.
+        # Id -> root, for roots that were not refused, in the order in which they were read.
         self._open: dict[int, Root] = {}
         # Ids of refused roots.
         self._refused: set[int] = set()
-        # Ids of roots whose outcome is not in the statistics yet.
+        # Ids of roots whose outcomes are not in the statistics yet.
         self._uncounted: set[int] = set()
 
     def batches(self, spend: Charge) -> Iterator[Sequence[Root]]:
@@ -92,13 +93,13 @@ class OpenRoots:
             yield roots
 
     def outcomes(self, part: Sequence[int]) -> list[Outcome]:
-        """Return a list to which the caller appends the outcomes of these roots, in order."""
+        """Return a list. The caller appends the outcomes of these roots to it, in order."""
         self._fold()
         self._part, self._outcomes = part, []
         return self._outcomes
 
     def _fold(self) -> None:
-        """Record the outcomes of the last batch as far as it was searched."""
+        """Record the outcomes of the part of the last batch that was searched."""
         part, outcomes = self._part, self._outcomes
         self._part, self._outcomes = (), []
         if not self._repeated:

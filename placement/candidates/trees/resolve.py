@@ -26,19 +26,20 @@ from placement.objects.known_names import KnownNames
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRequest:
-    """A request whose names exist, with their ids."""
+    """A request whose names exist, together with the ids of the names."""
 
-    # The request with resolved terms, and with a root term per taint that it does not tolerate.
+    # The request with resolved terms, and with a root term for each taint that it does not
+    # tolerate.
     request: CandidateRequest
     # The existing names of the request.
     known: KnownNames
-    # (refusal, suffix) of groups that require aggregates or trees that do not exist.
+    # (refusal, suffix) of each group that requires an aggregate or a tree that does not exist.
     unsatisfiable: tuple[tuple[Refusal, str], ...]
     # Kind -> name -> id of the additional names of the lookup.
     other_ids: Ids
-    # Rows of the first sharing providers, which may not be all of them.
+    # Rows of the first sharing providers. There may be more sharing providers.
     sharing: Sequence[Any]
-    # (id, revision) rows of the first `root_windows.FIRST` roots, or None for a request that names
+    # (id, revision) rows of the first `root_windows.FIRST` roots, or None if the request names
     # trees.
     roots: Sequence[Any] | None
     # Root uuid -> number of members of the spread group that use the tree.
@@ -51,7 +52,7 @@ class ResolvedRequest:
 
     @property
     def taints(self) -> frozenset[str]:
-        """The existing taints that exclude a tree because the request does not tolerate them."""
+        """The existing taints that exclude a tree, because the request does not tolerate them."""
         return frozenset(term.name for term in of_kind(self.request.root, Untainted))
 
 
@@ -82,7 +83,7 @@ def resolve_all(
     taints: frozenset[str] = frozenset(),
     spread: GroupKey | None = None,
 ) -> list[ResolvedRequest]:
-    """Resolve several requests like `resolve`, in one statement.
+    """Resolve several requests in one statement. See `resolve`.
 
     Args:
         spread: the spread group whose members are counted in the same statement.
@@ -102,14 +103,14 @@ def resolve_each(
     taints: frozenset[str] = frozenset(),
     spread: GroupKey | None = None,
 ) -> Iterator[ResolvedRequest | UnknownNames]:
-    """Resolve several requests in one statement, and yield an error for each with unknown names."""
+    """Resolve several requests in one statement. Yield an error for each one with unknown names."""
     names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
     for _keyword, _suffix, terms in chain(*map(_parts, requests)):
         for term in terms:
             for kind, names_of_term in term.names.items():
                 names[kind].update(names_of_term)
 
-    # The traits of sharing providers are needed only by requests with traits.
+    # Only requests with traits need the traits of sharing providers.
     first = sharing.FIRST_PROVIDERS_WITH_TRAITS if names["trait"] else sharing.FIRST_PROVIDERS
     further = [first] if names["tree"] else [first, root_windows.FIRST_ROOTS]
     params = {}
@@ -160,7 +161,7 @@ def _class_names(request: CandidateRequest) -> set[str]:
 
 
 def _other_traits(request: CandidateRequest, taints: frozenset[str]) -> set[str]:
-    """Return the traits to look up that no term of the request names."""
+    """Return the traits to look up that are in no term of the request."""
     return {
         *request.tolerate,
         *(taints - request.tolerated),
@@ -169,7 +170,7 @@ def _other_traits(request: CandidateRequest, taints: frozenset[str]) -> set[str]
 
 
 def _parts(request: CandidateRequest) -> Iterable[tuple[str, str, Sequence[Term]]]:
-    """Yield the prefix of the parameters, the suffix and the terms of each part of a request."""
+    """Yield the prefix of the parameters, the suffix and the terms for each part of a request."""
     yield "root_", UNSUFFIXED, request.root
     for group in request.groups:
         yield "", group.suffix, group.terms
@@ -201,7 +202,7 @@ def _terms(terms: Iterable[Term], known: KnownNames) -> tuple[Term, ...]:
 
 def _unsatisfiable(request: CandidateRequest, known: KnownNames) -> Iterable[tuple[Refusal, str]]:
     for _keyword, suffix, terms in _parts(request):
-        # Terms are in the order of their codes, and each code is reported once.
+        # Terms are in the order of their codes. Each code is reported once.
         codes = dict.fromkeys(term.unknown_code for term in terms if not term.is_known(known))
         for code in codes:
             if code is not None:
@@ -235,7 +236,7 @@ def _refuse_unknown_order(conn: Connection, request: CandidateRequest, known: Kn
 
 
 def _order_names(request: CandidateRequest, kind: str) -> set[str]:
-    """Return the names of one kind in the order of a request."""
+    """Return the names of one kind in the order of hosts that a request specifies."""
     return {key.name for key in request.order if key.name_kind == kind}
 
 

@@ -1,9 +1,9 @@
-"""Reads of the roots of trees that may serve a request, in batches that are loaded together.
+"""Read the roots of trees that may serve a request, in batches that are loaded together.
 
-A window is an unfiltered run of roots in the order of their ids, so its cost depends only on its
-length. Checking a cached tree is about five times cheaper than evaluating the conditions in SQL.
-Once a window shows that matches are rare, one query returns all remaining matches, because it can
-start from the rarest condition.
+A window is an unfiltered run of roots, ordered by id. Its cost depends only on its length. Checking
+a cached tree is about five times cheaper than evaluating the conditions in SQL. If a window shows
+that matches are rare, a single query returns all remaining matches, because it can start from the
+rarest condition.
 """
 
 import random
@@ -24,14 +24,14 @@ from placement.db.conditions import DrivingCondition, MemberCondition, TreeFilte
 from placement.db.statements import root_windows
 from placement.db.statements import roots as statements
 
-MAX_KEPT_ROOTS = 10_000  # an explanation reuses these roots and reads further roots again
+MAX_KEPT_ROOTS = 10_000  # an explanation reuses these roots, and then reads the other roots
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
     """A run of roots to read."""
 
-    # Id after which the window begins, or 0 for the start.
+    # Id after which the window begins, or 0 for the first root.
     after: int
     # Number of roots, or None for all remaining roots that match.
     size: int | None
@@ -39,7 +39,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class WindowResult:
-    """The statistics of a window that was searched."""
+    """The statistics of a window after its search."""
 
     # Number of roots read.
     rows: int
@@ -50,12 +50,12 @@ class WindowResult:
 
 
 def is_rare(rows: int, matches: int, tuning: SearchTuning) -> bool:
-    """Return whether matches are so rare that a query for them is cheaper than further windows."""
+    """Return whether matches are so rare that a query for them is cheaper than more windows."""
     return matches * tuning.rare_match <= rows
 
 
 def first_size(limit: int | None, tuning: SearchTuning) -> int:
-    """Return the size of the first window. It is small: the rate of matches is unknown."""
+    """Return the size of the first window. It is small because the rate of matches is unknown."""
     if limit is None:
         return tuning.first_window
     return min(max(tuning.smallest_window, 2 * limit), tuning.first_window)
@@ -75,13 +75,13 @@ def next_window(
         return Window(result.last, None)
     size = window.size * tuning.window_growth
     if missing is not None:
-        # The size that suffices at the current rate of matches, plus 10 %.
+        # The size that is sufficient at the current rate of matches, plus 10 %.
         size = max(size, missing * result.rows * 11 // (result.matches * 10) + 1)
     return Window(result.last, min(size, tuning.largest_window))
 
 
 def random_runs(least: int, most: int, size: int, tuning: SearchTuning) -> list[tuple[int, int]]:
-    """Return runs (after, size) at random positions among the ids from `least` to `most`.
+    """Return runs (after, size) at random positions between the ids `least` and `most`.
 
     The runs have `size` roots in total and may overlap. They spread over the cloud, but are not a
     uniform sample.
@@ -91,9 +91,11 @@ def random_runs(least: int, most: int, size: int, tuning: SearchTuning) -> list[
 
 
 class RootSource:
-    """Returns roots in windows, whose size depends on the outcomes of earlier windows.
+    """Returns roots in windows.
 
-    If results are randomized, a random sample precedes the windows.
+    The outcomes of the previous windows determine the size of a window.
+
+    If results are randomized, the source returns a random sample before the first window.
     """
 
     def __init__(
@@ -112,7 +114,7 @@ class RootSource:
         # The id of the last of these roots.
         self._last = 0
         self._served_before = 0  # trees with a candidate before the latest window
-        # The roots of the window that are not returned yet.
+        # The roots of the window that have not been returned yet.
         self._pending: Sequence[Root] = ()
         # Number of roots of the next batch.
         self._batch_size = tuning.first_batch
@@ -205,7 +207,7 @@ class RootReader:
     def matching(self, after: int, stats: RootStats) -> list[Root]:
         """Return the roots after an id whose trees may match.
 
-        If the driving condition alone leaves few roots, the other conditions are not evaluated in
+        If only a few roots satisfy the driving condition, the other conditions are not evaluated in
         SQL, because searching the trees is faster.
 
         Args:
@@ -245,17 +247,17 @@ class RootReader:
         return _sound((root_id, revision) for root_id, revision, matches in rows if matches)
 
     def _widened(self, condition: MemberCondition) -> MemberCondition:
-        """Return the condition with the rows of all spellings of the aggregates in its reach."""
+        """Return the condition with the rows of all spellings of the aggregates that it reaches."""
         if not condition.reach:
             return condition
         return replace(condition, reach=self._spellings.rows(condition.reach))
 
 
 class PlainRoots:
-    """Reads unfiltered runs of roots, and stores the roots of the first contiguous runs.
+    """Reads unfiltered runs of roots, and caches the roots of the first contiguous runs.
 
-    A search reads as many roots as it needs. `windows` returns the kept roots, and then reads the
-    others.
+    A search reads only as many roots as it needs. `windows` first returns the cached roots, and
+    then reads the other roots.
     """
 
     def __init__(self, conn: Connection, first: Sequence[Any] | None) -> None:
@@ -263,10 +265,10 @@ class PlainRoots:
         # Connection of the transaction that reads the roots.
         self.conn = conn
         self._first = first
-        # The kept roots, in the order of their ids.
+        # The cached roots, ordered by id.
         self._kept: list[Root] = []
-        self._last = 0  # id of the last kept root
-        self._complete = False  # whether all roots are kept
+        self._last = 0  # id of the last cached root
+        self._complete = False  # whether all roots are cached
 
     def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
         """Return the next roots after an id, the number of rows read, and the last row's id."""
@@ -283,9 +285,9 @@ class PlainRoots:
         return roots, len(rows), last
 
     def windows(self, size: int) -> Iterator[Sequence[Root]]:
-        """Yield all roots, first the kept roots and then windows of this size."""
+        """Yield all roots: first the cached roots, and then windows of this size."""
         if not self._last and self._first is not None and len(self._first) < root_windows.FIRST:
-            self.run(0, root_windows.FIRST)  # there are no roots except the first rows
+            self.run(0, root_windows.FIRST)  # the first rows are all roots
         if self._kept:
             yield tuple(self._kept)
         after, complete = self._last, self._complete

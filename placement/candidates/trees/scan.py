@@ -1,4 +1,4 @@
-"""The data that one request reads, shared by its search and a following explanation.
+"""The data that is read for one request. The search and the explanation after it share the data.
 
 Names, sharing providers and roots are read once for both, in one transaction.
 """
@@ -24,16 +24,16 @@ from placement.candidates.trees.store import TreeStore
 
 
 class Scan:
-    """The data that was read for a request so far."""
+    """The data that has been read for a request so far."""
 
     def __init__(self, conn: Connection, resolved: ResolvedRequest) -> None:
         # Connection of the read transaction.
         self.conn = conn
         # The request with the ids of its names.
         self.resolved = resolved
-        # Reads and keeps unfiltered runs of roots.
+        # Reads unfiltered runs of roots and caches them.
         self.roots = PlainRoots(conn, resolved.roots)
-        # The sharing providers; None until they are read.
+        # The sharing providers, or None until they are read.
         self._sharing: Sharing | None = None
 
     @classmethod
@@ -55,18 +55,18 @@ class Scan:
         return cls(conn, resolve(conn, request, taints=taints))
 
     def sharing(self, slots: Sequence[Slot]) -> Sharing:
-        """Read the sharing providers, and return them by the slots that they have capacity for."""
+        """Read the sharing providers. Return them by the slots for which they have capacity."""
         self._sharing = sharing_of(self.conn, self.resolved, slots)
         return self._sharing
 
     def sharing_providers(self) -> Collection[SharingProvider]:
-        """Return all sharing providers, with free capacity or without."""
+        """Return all sharing providers, including providers without free capacity."""
         sharing = self._sharing or self.sharing(())
         return sharing.all_providers
 
 
 class AnchorReader:
-    """Reads the trees of batches of roots, and creates the pools of anchors."""
+    """Reads the trees of roots in batches, and creates the pools of anchors."""
 
     def __init__(
         self,
@@ -85,8 +85,8 @@ class AnchorReader:
         self._store = store
         self._sharing = sharing
         self._spend = spend
-        # Returns the pool of an anchor. The first call of `trees` sets it, and reads the trees of
-        # the sharing providers.
+        # Returns the pool of an anchor. The first call of `trees` sets this function and reads the
+        # trees of the sharing providers.
         self.pool: Callable[[Tree], Pool]
         # Whether `pool` is set.
         self._is_ready = False

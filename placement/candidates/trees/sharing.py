@@ -1,4 +1,4 @@
-"""Sharing providers, the anchors that they can serve, and the requests that they serve alone.
+"""Sharing providers, the anchors that they can serve, and the requests that they can serve alone.
 
 A sharing provider serves every tree that has a member in one of its aggregates.
 """
@@ -26,7 +26,7 @@ NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class SharingProvider:
-    """A sharing provider as read from the database, without its tree."""
+    """A sharing provider as it was read from the database, without its tree."""
 
     # UUID of the provider.
     uuid: str
@@ -34,7 +34,7 @@ class SharingProvider:
     root: Root
     # Ids of its aggregates.
     aggregates: set[int]
-    # The normalized UUIDs of its aggregates, or empty if the request names no aggregates.
+    # The normalized UUIDs of its aggregates. Empty if the request names no aggregates.
     aggregate_keys: frozenset[str]
     # Inventory and usage by class id.
     stocks: dict[int, Stock]
@@ -42,7 +42,7 @@ class SharingProvider:
     traits: frozenset[str]
 
     def has_room(self, resources: Iterable[tuple[int, int]]) -> bool:
-        """Return whether it has the capacity for all of the (class id, units) pairs."""
+        """Return whether the provider has the capacity for all of the (class id, units) pairs."""
         for class_id, amount in resources:
             stock = self.stocks.get(class_id)
             if stock is None or not fits(stock, amount):
@@ -53,15 +53,15 @@ class SharingProvider:
 class Spellings:
     """The rows of all spellings of the aggregates of sharing providers.
 
-    The same UUID may be stored in several rows with different spellings. These rows are read on
-    first use because most requests do not need them.
+    Several rows may contain the same UUID in different spellings. These rows are read on first use,
+    because most requests do not need them.
     """
 
     def __init__(self, conn: Connection, names: Mapping[int, str]) -> None:
         """names: id -> stored spelling of the aggregates of sharing providers."""
         self._conn = conn
         self._names = names
-        # Normalized UUID -> ids of its rows; None until they are read.
+        # Normalized UUID -> ids of its rows, or None until the rows are read.
         self._ids_by_key: Mapping[str, frozenset[int]] | None = None
 
     def rows(self, aggregates: Iterable[int]) -> frozenset[int]:
@@ -85,9 +85,9 @@ class Spellings:
 class Sharing:
     """The sharing providers of a request."""
 
-    # The sharing providers with the capacity for each slot.
+    # The sharing providers that have the capacity for each slot.
     by_slot: tuple[tuple[SharingProvider, ...], ...]
-    # The sharing providers with the capacity for any slot.
+    # The sharing providers that have the capacity for any slot.
     providers: tuple[SharingProvider, ...]
     # All sharing providers.
     all_providers: tuple[SharingProvider, ...]
@@ -96,7 +96,7 @@ class Sharing:
 
     @property
     def roots(self) -> Collection[Root]:
-        """The distinct roots of the providers with capacity."""
+        """The distinct roots of the providers that have capacity."""
         return roots_of(self.providers)
 
     def reach(self, terms: Sequence[Term], slot: int | None = None) -> frozenset[int]:
@@ -115,7 +115,7 @@ class Sharing:
 
 
 def _may_meet(term: MemberTerm, providers: Iterable[SharingProvider]) -> Iterable[SharingProvider]:
-    """Return the providers that do not fail a term that can be checked without trees."""
+    """Return the providers, except those that fail a term that can be checked without trees."""
     failed = term.check([(1, term)])
     if term.reads is TRAITS:
         return [provider for provider in providers if not failed(provider.traits)]
@@ -134,9 +134,9 @@ def _aggregates(providers: Iterable[SharingProvider]) -> frozenset[int]:
 
 
 def sharing_of(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot]) -> Sharing:
-    """Return the sharing providers, and which of them have the capacity for which slot.
+    """Return the sharing providers, and the slots for which each of them has capacity.
 
-    The lookup of names returns the first sharing providers, and this function reads the others.
+    The lookup of names has returned the first sharing providers. This function reads the others.
     """
     rows = list(resolved.sharing)
     if len(rows) >= statements.FIRST:
@@ -197,7 +197,8 @@ def sharing_members(
 class AnchorPools:
     """The pools of anchors: the members of a tree, and the sharing providers that it reaches.
 
-    Trees with equal aggregates reach the same sharing providers, so these are cached by aggregates.
+    Trees with equal aggregates reach the same sharing providers. Therefore, the sharing providers
+    are cached by aggregates.
     """
 
     def __init__(self, sharing: Collection[SharingMember], spend: Charge) -> None:
@@ -206,7 +207,7 @@ class AnchorPools:
         self._spend = spend
         # Ids of the roots of the sharing providers.
         self._trees = {provider.tree.id for provider in sharing}
-        # Aggregates of an anchor -> the pool of the sharing providers that it reaches.
+        # Aggregates of an anchor -> the pool with the sharing providers that it reaches.
         self._pools: dict[frozenset[str], Pool] = {}
 
     def pool(self, anchor: Tree) -> Pool:
@@ -217,7 +218,7 @@ class AnchorPools:
         if pool is None:
             pool = self._pools[anchor.aggregates] = self._reached(anchor.aggregates)
         if anchor.id in self._trees:
-            # Sharing providers of the anchor's own tree are among its members already.
+            # Sharing providers of the anchor's own tree are already among its members.
             pool = sharing_pool([each for each in pool.sharing if each.tree.id != anchor.id])
         return Pool(anchor, anchor.members + pool.members, pool.sharing, pool.reached)
 
@@ -242,10 +243,10 @@ def sharing_pool(sharing: Sequence[SharingMember]) -> Pool:
 def sharing_alone(
     conn: Connection, sharing: Sharing, root: RootCondition, *, asks_root: bool
 ) -> Iterator[Sequence[SharingProvider]]:
-    """Yield each set of sharing providers that some anchor reaches and that may serve alone.
+    """Yield each set of sharing providers that an anchor reaches and that may serve alone.
 
-    One statement finds the distinct sets, in which ten thousand hosts that reach the same providers
-    are one set. Most requests need no statement.
+    One statement finds the distinct sets. If ten thousand hosts reach the same providers, they
+    result in one set. Most requests do not need this statement.
 
     Args:
         root: condition on the root of the anchor.
@@ -270,9 +271,9 @@ def sharing_alone(
 def _needs_search_alone(sharing: Sharing, *, asks_root: bool) -> bool:
     """Whether sharing providers may have candidates that their own trees do not yield.
 
-    Every slot needs a sharing provider. If the providers are in one tree, the candidate is found
-    at that tree, unless its root is refused and the root of another anchor is not. Candidates with
-    providers of several trees are found only by this search.
+    Every slot needs a sharing provider. If all of these providers are in one tree, the candidate is
+    found at this tree, unless its root is refused and the root of another anchor is not. Candidates
+    with providers of several trees are found only by this search.
     """
     if not all(sharing.by_slot):
         return False

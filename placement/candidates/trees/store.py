@@ -18,9 +18,10 @@ from placement.objects.revision_cache import RevisionCache
 
 T = TypeVar("T")
 
-MAX_INTERNED = 10_000  # maximum number of values of one kind, including unused ones
+# Maximum number of values of one kind, including values that are no longer used.
+MAX_INTERNED = 10_000
 
-# Cost of reading a provider and adding it to a tree.
+# Cost of reading a provider and of adding it to a tree.
 COST_PER_PROVIDER = 15 * COST_PER_STEP
 
 # Caches one tree per root. The size of a tree is the number of its providers.
@@ -30,7 +31,7 @@ NO_TREES: Mapping[int, Tree] = MappingProxyType({})
 
 
 class TreeStore:
-    """Reads the trees of one request on its connection."""
+    """Reads the trees of one request on the connection of the request."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class TreeStore:
         self._spend = spend
         self._pending_trees = pending_trees
         self._to_pin = pinned
-        # Root id -> tree, for the pinned roots that are read.
+        # Root id -> tree, for the pinned roots that have been read.
         self._pinned: dict[int, Tree] = {}
 
     def trees(self, roots: Sequence[Root]) -> list[Tree]:
@@ -74,7 +75,7 @@ class TreeStore:
         return [trees[root.id] for root in roots if root.id in trees]
 
     def known_first(self, roots: Sequence[Root]) -> list[Sequence[Root]]:
-        """Divide roots into roots whose trees are cached and other roots."""
+        """Return the roots whose trees are cached, and the other roots."""
         known = self._cache.get(dict(roots)).keys() | self._pending_trees.keys()
         cached = [root for root in roots if root.id in known]
         if len(cached) in {0, len(roots)}:
@@ -82,7 +83,7 @@ class TreeStore:
         return [cached, [root for root in roots if root.id not in known]]
 
     def pinned(self) -> Collection[Tree]:
-        """Return the trees that the request needs throughout."""
+        """Return the trees that the request needs until its end."""
         self.trees(())
         return self._pinned.values()
 
@@ -108,11 +109,15 @@ class TreeStore:
         return trees
 
     def _load(self, seen: Mapping[int, int]) -> dict[int, Tree]:
-        """Read the trees of roots; `seen` maps their ids to revisions as read."""
+        """Read the trees of roots.
+
+        `seen` maps the ids of the roots to the revisions that were read.
+        """
         rows = statements.members(seen).rows(self._conn)
         self._spend(COST_PER_PROVIDER * len(rows))
-        # Traits are most of the data, and hosts of one model have the same traits. Therefore sets
-        # of trait ids are read, and each distinct set is translated to names once.
+        # Most of the data is traits, and hosts of one model have the same traits. Therefore, the
+        # statement returns sets of trait ids, and each distinct set is translated to names only
+        # once.
         names = self._trait_names({row.trait_ids for row in rows})
         stocks = {fields: _stocks(fields) for fields in {row.stocks for row in rows}}
         confirms = revisions.can_confirm(self._conn)
@@ -120,7 +125,7 @@ class TreeStore:
         roots: list[Root] = []
         for root_id, row_id, parent_id, revision, uuid, fields, trait_ids, aggregates in rows:
             if row_id == root_id:
-                # A tree that changed since its root was read may be inconsistent.
+                # If a tree has changed since its root was read, it may be inconsistent.
                 is_true = confirms and revision == seen[root_id]
                 roots.append(Root(root_id, revision if is_true else revisions.UNKNOWN))
             keys = _one_set(frozenset(map(identifiers.key, aggregates)))
@@ -136,13 +141,13 @@ class TreeStore:
         names: dict[int, str] = dict(statements.trait_names(trait_ids).rows(self._conn))
         named: dict[frozenset[int], frozenset[str]] = {}
         for ids in sets:
-            # A row may outlive its trait in a damaged database.
+            # In a damaged database, a row may refer to a trait that does not exist.
             named[ids] = _one_set(frozenset(map(names.__getitem__, ids & names.keys())))
         return named
 
 
 class _Row(NamedTuple):
-    """The data of one provider, before its tree is built."""
+    """The data of one provider from which its tree is built."""
 
     # Id of the provider's row.
     id: int
@@ -159,7 +164,7 @@ class _Row(NamedTuple):
 
 
 def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
-    """Build a tree from the rows of its members, parents before children."""
+    """Build a tree from the rows of its members. Parents come before children."""
     children: dict[int | None, list[_Row]] = {}
     for row in sorted(rows):
         children.setdefault(row.parent_id, []).append(row)
@@ -175,20 +180,20 @@ def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
 
 
 class Interned(Generic[T]):
-    """Interned values of one kind, which are all dropped when there are too many.
+    """Interned values of one kind. If there are too many values, all of them are removed.
 
-    Thousands of hosts have the same traits and stocks. Interning saves memory, and lets a search
-    compare these values by identity first.
+    Thousands of hosts have the same traits and stocks. Interning saves memory, and a search can
+    compare the values by identity first.
     """
 
     def __init__(self, most: int = MAX_INTERNED) -> None:
         """most: maximum number of values."""
         self._most = most
-        # Value -> the object that represents all equal ones.
+        # Value -> the object that represents all values equal to it.
         self._values: dict[Hashable | T, T] = {}
 
     def __call__(self, value: T, key: Hashable = None) -> T:
-        """Return the one object for equal values.
+        """Return the object that represents all values equal to this one.
 
         Args:
             key: a key that different values never share, for values without a hash by value.

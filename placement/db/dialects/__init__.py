@@ -1,4 +1,4 @@
-"""Differences between engines, in one module for each engine with a common protocol.
+"""The differences between engines. Each engine has a module, and all modules share a protocol.
 
 No other code depends on the name of an engine. To add an engine, add a module and list it below.
 """
@@ -28,7 +28,7 @@ DIALECTS: tuple[Dialect, ...] = (Sqlite(), MySql(), PostgreSql())
 
 _BY_NAME: Mapping[str, Dialect] = {name: each for each in DIALECTS for name in each.names}
 
-# Names of the databases, by the name of SQLAlchemy's dialect.
+# Names of the databases by SQLAlchemy's name of the dialect.
 _PRODUCTS = {
     "mariadb": "MariaDB",
     "mysql": "MySQL",
@@ -63,7 +63,7 @@ def dialect_of(conn: Connection) -> Dialect:
 
 
 def product(dialect: EngineDialect) -> str:
-    """Return the name of a database, and its version once there was a connection."""
+    """Return the name of a database. After the first connection, include its version."""
     numbers = [str(part) for part in dialect.server_version_info or () if isinstance(part, int)]
     name = _PRODUCTS["mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name]
     return f"{name} {'.'.join(numbers)}".rstrip()

@@ -1,7 +1,8 @@
-"""The structure of the tables of error codes.
+"""The structure of the tables with error codes.
 
-The codes of different engines are distinct: SQLite has names, MySQL integers, PostgreSQL strings of
-five characters. The tables omit the errors of lost connections, which SQLAlchemy detects.
+The codes of different engines are distinct: SQLite uses names, MySQL integers, and PostgreSQL
+strings of five characters. The tables do not contain errors of lost connections, because SQLAlchemy
+detects them.
 """
 
 import re
@@ -14,11 +15,11 @@ Codes = frozenset[object]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A permanent fault of a database and its remedy."""
+    """A permanent fault of a database, and how to correct it."""
 
-    # Shown to clients as well.
+    # Message for clients and operators.
     reason: str
-    # Shown to operators.
+    # Additional message for operators.
     remedy: str
 
 
@@ -30,35 +31,35 @@ FILE = Fault("the file is not a database", "restore it, or name another in [plac
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorCodes:
-    """The error codes of an engine, by their consequence."""
+    """The error codes of an engine, grouped by their consequence."""
 
-    # Codes after which the same transaction may succeed if it is run again.
+    # Codes after which a retry of the same transaction may succeed.
     retriable: Codes
-    # Codes after which the same transaction may succeed on another connection: the server accepts
-    # no writes (after a failover, or without a quorum), is shutting down, cannot be reached by its
-    # proxy, or cannot execute a statement that was prepared on this connection.
+    # Codes after which the same transaction may succeed on another connection. The server accepts
+    # no writes (after a failover, or without a quorum), is shutting down, or cannot be reached by
+    # its proxy, or it cannot execute a statement that was prepared on this connection.
     reconnect: Codes = frozenset()
-    # Codes of a COMMIT that did not take effect, because its transaction lost to another one or
-    # waited too long. After any other error, except violated constraints, the outcome is unknown. A
-    # missing code costs two statements to verify the outcome. A wrong code would report a committed
-    # transaction as failed.
+    # Codes of a COMMIT that did not take effect because its transaction lost to another transaction
+    # or waited too long. After any other error, except for violated constraints, the outcome is
+    # unknown. If a code is missing here, verifying the outcome takes two statements. If a code is
+    # wrong, a committed transaction is reported as failed.
     not_committed: Codes
-    # The retriable codes after which the database preferred another transaction.
+    # The retriable codes after which the database has preferred another transaction.
     deadlock: Codes = frozenset()
-    # The database cannot store or compare a text.
+    # Codes of a text that the database cannot store or compare.
     unstorable: Codes = frozenset()
-    # The value of a unique key exists.
+    # Codes of a value of a unique key that already exists.
     duplicate: Codes
-    # A statement was cancelled because it took too long.
+    # Codes of a statement that was cancelled because it took too long.
     too_long: Codes
-    # Faults that no retry can resolve.
+    # Code -> fault, for faults that a retry cannot resolve.
     permanent: Mapping[object, Fault]
     # Pattern of a message -> the fault, for errors without a code.
     permanent_patterns: Mapping[re.Pattern[str], Fault] = field(default_factory=dict)
 
 
 def codes_of(origin: BaseException | None) -> set[object]:
-    """Return the codes in a driver's exception."""
+    """Return the error codes in a driver's exception."""
     if isinstance(origin, sqlite3.Error):
         return {getattr(origin, "sqlite_errorname", None)}
     return {getattr(origin, "sqlstate", None), *(getattr(origin, "args", ()) or ())[:1]}

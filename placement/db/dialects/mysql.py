@@ -18,18 +18,18 @@ from placement.errors import ConfigurationError
 LOCK = "placement schema"
 LOCK_TIMEOUT = 600  # seconds
 
-# Bytes of one JSON list (`group_concat_max_len`); the default limit of a row.
+# Maximum size of one JSON list in bytes (`group_concat_max_len`). It is the default limit of a row.
 MAX_TEXT_SIZE = 16 * 1024 * 1024
 
-# A variable that only servers with Galera have.
+# A variable that exists only on servers with Galera.
 SYNC_WAIT = "wsrep_sync_wait"
 
 ERRORS = ErrorCodes(
     retriable=frozenset(
         {
             1020,  # the snapshot is too old (with innodb_snapshot_isolation)
-            1180,  # on Galera, the result of a COMMIT during the loss of the quorum
-            1205,  # timeout of a lock wait
+            1180,  # on Galera, the result of a COMMIT while the quorum is being lost
+            1205,  # timeout while waiting for a lock
             1213,  # deadlock, or a conflict on Galera
             1317,  # interrupted
             1412,  # the table definition has changed
@@ -39,15 +39,15 @@ ERRORS = ErrorCodes(
         {
             1047,  # no quorum
             1053,  # shutdown
-            1290,  # read only, like the next two
+            1290,  # read only, like the next two codes
             1792,
             1836,
             3101,  # a conflict in a replication group, or the loss of its quorum
         }
     ),
-    # Not 1180: on Galera, the changes may be applied when the nodes rejoin. Not 1317 and 1969: they
-    # may occur while a COMMIT waits for the other nodes. Not 1053: a server that shuts down reports
-    # no outcome.
+    # Without 1180: on Galera, the changes may be applied when the nodes rejoin. Without 1317 and
+    # 1969: they may occur while a COMMIT waits for the other nodes. Without 1053: a server that is
+    # shutting down does not report an outcome.
     not_committed=frozenset({1205, 1213}),
     deadlock=frozenset({1213}),
     # utf8mb3 cannot store characters above U+FFFF.
@@ -71,9 +71,9 @@ ERRORS = ErrorCodes(
 class MySql(Dialect):
     """MySQL and MariaDB, at READ COMMITTED.
 
-    A view of MariaDB may be torn: it lists the running transactions without a lock, while some of
-    them end. MySQL takes a lock for the list. The two cannot be distinguished before a connection
-    exists.
+    A view of MariaDB may be torn, because MariaDB lists the running transactions without a lock
+    while some of them end. MySQL locks this list. The service cannot distinguish the two databases
+    before it has a connection.
     """
 
     names = ("mysql", "mariadb")
@@ -85,23 +85,24 @@ class MySql(Dialect):
     tears_views = True
     one_view = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
     errors = ERRORS
-    # Not INSERT IGNORE, which would also store truncated values.
+    # This is not INSERT IGNORE, which would also store truncated values.
     unless_present = "ON DUPLICATE KEY UPDATE id = id"
     straight_join = "STRAIGHT_JOIN"
     without_index = ""
-    # Converted, because the column and the connection may have different character sets.
+    # The text is converted, because the column and the connection may have different character
+    # sets.
     bytes_of_text = "CAST(CONVERT({} USING utf8mb4) AS BINARY)"
-    # In UTC, because local times repeat when summer time ends.
+    # The time is in UTC, because local times repeat at the end of summer time.
     clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"
     locks_before_update = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
-        """Return secure defaults for mysqlclient, and a faster cursor for PyMySQL."""
+        """Return secure defaults for mysqlclient, or a faster cursor for PyMySQL."""
         driver = url.get_driver_name()
         if driver == mysqlclient.DRIVER:
             return mysqlclient.arguments(url)
         if driver == "pymysql":
-            # PERF: importing the driver takes time, and other databases do not need it.
+            # PERF: importing the driver takes time, and other databases do not need the driver.
             from placement.db.dialects.pymysql import Cursor  # noqa: PLC0415
 
             return {"cursorclass": Cursor}
@@ -111,7 +112,7 @@ class MySql(Dialect):
         """Do nothing."""
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
-        """Set modes, and the timeouts of waits for row and table locks."""
+        """Set the modes, and the timeouts for row locks and table locks."""
         lock_wait = max(1, round(settings.write_timeout))
         statements = [
             f"SET SESSION group_concat_max_len = {MAX_TEXT_SIZE}",
@@ -119,7 +120,8 @@ class MySql(Dialect):
             f"SET SESSION lock_wait_timeout = {lock_wait}",
         ]
         if role is Role.READ:
-            statements.append("SET SESSION autocommit = 1")  # drivers have different options for it
+            # The drivers have different options for autocommit.
+            statements.append("SET SESSION autocommit = 1")
         if settings.mysql_sql_mode:
             statements.append(f"SET SESSION sql_mode = '{settings.mysql_sql_mode}'")
         if settings.wsrep_sync_wait is not None:
@@ -127,8 +129,8 @@ class MySql(Dialect):
         run(dbapi_connection, statements)
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
-        """Set the limit of the session; MySQL applies it to SELECT only."""
-        # MariaDB executes the first comment only, MySQL the second.
+        """Set the limit of the session. MySQL applies it only to SELECT statements."""
+        # MariaDB executes only the first comment, and MySQL only the second one.
         statement = (
             f"SET SESSION /*M! max_statement_time = {seconds} */"
             f" /*!50708 max_execution_time = {math.ceil(seconds * 1000)} */"
@@ -139,7 +141,7 @@ class MySql(Dialect):
             run(dbapi_connection, [statement])
 
     def as_stored(self, number: float) -> float:
-        """Round to six digits, which is what FLOAT returns."""
+        """Round to six digits, as FLOAT does."""
         return float(f"{number:.6g}")
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
@@ -161,7 +163,7 @@ class MySql(Dialect):
 
     @contextmanager
     def migration_lock(self, conn: Connection) -> Iterator[None]:
-        """Take a named lock, which is local to a node of a cluster.
+        """Acquire a named lock. The lock is local to a node of a cluster.
 
         Raises:
             ConfigurationError: another process holds it for too long.
@@ -173,16 +175,16 @@ class MySql(Dialect):
             )
         try:
             yield
-            # Migrations commit one by one, and the next process must see all of them.
+            # Each migration commits separately, and the next process must see all of them.
             conn.exec_driver_sql("COMMIT")
         finally:
-            if not conn.invalidated:  # the lock ends with its connection
+            if not conn.invalidated:  # the lock ends with the connection
                 conn.exec_driver_sql(f"SELECT RELEASE_LOCK('{LOCK}')")
 
     def wait_for_replication(self, conn: Connection) -> None:
-        """Let later statements of the connection wait for the pending writes of the cluster."""
+        """Make later statements of the connection wait for the pending writes of the cluster."""
         if conn.exec_driver_sql(f"SHOW VARIABLES LIKE '{SYNC_WAIT}'").first():
             conn.exec_driver_sql(f"SET SESSION {SYNC_WAIT} = 15")
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
-        """Do nothing: InnoDB maintains the statistics."""
+        """Do nothing, because InnoDB maintains the statistics."""

@@ -1,6 +1,6 @@
-"""Secure connection options for mysqlclient, whose defaults are weaker than PyMySQL's.
+"""Secure connection options for mysqlclient. Its defaults are weaker than the defaults of PyMySQL.
 
-It uses the client library of MariaDB (or MySQL), which has these defaults.
+The defaults come from the client library of MariaDB or MySQL, which mysqlclient uses.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,10 @@ DRIVER = "mysqldb"  # in URLs
 MODULE = "MySQLdb"
 
 SAFE_DEFAULTS: Mapping[str, Any] = {
-    "charset": "utf8mb4",  # the default depends on the build of the library
-    "connect_timeout": 10,  # seconds, also for a server that accepts and sends nothing
-    "local_infile": False,  # otherwise the server may request any file of the client
+    "charset": "utf8mb4",  # the default depends on how the library was built
+    # Seconds, including the wait for a server that accepts a connection but sends nothing.
+    "connect_timeout": 10,
+    "local_infile": False,  # otherwise, the server could request any file on the client
     "multi_statements": False,
 }
 
@@ -33,8 +34,8 @@ def arguments(url: URL) -> dict[str, Any]:
 def _tls(url: URL) -> dict[str, Any]:
     """Verify the server's certificate if the URL has any option of TLS.
 
-    Without a mode, the library continues in plain text if the server, or a host between, does not
-    offer TLS.
+    Without a mode, the library continues in plain text if the server, or a host in between, does
+    not offer TLS.
     """
     mode = url.query.get("ssl_mode")
     if mode == "REQUIRED":

@@ -1,4 +1,4 @@
-"""PostgreSQL."""
+"""The PostgreSQL dialect."""
 
 import math
 import re
@@ -19,11 +19,11 @@ LOCK = "placement schema"
 ERRORS = ErrorCodes(
     retriable=frozenset(
         {
-            "08007",  # unknown outcome of a COMMIT, as with 40003
+            "08007",  # the outcome of a COMMIT is unknown, as with 40003
             "40001",  # serialization failure
             "40003",
             "40P01",  # deadlock
-            "55P03",  # timeout of a lock wait
+            "55P03",  # timeout while waiting for a lock
         }
     ),
     reconnect=frozenset(
@@ -37,18 +37,18 @@ ERRORS = ErrorCodes(
             "57P01",  # shutdown by an administrator
             "57P02",  # after a crash
             "57P03",  # starting up
-            # A statement that is prepared on the connection:
-            "0A000",  # depends on a table that has changed since
-            "26000",  # does not exist, for example behind a proxy that shares its connections
-            "42P05",  # exists already, for example behind such a proxy
+            # Codes of a statement that is prepared on the connection:
+            "0A000",  # it depends on a table that has changed since then
+            "26000",  # it does not exist, for example behind a proxy that shares its connections
+            "42P05",  # it already exists, for example behind such a proxy
         }
     ),
-    # Not 57P01: a server that shuts down reports no outcome.
+    # Without 57P01: a server that is shutting down does not report an outcome.
     not_committed=frozenset({"40001", "40P01"}),
     deadlock=frozenset({"40P01"}),
     unstorable=frozenset({"22021", "22P05"}),
     duplicate=frozenset({"23505"}),
-    too_long=frozenset({"57014"}),  # also when an administrator cancels a statement
+    too_long=frozenset({"57014"}),  # also if an administrator cancels a statement
     permanent={
         "42501": RIGHT,
         "28000": LOGIN,
@@ -58,7 +58,7 @@ ERRORS = ErrorCodes(
         "42703": SHAPE,
         "3F000": SHAPE,
     },
-    # Errors of the connection phase have no code.
+    # Errors while connecting have no code.
     permanent_patterns={
         re.compile(
             "FATAL: +(password authentication|role .* does not|database .* does not)"
@@ -72,7 +72,8 @@ class PostgreSql(Dialect):
     """PostgreSQL, with reads in a snapshot and writes at READ COMMITTED."""
 
     names = ("postgresql",)
-    # Not psycopg2: in autocommit mode it sends no ROLLBACK, so a read would never end.
+    # psycopg2 is not supported: in autocommit mode it does not send ROLLBACK, so reads would never
+    # end.
     drivers = frozenset({"psycopg"})
     extras: Mapping[str, str] = {"psycopg": "postgresql"}
     is_file = False
@@ -99,7 +100,7 @@ class PostgreSql(Dialect):
         """Do nothing."""
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
-        """Set the timeout of lock waits."""
+        """Set the timeout for locks."""
         run(dbapi_connection, [f"SET lock_timeout = {round(settings.write_timeout * 1000)}"])
         dbapi_connection.commit()  # a rollback would revert the setting
 
@@ -107,8 +108,8 @@ class PostgreSql(Dialect):
         """Set the limit of the session, and disable parallel workers and JIT compilation.
 
         PERF: in a large cloud, PostgreSQL overestimates the number of rows that satisfy selective
-        conditions. It would then start workers or the compiler, which takes ten times as long as
-        the statement.
+        conditions. It would start workers or the compiler, which takes ten times as long as the
+        statement.
         """
         statements = [
             f"SET statement_timeout = {math.ceil(seconds * 1000)}",
@@ -126,7 +127,7 @@ class PostgreSql(Dialect):
         return number
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Use the JSON function, as text, because the driver would parse a JSON value."""
+        """Use the JSON function. Return text, because the driver would parse a JSON value."""
         return f"CAST({_json_array(columns)} AS TEXT)"
 
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
@@ -135,15 +136,15 @@ class PostgreSql(Dialect):
 
     @contextmanager
     def migration_lock(self, conn: Connection) -> Iterator[None]:
-        """Take an advisory lock, which is released with the transaction."""
+        """Acquire an advisory lock. The end of the transaction releases it."""
         conn.exec_driver_sql(f"SELECT pg_advisory_xact_lock(hashtext('{LOCK}'))")
         yield
 
     def wait_for_replication(self, conn: Connection) -> None:
-        """Do nothing: all writes go to one server."""
+        """Do nothing, because all writes go to a single server."""
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
-        """Run ANALYZE. Autovacuum would do it minutes later, with sequential scans until then."""
+        """Run ANALYZE. Autovacuum would do this only minutes later, and until then scan tables."""
         conn.exec_driver_sql(f"ANALYZE {', '.join(tables)}")
 
 

@@ -12,57 +12,57 @@ from sqlalchemy.types import TypeEngine
 from placement.config import DatabaseSettings
 from placement.db.dialects.errors import ErrorCodes
 
-# Execution option of a connection: its transactions have one view of the database.
+# Execution option of a connection: each of its transactions has a single view of the database.
 ONE_VIEW = "one_view"
 
 
 class Role(Enum):
-    """The kind of transactions of a connection."""
+    """The kind of transactions on a connection."""
 
     READ = "read"  # read only
-    WRITE = "write"  # sees the commits of other transactions; takes locks
+    WRITE = "write"  # sees the commits of other transactions, and acquires locks
 
 
 class Dialect(Protocol):
     """The properties of one engine."""
 
-    # Names of SQLAlchemy's dialects for the engine.
+    # SQLAlchemy's names of the dialects of the engine.
     names: Sequence[str]
-    # Supported drivers, or empty for any.
+    # Supported drivers. Empty if all drivers are supported.
     drivers: frozenset[str]
     # Module of a driver -> the extra of the distribution that installs it.
     extras: Mapping[str, str]
-    # Whether the database is a file instead of a server that may not be ready.
+    # Whether the database is a file. A server, in contrast, may not be ready yet.
     is_file: bool
-    # Role -> the statement that opens a transaction, if the driver would send none or a weaker one.
+    # Role -> the statement that opens a transaction, if the driver sends none or a weaker one.
     begin: Mapping[Role, str]
     # Role -> SQLAlchemy's name of the isolation level.
     isolation: Mapping[Role, str]
-    # Whether a view of the database may show a transaction but not an earlier one that it waited
-    # for. Each statement of a read transaction then gets its own view.
+    # Whether a view of the database may show a transaction but not an earlier transaction for which
+    # it waited. In this case, each statement of a read transaction gets a separate view.
     tears_views: bool
-    # Statement that gives the next read transaction one view for all its statements, or "".
+    # Statement that gives the next read transaction one view for all of its statements, or "".
     one_view: str
-    # Error codes.
+    # The error codes of the engine.
     errors: ErrorCodes
-    # End of an INSERT that skips rows whose unique key exists.
+    # The end of an INSERT that skips rows whose unique key already exists.
     unless_present: str
-    # Keyword after SELECT that joins tables in the order of FROM, or "".
+    # Keyword after SELECT that joins the tables in the order of FROM, or "".
     straight_join: str
-    # Prefix that keeps the planner from using a column's index, or "".
+    # Prefix that prevents the planner from using the index of a column, or "".
     without_index: str
-    # SQL of the bytes of a text `{}`, on engines whose comparison of texts ignores differences, or
-    # "".
+    # SQL for the bytes of a text `{}`, or "". Engines whose text comparison ignores differences
+    # need it.
     bytes_of_text: str
-    # SQL of the current time in milliseconds since 1970, as an integer.
+    # SQL for the current time in milliseconds since 1970, as an integer.
     clock: str
-    # Whether the rows must be locked in order before an UPDATE of several rows.
+    # Whether an UPDATE of several rows must lock them in order first.
     locks_before_update: bool
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
         """Return arguments for the `connect` function of the URL's driver.
 
-        Options of the URL take precedence.
+        Options in the URL take precedence.
 
         Raises:
             ValueError: the URL is not safe to use.
@@ -70,7 +70,7 @@ class Dialect(Protocol):
         ...
 
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
-        """Prepare for a new connection, which the driver opens with these arguments."""
+        """Prepare for a new connection. The driver will open it with these arguments."""
         ...
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
@@ -81,15 +81,18 @@ class Dialect(Protocol):
         ...
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
-        """Limit the time of statements on new connections, including waits for locks."""
+        """Limit the time of statements on new connections. Waits for locks are included."""
         ...
 
     def as_stored(self, number: float) -> float:
-        """Return the value that a float column returns after the number was stored in it."""
+        """Return the value that a float column returns after this number has been stored in it."""
         ...
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Return SQL for a JSON list of the columns (SQL, type) of one row, as text."""
+        """Return an SQL expression for the columns of one row as the text of a JSON list.
+
+        Each column is a pair (SQL, type).
+        """
         ...
 
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
@@ -101,11 +104,11 @@ class Dialect(Protocol):
         ...
 
     def wait_for_replication(self, conn: Connection) -> None:
-        """Make the server apply the transactions committed on other nodes before each statement."""
+        """Make the server apply the commits of other nodes before it executes a statement."""
         ...
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
-        """Update the planner's statistics of tables that have just changed a lot."""
+        """Update the planner's statistics of tables whose content has just changed a lot."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The SQLite dialect, for one file with one writer at a time."""
+"""The SQLite dialect. A database is a file, with one writer at a time."""
 
 import math
 import os
@@ -17,7 +17,7 @@ from placement.db.dialects.errors import FILE, RIGHT, SHAPE, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
 
 BUSY_TIMEOUT = 5.0  # seconds
-CLOCK_INTERVAL = 10_000  # operations between two checks of the clock, about 0.2 ms
+CLOCK_INTERVAL = 10_000  # operations between two checks of the clock; they take about 0.2 ms
 
 _DEADLINE = "deadline"
 
@@ -25,7 +25,7 @@ ERRORS = ErrorCodes(
     retriable=frozenset(
         {
             "SQLITE_BUSY",
-            "SQLITE_BUSY_RECOVERY",  # another process recovers the WAL after a crash
+            "SQLITE_BUSY_RECOVERY",  # another process is recovering the WAL after a crash
             "SQLITE_BUSY_SNAPSHOT",
             "SQLITE_LOCKED",
             "SQLITE_PROTOCOL",  # a race for the locks of the WAL
@@ -42,13 +42,13 @@ ERRORS = ErrorCodes(
         "SQLITE_NOTADB": FILE,
         "SQLITE_CORRUPT": FILE,
     },
-    # Every error of the compiler is SQLITE_ERROR.
+    # Every error of SQLite's SQL compiler has the code SQLITE_ERROR, so the message decides.
     permanent_patterns={re.compile("^no such (table|column)|has no column named"): SHAPE},
 )
 
 
 class Sqlite(Dialect):
-    """SQLite with a write-ahead log (WAL), with which readers do not wait for the writer."""
+    """SQLite with a write-ahead log (WAL), so that readers do not wait for the writer."""
 
     names = ("sqlite",)
     drivers = frozenset()
@@ -67,13 +67,14 @@ class Sqlite(Dialect):
     locks_before_update = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
-        """Limit the time that a statement waits for another process's transaction."""
+        """Limit the time that a statement waits for the transaction of another process."""
         return {"timeout": min(settings.write_timeout, BUSY_TIMEOUT)}
 
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
-        """Create the file with permissions for this user only; SQLite's other files inherit them.
+        """Create the file with permissions for this user only. SQLite's other files inherit them.
 
-        An existing file is not opened: closing it would release the locks of this process on it.
+        The method does not open an existing file, because closing it would release the locks of
+        this process on it.
         """
         path = arguments[0]
         if path != ":memory:" and not options.get("uri"):
@@ -81,7 +82,7 @@ class Sqlite(Dialect):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
-        """Disable the driver's transactions, which begin late and deferred."""
+        """Disable the driver's own transactions. They begin too late, and are deferred."""
         dbapi_connection.isolation_level = None
         synchronous = "FULL" if settings.sqlite_synchronous else "OFF"
         run(
@@ -94,7 +95,7 @@ class Sqlite(Dialect):
         )
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
-        """Check the clock in a progress handler."""
+        """Check the time in a progress handler."""
 
         @sa.event.listens_for(engine, "connect")
         def prepare(dbapi_connection: Any, record: Any) -> None:
@@ -114,7 +115,7 @@ class Sqlite(Dialect):
         return number
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Use the JSON function, except for floats, because it writes only 15 digits."""
+        """Use the JSON function, except for floats, because the function writes only 15 digits."""
         values = []
         for sql, kind in columns:
             is_float = isinstance(kind, sa.Float)
@@ -126,11 +127,11 @@ class Sqlite(Dialect):
         return f"json_group_array({self.json_row(columns)})"
 
     def migration_lock(self, conn: Connection) -> AbstractContextManager[None]:
-        """Do nothing: a write transaction excludes others."""
+        """Do nothing, because a write transaction excludes all others."""
         return nullcontext()
 
     def wait_for_replication(self, conn: Connection) -> None:
-        """Do nothing: there are no other nodes."""
+        """Do nothing, because there are no other nodes."""
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
-        """Do nothing: plans are good without statistics, and statistics would become outdated."""
+        """Do nothing. Plans are good without statistics, and statistics would become outdated."""

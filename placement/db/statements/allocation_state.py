@@ -1,4 +1,4 @@
-"""The state that a write of allocations is based on, read in one statement at one moment."""
+"""The state on which a write of allocations is based. One statement reads it at a single moment."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -27,7 +27,7 @@ _consumer, _allocation, _record = t.consumers, t.allocations, t.claim_records
 def state(
     names: Mapping[str, Collection[str]], providers: Collection[str], consumers: Collection[str]
 ) -> Queries:
-    """Select lists that start with a tag.
+    """Select lists that start with a tag. The other values in a list depend on the tag.
 
     The other values of a list depend on the tag. If it is a kind of names, they are the id, and the
     name as stored. For "provider", they are the fields of `LockedProvider`, the revision of the

@@ -40,7 +40,7 @@ _BY_CONSUMER = _SHOWN.where(bulk.in_list(_allocation.c.consumer_id)).order_by(_a
 
 
 def show(uuids: Collection[str]) -> Queries:
-    """Select the allocations of consumers as the API shows them, one row for each."""
+    """Select the allocations of consumers in the form of the API, one row for each allocation."""
     return bulk.select_by(_BY_CONSUMER, uuids)
 
 
@@ -81,7 +81,7 @@ _HELD = (
 def consumers_in_trees(root_ids: Collection[int]) -> Queries:
     """Select the uuids of consumers that have allocations in the trees of some roots.
 
-    A consumer occurs once in each query.
+    Each query returns a consumer only once.
     """
     return bulk.select_by(_IN_TREES, root_ids)
 
@@ -124,7 +124,7 @@ def create_consumers(rows: Sequence[Mapping[str, object]]) -> Writes:
 
 
 def update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> Writes:
-    """Increment the generations of consumers, and set their owners.
+    """Increment the generations of consumers and set their owners.
 
     A row has `generation` (as read), `project_id`, `user_id` and `consumer_type_id`. A consumer
     whose generation has changed since does not match.

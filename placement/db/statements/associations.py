@@ -1,4 +1,4 @@
-"""Traits and aggregates of providers."""
+"""The traits and aggregates of providers."""
 
 from collections.abc import Collection
 
@@ -23,17 +23,17 @@ _TRAITS_OF = (
 
 
 def traits_of(provider_id: int) -> Query:
-    """Select (id, name, changed_at) of a provider's traits."""
+    """Select (id, name, changed_at) of the traits of a provider."""
     return Query(_TRAITS_OF, {"provider_id": provider_id})
 
 
 def add_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:
-    """Add traits that the provider does not have."""
+    """Add traits to a provider. The provider must not have any of them."""
     return _add(t.resource_provider_traits.c.trait_id, provider_id, trait_ids)
 
 
 def remove_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:
-    """Remove traits that the provider has."""
+    """Remove traits from a provider. The provider must have all of them."""
     return _remove(t.resource_provider_traits.c.trait_id, provider_id, trait_ids)
 
 
@@ -57,12 +57,12 @@ def aggregates_of(provider_id: int) -> Query:
 
 
 def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
-    """Add a provider to aggregates that it is not in."""
+    """Add a provider to aggregates. The provider must not be in any of them."""
     return _add(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
 
 
 def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
-    """Remove a provider from aggregates that it is in."""
+    """Remove a provider from aggregates. The provider must be in all of them."""
     return _remove(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
 
 

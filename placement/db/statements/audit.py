@@ -1,4 +1,4 @@
-"""Selections of states that the API allows and that operators want to find."""
+"""Select states that the API allows but that an operator should review."""
 
 import sqlalchemy as sa
 
@@ -60,7 +60,7 @@ _CONSUMERS = (
 
 
 def consumers(after: int, size: int) -> Query:
-    """Select the next consumers by id, with generation, type, project, user and time."""
+    """Select the next consumers by id, with their generation, type, project, user and time."""
     return Query(_CONSUMERS, {"after": after, "size": size})
 
 
@@ -108,7 +108,7 @@ _ON_SEVERAL_TREES = (
 def on_several_trees(sharing_trait: str) -> Query:
     """Select (consumer, root, name) of consumers with allocations in several trees, by tree.
 
-    Allocations from sharing providers do not count, whichever tree the provider is in.
+    Allocations from sharing providers do not count, regardless of the tree of the provider.
     """
     return Query(_ON_SEVERAL_TREES, {"sharing": sharing_trait})
 
@@ -148,7 +148,8 @@ _CROWDED_HOSTS = (
 def crowded_hosts(sharing_trait: str) -> Query:
     """Select (project, group, host, name, members, max_per_host) of hosts with too many members.
 
-    Such a host has more members of a spread group than the strictest of these members allows.
+    The number of members of a spread group on such a host exceeds the lowest maximum of these
+    members.
     """
     return Query(_CROWDED_HOSTS, {"sharing": sharing_trait})
 

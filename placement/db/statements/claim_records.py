@@ -1,4 +1,4 @@
-"""Claim records: holds, spread groups and remembered requests of consumers."""
+"""Claim records: the holds, spread groups and stored requests of consumers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -25,14 +25,14 @@ from placement.vocabulary import SHARING_TRAIT
 _record, _consumer, _allocation = t.claim_records, t.consumers, t.allocations
 _provider = t.resource_providers
 _named = _provider.alias("named")
-# In seconds, with a fraction on some engines.
+# The time in seconds. On some engines, it has a fraction.
 _now = Clock().op("/")(sa.literal_column("1000", sa.BigInteger()))
 
 # -- creation ----------------------------------------------------------------------------------
 
 
 def _is_host(root_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Return whether a tree counts as a host. Trees whose root is a sharing provider do not."""
+    """Return whether a tree counts as a host. If its root is a sharing provider, it does not."""
     link = t.resource_provider_traits
     return ~(
         sa.select(sa.literal(1))
@@ -94,7 +94,7 @@ def before_creation(
     groups: Collection[str],
     with_holds: bool,
 ) -> Query:
-    """Select lists that start with a tag, for the creation of records.
+    """Select lists that start with a tag, for creating records.
 
     "consumer": uuid, id, time of creation, project id, and the time in milliseconds since 1970.
     "members": the uuid of a provider, project id, spread group, and the number of its members that
@@ -122,7 +122,7 @@ def _before_creation(with_members: bool, with_holds: bool) -> Union:
 
 
 def create(rows: Sequence[Mapping[str, object]]) -> Writes:
-    """Insert records; a row has all columns except `id`, `created_at` and `updated_at`.
+    """Insert records. A row contains all columns except `id`, `created_at` and `updated_at`.
 
     `consumer_created_at` may be None.
     """
@@ -142,13 +142,13 @@ def create(rows: Sequence[Mapping[str, object]]) -> Writes:
 
 # -- members of a spread group -----------------------------------------------------------------
 
-# Tag of the rows of `MEMBERS_BY_HOST`.
+# Tag of the rows that `MEMBERS_BY_HOST` selects.
 KIND = "spread"
 # Parameters of `MEMBERS_BY_HOST`.
 PROJECT, GROUP = "spread_project", "spread_group"
 _root = _provider.alias("root")
-# (KIND, root id, root uuid, number of members) of the hosts that members of a group use, in the
-# form of the rows of `names`.
+# Rows (KIND, root id, root uuid, number of members) of the hosts that members of a group use. They
+# have the same columns as the rows of `names`.
 MEMBERS_BY_HOST: Selection = (
     sa.select(
         sa.literal(KIND).label("kind"),
@@ -195,10 +195,10 @@ _BY_CONSUMER = (
 
 
 def for_consumers(uuids: Collection[str]) -> Queries:
-    """Select the records of consumers, and the present time in milliseconds.
+    """Select the records of consumers, and the current time in milliseconds.
 
-    The spread group is null unless the consumer is a member, and the end of the hold is null unless
-    it is a hold.
+    The spread group is null unless the consumer is a member. The end of the hold is null unless the
+    consumer is a hold.
     """
     return bulk.select_by(_BY_CONSUMER, uuids)
 
@@ -234,7 +234,7 @@ _LOCK_CONSUMERS = (
 
 
 def lock_consumers(uuids: Collection[str]) -> Queries:
-    """Select (id, uuid, time of creation, project id) of consumers with allocations; lock them."""
+    """Select (id, uuid, time of creation, project id) of consumers with allocations. Lock them."""
     return bulk.select_by(_LOCK_CONSUMERS, uuids, locks=True)
 
 
@@ -247,18 +247,18 @@ _EXPIRED = (
 
 
 def expired(size: int) -> Query:
-    """Select (id, consumer uuid, time in milliseconds) of the records whose hold ended first."""
+    """Select (id, consumer uuid, time in milliseconds) of the records whose holds ended first."""
     return Query(_EXPIRED, {"size": size})
 
 
 # -- changes -----------------------------------------------------------------------------------
 
-_NO_END = 0  # `expires_at` of a record without a hold, in comparisons
+_NO_END = 0  # stands for `expires_at` in comparisons, if a record has no hold
 _end = sa.func.coalesce(_record.c.expires_at, sa.literal_column("0", sa.BigInteger()))
 
 
 def delete(ends: Mapping[int, int | None]) -> Writes:
-    """Delete records (id -> `expires_at` as read) whose hold has not been extended since."""
+    """Delete records (id -> `expires_at` as read) whose holds have not been extended since then."""
     return Writes(
         Write(_delete(size=len(chunk)), _end_params(chunk), matches=len(chunk))
         for chunk in mapping_chunks(ends)
@@ -286,7 +286,7 @@ def _clear_holds(size: int) -> sa.Update:
 
 
 def clear_holds(ends: Mapping[int, int | None]) -> Writes:
-    """Remove the holds from records (id -> `expires_at` as read) without deleting the records."""
+    """Remove the holds from records (id -> `expires_at` as read). The records remain."""
     return Writes(
         Write(_clear_holds(size=len(chunk)), _end_params(chunk), matches=len(chunk))
         for chunk in mapping_chunks(ends)
@@ -319,7 +319,7 @@ _EXTEND = (
 
 
 def extend(row_id: int, old: int, new: int) -> Write:
-    """Set the end of a hold, unless it has changed since it was read."""
+    """Set the end of a hold, unless the end has changed since it was read."""
     params = {"row_id": row_id, "old": old, "new": new, "now": t.now()}
     return Write(_EXTEND, params, matches=1)
 
@@ -338,7 +338,7 @@ _JOIN = (
 
 
 def join_group(row_id: int, project_id: int, group: str, max_per_host: int) -> Write:
-    """Set the spread group of a record, which is one of a project."""
+    """Set the spread group of a record. The group belongs to the project of the consumer."""
     params = {
         "row_id": row_id,
         "new_project_id": project_id,
@@ -360,7 +360,7 @@ _REMEMBER = (
 
 
 def remember(row_id: int, request: str) -> Write:
-    """Set the remembered request of a record."""
+    """Set the stored request of a record."""
     return Write(_REMEMBER, {"row_id": row_id, "text": request, "now": t.now()}, matches=1)
 
 

@@ -1,4 +1,4 @@
-"""The list of consumers with their owners and claim records."""
+"""The list of consumers, with their owners and claim records."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,27 +18,28 @@ _named = _provider.alias("named")
 
 @dataclass(frozen=True, slots=True)
 class ConsumerCondition:
-    """The conditions on listed consumers; a consumer must satisfy all of them."""
+    """The conditions on listed consumers. A consumer must satisfy all of them."""
 
-    # Stored forms of the uuids of consumers; None for any.
+    # Stored forms of the uuids of consumers, or None for any consumer.
     uuids: Collection[str] | None = None
-    # Exact name of the project; None for any.
+    # Exact name of the project, or None for any project.
     project: str | None = None
-    # Exact name of the user; None for any.
+    # Exact name of the user, or None for any user.
     user: str | None = None
-    # Exact name of the type; None for any.
+    # Exact name of the type, or None for any type.
     consumer_type: str | None = None
     # Whether only consumers without a type are listed.
     untyped: bool = False
-    # Stored forms of the uuid of a provider whose tree the consumers use; None for any.
+    # Stored forms of the uuid of a provider whose tree the consumers use, or None for any tree.
     in_tree: Collection[str] | None = None
-    # Name of the spread group; None for any.
+    # Name of the spread group, or None for any group.
     spread_group: str | None = None
     # Whether only holds are listed.
     held: bool = False
 
 
-# PERF: as EXISTS, MariaDB joins all allocations before it sorts and takes the first consumers.
+# PERF: this is not an EXISTS, for which MariaDB joins all allocations before it sorts and returns
+# the first consumers.
 _HAS_ALLOCATIONS = (
     sa.select(_allocation.c.id)
     .where(_allocation.c.consumer_id == _consumer.c.uuid)
@@ -48,12 +49,12 @@ _HAS_ALLOCATIONS = (
 )
 _IDS = sa.select(_consumer.c.id).where(_HAS_ALLOCATIONS).order_by(_consumer.c.uuid)
 _RECORDED_IDS = _IDS.select_from(_consumer.join(_record, belongs_to(_record, _consumer)))
-# PERF: planners would look for holds among all consumers, in the order of the list.
+# PERF: otherwise, planners would search for holds among all consumers, in the order of the list.
 _MAY_BE_HELD = sa.select(_record.c.consumer_id).where(_record.c.expires_at.is_not(None))
 
 
 def page(condition: ConsumerCondition, after: str, size: int) -> Query:
-    """Select at most `size` consumers with allocations and a uuid after `after`, by uuid.
+    """Select up to `size` consumers with allocations and with a uuid after `after`, by uuid.
 
     The columns are the uuid, the names of project, user and type, the generation, the spread group
     with its number, the end of the hold, and the remembered request. Columns without a value are
@@ -61,7 +62,8 @@ def page(condition: ConsumerCondition, after: str, size: int) -> Query:
     """
     ids = _RECORDED_IDS if condition.held or condition.spread_group is not None else _IDS
     ids = ids.where(*_clauses(condition), _consumer.c.uuid > after).limit(size)
-    # PERF: with all tables in one join, MariaDB joins all consumers before it takes the first ones.
+    # PERF: if all tables were in a single join, MariaDB would join all consumers before it returns
+    # the first ones.
     listed = ids.subquery("listed")
     rows = (
         sa.select(

@@ -1,4 +1,4 @@
-"""Derived values (`used`, `capacity`, revisions of trees) and the values they depend on."""
+"""Derived values (`used`, `capacity`, revisions of trees), and the values they depend on."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,22 +8,23 @@ from placement.db import bulk
 from placement.db import tables as t
 from placement.db.statement import Query, Write, Writes
 
-WINDOW = 10_000  # inventories, or trees, of one statement
+WINDOW = 10_000  # inventories, or trees, in one statement
 
 _inventory, _allocation, _provider = t.inventories, t.allocations, t.resource_providers
 
 
 def last_of_window(after: int) -> Query:
-    """Select the last inventory id of the window after an id."""
+    """Select the last inventory id of the window that starts after an id."""
     ids = sa.select(_inventory.c.id).where(_inventory.c.id > after).order_by(_inventory.c.id)
     return Query(sa.select(sa.func.max(ids.limit(WINDOW).subquery().c.id)))
 
 
 def wrong_used(after: int, until: int) -> Query:
-    """Select (id, right) of a window's inventories whose `used` is not the sum of allocations.
+    """Select (id, right) of the inventories in a window whose `used` is wrong.
 
-    A subquery computes the sum for each inventory from a covering index. For tables that were just
-    filled, MariaDB may evaluate a join with all sums again for each inventory.
+    `right` is the sum of the allocations. A subquery computes it for each inventory from a covering
+    index. If the tables were filled just before, MariaDB may evaluate a join with all sums again
+    for each inventory.
     """
     column = _inventory.c
     right = (
@@ -42,7 +43,10 @@ _AMOUNTS = ("total", "reserved", "allocation_ratio")  # determine the capacity
 
 
 def distinct_capacities(after: int, until: int) -> Query:
-    """Select the distinct capacities of a window with their amounts; most inventories are equal."""
+    """Select the distinct capacities in a window, with their amounts.
+
+    Most inventories are equal.
+    """
     column = _inventory.c
     columns = *(column[name] for name in _AMOUNTS), column.capacity
     rows = sa.select(*columns).where(column.id > after, column.id <= until)
@@ -50,7 +54,7 @@ def distinct_capacities(after: int, until: int) -> Query:
 
 
 def capacities(after: int, until: int) -> Query:
-    """Select (id, amounts, capacity) of the inventories of a window."""
+    """Select (id, amounts, capacity) of the inventories in a window."""
     column = _inventory.c
     columns = column.id, *(column[name] for name in _AMOUNTS), column.capacity
     return Query(sa.select(*columns).where(column.id > after, column.id <= until))
@@ -70,13 +74,13 @@ _IS_ROOT = _provider.c.parent_provider_id.is_(None)
 
 
 def roots(after: int) -> Query:
-    """Select the ids of the next roots, and lock them."""
+    """Select the ids of the next roots and lock the roots."""
     rows = sa.select(_provider.c.id).where(_IS_ROOT, _provider.c.id > after)
     return Query(rows.order_by(_provider.c.id).limit(WINDOW).with_for_update())
 
 
 def set_revision(root_ids: Sequence[int], revision: int) -> Write:
-    """Set the revision of consecutive roots, which must be locked."""
+    """Set the revision of consecutive roots. The roots must be locked."""
     column = _provider.c
     run = sa.and_(_IS_ROOT, column.id >= root_ids[0], column.id <= root_ids[-1])
     update = sa.update(_provider).where(run).values(revision=revision)
@@ -89,6 +93,9 @@ def number_of_roots() -> Query:
 
 
 def roots_without_revision(limit: int | None = None) -> Query:
-    """Select roots without a revision, whose derived columns have never been computed."""
+    """Select roots without a revision.
+
+    The derived columns of their trees have never been computed.
+    """
     rows = sa.select(_provider.c.uuid.label("provider"))
     return Query(rows.where(_IS_ROOT, _provider.c.revision == 0).limit(limit))

@@ -1,6 +1,6 @@
-"""Selections of faults in the rows of a database, and statements that repair them.
+"""Select faults in the rows of a database, and repair them.
 
-The columns of a selection are shown to operators as an example.
+Operators see the columns of a selection as an example of the fault.
 """
 
 from collections.abc import Collection, Mapping
@@ -30,7 +30,7 @@ _SHAPE = sa.select(*(_no_row(table) for table in t.metadata.sorted_tables))
 
 
 def shape() -> Query:
-    """Select no rows from any column; fails if a column is missing or may not be read."""
+    """Select no rows, but all columns. The query fails if a column is missing or cannot be read."""
     return Query(_SHAPE)
 
 
@@ -40,7 +40,7 @@ def count(query: Query) -> Query:
 
 
 def examples(query: Query, size: int | None) -> Query:
-    """Select the first rows of a statement; all if `size` is None."""
+    """Select the first rows of a statement, or all rows if `size` is None."""
     return Query(query.sql.order_by(*query.sql.selected_columns).limit(size))
 
 
@@ -88,7 +88,7 @@ _LOST: Mapping[str, tuple[sa.Table, ColumnElement[bool], tuple[str, ...]]] = {
 
 
 def lost(kind: str) -> Query:
-    """Select inventories, allocations or associations whose provider or other end is missing."""
+    """Select inventories, allocations or associations that refer to a missing row."""
     table, condition, columns = _LOST[kind]
     return Query(sa.select(*(table.c[column] for column in columns)).where(condition))
 
@@ -106,7 +106,10 @@ _IDLE = _lacks(allocation, allocation.c.consumer_id == consumer.c.uuid)
 
 
 def unrecorded_consumers(limit: int | None = None) -> Query:
-    """Select the uuids of consumers that have allocations and no record; all if no limit."""
+    """Select the uuids of consumers that have allocations but no record.
+
+    Without a limit, select all.
+    """
     column = allocation.c.consumer_id.label("consumer")
     return Query(sa.select(column).where(_UNRECORDED).distinct().limit(limit))
 
@@ -144,7 +147,7 @@ def delete_idle_consumers(count: int) -> Write:
 
 
 def unowned_consumers() -> Query:
-    """Select consumers whose project or user has no record."""
+    """Select consumers whose project or user does not exist."""
     columns = consumer.c.uuid.label("consumer"), consumer.c.project_id, consumer.c.user_id
     return Query(
         sa.select(*columns).where(
@@ -160,7 +163,7 @@ def unowned_consumers() -> Query:
 
 
 def _named(table: sa.Table, *columns: ColumnElement[object]) -> Selection:
-    """Select provider, class and columns of inventories or allocations that have a provider."""
+    """Select provider, class and columns of inventories or allocations whose provider exists."""
     return sa.select(
         provider.c.uuid.label("provider"),
         sa.func.coalesce(resource_class.c.name, "?").label("class"),
@@ -173,7 +176,7 @@ def _named(table: sa.Table, *columns: ColumnElement[object]) -> Selection:
 
 
 def allocations_without_inventory() -> Query:
-    """Select allocations of a class whose provider has no inventory of it."""
+    """Select allocations of a class of which their provider has no inventory."""
     rows = _named(allocation, allocation.c.consumer_id.label("consumer"), allocation.c.used)
     stock = sa.and_(
         inventory.c.resource_provider_id == allocation.c.resource_provider_id,
@@ -220,7 +223,7 @@ def forest(after: int, size: int) -> Query:
 
 
 def rootless(size: int | None) -> Query:
-    """Select (id, parent id) of the first providers without a root id; all if `size` is None."""
+    """Select (id, parent id) of the first providers without a root id, or all if `size` is None."""
     return Query(
         sa.select(provider.c.id, provider.c.parent_provider_id.label("parent_id"))
         .where(provider.c.root_provider_id.is_(None))

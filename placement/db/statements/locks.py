@@ -1,4 +1,4 @@
-"""Locks on trees, which updates of the root's revision hold until the transaction ends."""
+"""Locks on trees. An update of the root's revision holds the lock until the transaction ends."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -21,7 +21,7 @@ _RENEW = (
 
 
 def renew_revisions(root_ids: Collection[int], revision: int) -> Writes:
-    """Set a new revision of trees, which locks them until the transaction ends."""
+    """Set a new revision of trees. This locks the trees until the transaction ends."""
     return bulk.write_by(_RENEW, root_ids, {"new_revision": revision})
 
 
@@ -33,14 +33,14 @@ _REVISIONS = (
 
 
 def revisions(root_ids: Collection[int]) -> Queries:
-    """Select (id, revision) of trees, and lock them."""
+    """Select (id, revision) of trees and lock the trees."""
     return bulk.select_by(_REVISIONS, root_ids, locks=True)
 
 
 def renew_where_seen(root_ids: Mapping[int, int], bumped: Collection[int], revision: int) -> Writes:
-    """Set a new revision of trees, and increment the generations of some providers in them.
+    """Set a new revision of trees, and increment the generations of some of their providers.
 
-    A provider that has moved to the tree of another root does not match.
+    If a provider has moved to another tree, it does not match.
 
     Args:
         root_ids: provider id -> root id, as read.
@@ -101,8 +101,8 @@ _IN_ORDER = constructs.locked_in_order(
 @lru_cache(maxsize=4)
 def _renewing_where_seen(*, bump: bool, several: bool) -> sa.Update:
     is_root = _provider.c.id == _provider.c.root_provider_id
-    # An expression, because MariaDB would use the index of the column, and lock other rows of it
-    # before the root.
+    # This is an expression, because MariaDB would use the index of the column and lock other rows
+    # in the index before the root.
     root_id = _provider.c.root_provider_id + sa.literal_column("0", sa.Integer())
     return (
         sa.update(_provider)
@@ -120,13 +120,14 @@ def renew_and_bump(
     revision: int,
     generations: Mapping[int, int],
 ) -> Write:
-    """Set a new revision of a few trees, and increment the generations of providers in them.
+    """Set a new revision of a few trees, and increment the generations of some of their providers.
 
     Args:
         revisions: root id -> revision as read. A tree with another revision does not match.
         provider_ids: the providers whose generation is incremented.
         revision: the new revision.
-        generations: provider id -> generation as read. A provider with another one does not match.
+        generations: provider id -> generation as read. A provider with a different generation does
+        not match.
     """
     row_ids = sorted({*revisions, *provider_ids})
     params: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""Statements about names and their ids, and about the uuids of consumers."""
+"""Names and their ids, and the uuids of consumers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -13,7 +13,7 @@ from placement.db import tables as t
 from placement.db.fragments import PROVIDERS_WITH_ROOTS, ROOT, Selection, Union, changed_at
 from placement.db.statement import Queries, Query, Write, Writes, chunks, sorted_chunks
 
-# kind -> column of the rows that use an entry, and the column that follows it in the index
+# Kind -> column of the rows that use an entry, and the column that follows it in the index.
 _USES: Mapping[str, tuple[sa.Column[int], sa.Column[int]]] = {
     "resource_class": (t.inventories.c.resource_class_id, t.inventories.c.max_unit),
     "trait": (
@@ -26,7 +26,7 @@ _USES: Mapping[str, tuple[sa.Column[int], sa.Column[int]]] = {
 
 
 def ids(names: Mapping[str, Collection[str]]) -> Queries:
-    """Select (kind, id, text, number) of names of several kinds, a thousand in one statement.
+    """Select (kind, id, text, number) for names of several kinds, a thousand in one statement.
 
     The text is the name as stored, and the number is 0. Some databases ignore case, accents and
     trailing spaces, and may also return names that were not requested.
@@ -40,7 +40,7 @@ def with_trees(
     further: Sequence[Selection] = (),
     further_params: Mapping[str, Any] | None = None,
 ) -> Queries:
-    """Select rows as `ids` does, and a row ("tree", root id, text, number) for each provider.
+    """Select rows like `ids`, and a row ("tree", root id, text, number) for each provider.
 
     The text is the provider's own uuid, and the number is the revision of its tree.
 
@@ -69,7 +69,7 @@ def _ids_and_trees(
         params |= further_params
     if providers:
         params["providers"] = providers
-    # PERF: `list` leaves the rows as they are, but names of their values would take longer.
+    # PERF: `list` does not convert the rows. Naming their values would take longer.
     return Query(_with_trees(kinds, bool(providers), further), params, list)
 
 
@@ -107,14 +107,14 @@ def _ids_of(kind: str) -> Selection:
 
 
 def all_names(kind: str, limit: int | None = None) -> Query:
-    """Select (id, name) of a catalogue, by id; all if no limit."""
+    """Select (id, name) of a catalogue, by id. Without a limit, select all."""
     name = t.NAMES[kind]
     row_id = name.table.c.id
     return Query(sa.select(row_id, name.label("name")).order_by(row_id).limit(limit))
 
 
 def newest(kind: str) -> Query:
-    """Select the largest id of a catalogue, or null."""
+    """Select the largest id in a catalogue, or null."""
     return Query(sa.select(sa.func.max(t.NAMES[kind].table.c.id)))
 
 
@@ -124,7 +124,7 @@ def entries_with_times(
     prefix: str | None = None,
     is_used: bool | None = None,
 ) -> Query:
-    """Select (id, name, changed_at) of a catalogue's entries, by id.
+    """Select (id, name, changed_at) of the entries in a catalogue, by id.
 
     Args:
         kind: the catalogue.
@@ -148,8 +148,8 @@ def entries_with_times(
 def _is_used(kind: str) -> ColumnElement[bool]:
     use, following = _USES[kind]
     rows = sa.select(use).where(use == t.NAMES[kind].table.c.id)
-    # The first row of an index. For an EXISTS, MariaDB joins all uses, and PostgreSQL reads all
-    # uses of an entry that it estimates to be common.
+    # This reads the first row of an index. For an EXISTS, MariaDB would join all uses, and
+    # PostgreSQL would read all uses of an entry that it estimates to be common.
     return rows.order_by(following).limit(1).scalar_subquery().is_not(None)
 
 
@@ -157,7 +157,7 @@ def _is_used(kind: str) -> ColumnElement[bool]:
 
 
 def lock_shared(kind: str, row_ids: Collection[int]) -> Queries:
-    """Select (id, name) of the existing entries, and lock them against changes."""
+    """Select (id, name) of the existing entries, and lock the entries against changes."""
     return bulk.select_by(_LOCK_SHARED[kind], row_ids, locks=True)
 
 
@@ -170,7 +170,7 @@ _LOCK_SHARED = {
 
 
 def lock_exclusive(kind: str, name: str) -> Query:
-    """Select the id of an entry, and lock it."""
+    """Select the id of an entry and lock the entry."""
     column = t.NAMES[kind]
     rows = sa.select(column.table.c.id).where(column == name)
     return Query(rows.with_for_update(), locks=True)
@@ -180,7 +180,7 @@ def lock_exclusive(kind: str, name: str) -> Query:
 
 
 def add_unless_present(kind: str, names: Collection[str]) -> Writes:
-    """Insert the names that do not exist. The database determines which names are equal."""
+    """Insert the names that do not exist yet. The database determines which names are equal."""
     name = t.NAMES[kind]
     created_at = t.now()
     insert = constructs.insert_unless_present(name.table)
@@ -192,7 +192,10 @@ def add_unless_present(kind: str, names: Collection[str]) -> Writes:
 
 
 def add(kind: str, rows: Sequence[Mapping[str, object]]) -> Write:
-    """Insert entries. A row has `name`, and `id` if the catalogue does not generate ids."""
+    """Insert entries.
+
+    A row contains `name`. If the catalogue does not generate ids, it contains `id`.
+    """
     name = t.NAMES[kind]
     created_at = t.now()
     values = []
@@ -217,6 +220,6 @@ def rename_resource_class(name: str, new_name: str) -> Write:
 
 
 def delete_unused(kind: str, name: str) -> Write:
-    """Delete a trait or class without uses. An entry with uses does not match."""
+    """Delete a trait or class that has no uses. An entry with uses does not match."""
     column = t.NAMES[kind]
     return Write(sa.delete(column.table).where(column == name, ~_is_used(kind)), matches=1)

@@ -17,12 +17,13 @@ from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, pa
 from placement.db.statement import CHUNK_SIZE, Queries, Query
 from placement.vocabulary import ConditionKind
 
-# Planners turn every subquery of ids into a join and compare the orders of joins, which takes
-# MariaDB 7 s and PostgreSQL minutes for thirty subqueries. They may only turn the first few
-# subqueries into joins.
+# Maximum number of subqueries of ids that planners may turn into joins. Planners turn every such
+# subquery into a join and compare the orders of the joins. For thirty subqueries, MariaDB takes 7 s
+# and PostgreSQL minutes.
 MAX_JOINED = 6
 
-# Kinds of conditions with which a planner may begin. The others are checked for each provider.
+# Kinds of conditions with which a planner may begin. Other conditions are checked for each
+# provider.
 _SELECTED = {ConditionKind.ANY_TRAIT, ConditionKind.ANY_AGGREGATE, ConditionKind.TREE}
 _CHECKED = [kind for kind in SQL_OF if kind not in _SELECTED]
 
@@ -34,7 +35,7 @@ def _uuid_of(row_id: ColumnElement[int]) -> Any:
     return sa.select(_other.c.uuid).where(_other.c.id == row_id).scalar_subquery()
 
 
-# PERF: most providers of a large cloud are roots, which need no subquery.
+# PERF: in a large cloud, most providers are roots, which need no subquery.
 _REVISION = sa.case(
     (_provider.c.root_provider_id == _provider.c.id, _provider.c.revision),
     else_=sa.select(_other.c.revision)
@@ -56,8 +57,9 @@ _COLUMNS = (
     changed_at(_provider),
     _REVISION,
 )
-_CHANGED_AT = -2  # index of the time listed_with_ids the columns
-_IN_TEXTS = _provider.c.id.bitwise_rshift(8)  # groups that stay below the limit of a text
+_CHANGED_AT = -2  # index of the time in the columns of listed_with_ids
+# Number of groups that keeps each text below its limit.
+_IN_TEXTS = _provider.c.id.bitwise_rshift(8)
 _LISTED = sa.select(JsonRows(*_COLUMNS)).group_by(_IN_TEXTS)
 _AMONG = _LISTED.where(bulk.in_list(_provider.c.id))
 _AFTER = sa.bindparam("after", type_=_provider.c.uuid.type)
@@ -75,23 +77,27 @@ def listed(condition: ProviderCondition) -> Query:
 
 
 def revisions(condition: ProviderCondition) -> Query:
-    """Select (id, revision of the tree or null) of the providers of `listed`, by id."""
+    """Select (id, revision of the tree or null) of the same providers as `listed`, by id."""
     return Query(_revisions(condition), parse=parse_rows)
 
 
 def listed_with_ids(condition: ProviderCondition, ids: Collection[int]) -> Queries:
-    """Select the rows of `listed` with these ids; with more than CHUNK_SIZE ids, all rows."""
+    """Select the rows of `listed` with these ids.
+
+    With more than CHUNK_SIZE ids, select all rows.
+    """
     if len(ids) > CHUNK_SIZE:
         return Queries([listed(condition)])
     return bulk.select_by(_AMONG, ids, parse=_parse)
 
 
 def page(condition: ProviderCondition, after: str, size: int) -> Query:
-    """Select the rows of `listed` with a uuid after `after`, by uuid: at most `size` rows."""
+    """Select up to `size` rows of `listed` with a uuid after `after`, by uuid."""
     return Query(_page(condition), {"after": after, "size": size}, parse=_parse_page)
 
 
-# PERF: clients repeat requests, and building the statement takes a third of a short request.
+# PERF: clients repeat requests, and building the statement takes a third of the time of a short
+# request.
 @lru_cache(maxsize=256)
 def _listed(condition: ProviderCondition) -> Selection:
     return inline_literals(_LISTED.where(*_list_clauses(condition)))
@@ -108,7 +114,7 @@ def _page(condition: ProviderCondition) -> Selection:
 
 
 def _list_clauses(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
-    """Return the SQL of the condition. A planner may begin with any selective part of it."""
+    """Return the SQL of the condition. A planner may begin with any selective part of the SQL."""
     single, several = _split_trait_sets(condition.traits)
     owners = [
         *map(_in_aggregates, condition.aggregates),
@@ -129,9 +135,8 @@ def _list_clauses(condition: ProviderCondition) -> tuple[ColumnElement[bool], ..
 def _page_clauses(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
     """Return the SQL of the condition for a page.
 
-    The planner must not begin with traits or room, because most providers may satisfy these
-    conditions and would all be collected for each page. If no inventory is large enough, no
-    provider is read.
+    The planner must not begin with traits or room. Most providers may satisfy these conditions, and
+    each page would collect all of them. If no inventory is large enough, no provider is read.
     """
     single, several = _split_trait_sets(condition.traits)
     owners = [*map(_in_aggregates, condition.aggregates), *map(_with_traits, several)]
@@ -186,13 +191,13 @@ def _row_clauses(condition: ProviderCondition) -> list[ColumnElement[bool]]:
 def _split_trait_sets(
     trait_sets: Sequence[frozenset[int]],
 ) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
-    """Return the sets with one trait, and the sets of alternatives."""
+    """Return the sets with a single trait, and the sets of alternatives."""
     single = [traits for traits in trait_sets if len(traits) == 1]
     return single, [traits for traits in trait_sets if len(traits) > 1]
 
 
 def _has_all_clauses(traits: Sequence[frozenset[int]]) -> list[ColumnElement[bool]]:
-    """Return one condition for any number of traits, or none if there are no traits."""
+    """Return a single condition for any number of traits, or nothing if there are no traits."""
     return [fragments.has_all_traits(_provider.c.id, frozenset().union(*traits))] if traits else []
 
 
@@ -223,12 +228,12 @@ def _for_outer_row(owners: Selection) -> Selection:
 
 
 def _is_selected(owners: Selection) -> ColumnElement[bool]:
-    """Return whether the provider is selected, with a LIMIT so that the lookup is not joined."""
+    """Return whether the provider is selected. A LIMIT prevents joining the lookup."""
     return _for_outer_row(owners).limit(1).scalar_subquery().is_not(None)
 
 
 def _any_inventory_allows(class_id: int, amount: int) -> ColumnElement[bool]:
-    """Return whether any inventory allows the amount at once, by the index of the maximum."""
+    """Return whether any inventory allows the amount at once. The index of the maximum is used."""
     if amount > fragments.MAX_UNIT:
         return sa.false()
     inventory = t.inventories

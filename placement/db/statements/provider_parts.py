@@ -1,4 +1,4 @@
-"""The parts of many providers, with one statement for each part."""
+"""The parts of many providers. One statement reads each part."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _allocation, _consumer = t.allocations, t.consumers
 
 
 def _in_texts(row_id: ColumnElement[int]) -> ColumnElement[int]:
-    """Return a grouping into about 60 texts, so that each stays below the limit of a text."""
+    """Return a grouping into about 60 texts, which keeps each text below its limit."""
     return row_id.bitwise_and(63)
 
 
@@ -40,7 +40,7 @@ _INVENTORIES = (
 def inventories(provider_ids: Collection[int]) -> Queries:
     """Select (provider id, class, used, fields of the record) of the providers' inventories.
 
-    The allocation ratio may be an `int`, so callers convert it.
+    The allocation ratio may be an `int`, so callers must convert it.
     """
     return bulk.select_by(_INVENTORIES, provider_ids, parse=parse_unsorted)
 
@@ -57,13 +57,13 @@ _TRAIT_IDS = (
 def trait_ids(provider_ids: Collection[int]) -> Queries:
     """Select (provider id, tuple of trait ids) of the providers that have traits.
 
-    Providers with the same traits usually share one tuple.
+    Providers with the same traits usually share the same tuple.
     """
     return bulk.select_by(_TRAIT_IDS, provider_ids, parse=_parse_trait_ids)
 
 
 def _parse_trait_ids(rows: Sequence[Any]) -> list[tuple[int, tuple[int, ...]]]:
-    # PERF: hosts of one model have the same traits, which are most of the data.
+    # PERF: traits are most of the data, and hosts of one model have the same traits.
     sets = {
         text: tuple(trait_id for (trait_id,) in parse_text(text))
         for text in {text for _provider_id, text in rows}

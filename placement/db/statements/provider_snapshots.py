@@ -1,7 +1,7 @@
-"""The state that a write of one provider is based on.
+"""The state on which a write of one provider is based.
 
-One statement reads the state as rows of three kinds. MariaDB would take another 0.1 ms to aggregate
-the rows of each kind into one text.
+One statement reads the state as rows of three kinds. Aggregating the rows of each kind into a text
+would take MariaDB another 0.1 ms.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +32,7 @@ _trait_link, _aggregate_link = t.resource_provider_traits, t.resource_provider_a
 
 
 class ProviderSnapshot(NamedTuple):
-    """The state of a provider at one moment."""
+    """The state of a provider at a single moment."""
 
     # UUID of the provider, as stored.
     uuid: str
@@ -46,19 +46,19 @@ class ProviderSnapshot(NamedTuple):
     root_uuid: str
     # Revision of the tree.
     revision: int
-    # Rows of the part; the function that created the statement documents their columns.
+    # Rows of the part. The function that created the statement documents their columns.
     parts: list[list[Any]]
-    # (id, name, changed_at) of the requested names that exist. Names are as stored; on some
-    # databases their case may differ from the requested names.
+    # (id, name, changed_at) of the requested names that exist. The names are as stored. On some
+    # databases, their case may differ from the request.
     entries: list[list[Any]]
 
     @property
     def associated_ids(self) -> set[int]:
-        """The ids of its traits or aggregates, if these were read with the provider."""
+        """The ids of its traits or aggregates, if these were read together with the provider."""
         return {row_id for (row_id,) in self.parts}
 
 
-# Tags of rows.
+# Tags of the rows.
 _PROVIDER, _PART, _ENTRY = "provider", "part", "entry"
 
 _PROVIDERS = (
@@ -77,7 +77,7 @@ _PROVIDERS = (
 
 
 def _part_rows(source: sa.FromClause, *columns: ColumnElement[Any]) -> Selection:
-    """Select columns of the part of the providers; the first column is the provider id."""
+    """Select columns of the part of the providers. The first column is the provider id."""
     return (
         tagged_json_row(_PART, *columns).select_from(source).where(bulk.in_list(_provider.c.uuid))
     )
@@ -120,7 +120,7 @@ _PARTS: Mapping[str, Sequence[Selection]] = {
 def with_inventories(uuids: Collection[str], class_names: Collection[str]) -> Queries:
     """Select providers with (class id, class, id, used, fields of the record) of inventories.
 
-    The allocation ratio may be an `int`, so callers convert it.
+    The allocation ratio may be an `int`, so callers must convert it.
     """
     return _snapshots("inventories", uuids, "resource_class", class_names)
 
@@ -136,7 +136,7 @@ def with_aggregates(uuids: Collection[str], spellings: Collection[str]) -> Queri
 
 
 def with_dependants(uuids: Collection[str]) -> Queries:
-    """Select providers with one row about their dependants.
+    """Select providers, each with one row about its dependants.
 
     Its columns are the numbers of inventories, traits and aggregates, and whether the provider has
     children and allocations.
@@ -145,14 +145,14 @@ def with_dependants(uuids: Collection[str]) -> Queries:
 
 
 def without_parts(uuids: Collection[str]) -> Queries:
-    """Select providers without any part."""
+    """Select providers without any of their parts."""
     return _snapshots("nothing", uuids)
 
 
 def _snapshots(
     part: str, uuids: Collection[str], kind: str = "", names: Collection[str] = ()
 ) -> Queries:
-    """Select `ProviderSnapshot` rows of a few providers, with a query for each 1,000 names."""
+    """Select `ProviderSnapshot` rows of a few providers. Each query contains up to 1,000 names."""
     if not uuids:
         return Queries()
     ids = {"ids": sorted(uuids)}
@@ -188,6 +188,6 @@ def _parse(rows: Sequence[Any]) -> list[ProviderSnapshot]:
             row_id, name, time = values
             entries.append([row_id, name, parse_time(time)])
     for provider_id, *values in parts:
-        if provider_id in providers:  # a provider without a root is not selected
+        if provider_id in providers:  # providers without a root are not selected
             providers[provider_id].parts.append(values)
     return list(providers.values())

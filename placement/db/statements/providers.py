@@ -1,4 +1,4 @@
-"""Statements about the rows, trees and generations of resource providers."""
+"""The rows, trees and generations of resource providers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -24,9 +24,9 @@ def members_of_tree(root_id: int) -> Query:
 
 
 def roots_using_class(class_id: int) -> Query:
-    """Select (id, revision) of the roots whose tree has inventories or allocations of a class.
+    """Select (id, revision) of the roots whose trees use a class, in inventories or allocations.
 
-    In an adopted database, allocations may have no inventory.
+    In an adopted database, allocations may exist without an inventory.
     """
     return Query(sa.union(*(_roots_of(rows, class_id) for rows in (t.inventories, t.allocations))))
 
@@ -55,7 +55,7 @@ def set_root(ids: Collection[int], root_id: int) -> Writes:
 
 # -- rows --------------------------------------------------------------------------------------
 
-# PERF: PyMySQL takes longer for one column than for the rest of the row.
+# PERF: for PyMySQL, one column takes longer than the rest of the row.
 _ALL_FIELDS = (
     sa.select(
         JsonRow(
@@ -103,7 +103,7 @@ _LOCKED = sa.select(
 
 
 def locked(uuids: Collection[str]) -> Queries:
-    """Select providers with the fields of `LockedProvider`, without locking them."""
+    """Select providers with the fields of `LockedProvider`. The statement does not lock them."""
     return bulk.select_by(_LOCKED, uuids)
 
 
@@ -116,7 +116,7 @@ _CLASHING = sa.select(JsonRow(_provider.c.id, _provider.c.uuid, _provider.c.name
 
 
 def clashing(uuid: str, name: str) -> Query:
-    """Select (id, uuid, name) of the providers that have this uuid or this name."""
+    """Select (id, uuid, name) of the providers with this uuid or this name."""
     return Query(_CLASHING, {"uuid": uuid, "name": name}, parse_each)
 
 
@@ -131,7 +131,7 @@ def create(
     revision: int,
     generation: int = 0,
 ) -> Write:
-    """Insert a provider. The root id of a new root is set afterwards by `set_root`."""
+    """Insert a provider."""
     params = {
         "uuid": uuid,
         "name": name,
@@ -145,14 +145,14 @@ def create(
 
 
 def rename(provider_id: int, name: str, parent_id: int | None) -> Write:
-    """Set name and parent."""
+    """Set the name and the parent."""
     update = sa.update(_provider).where(_provider.c.id == provider_id)
     values = {"name": name, "parent_provider_id": parent_id, "updated_at": t.now()}
     return Write(update.values(values), matches=1)
 
 
 def bump_generations(increments: Mapping[int, int], generations: Mapping[int, int]) -> Writes:
-    """Add to the generations of providers.
+    """Add numbers to the generations of providers.
 
     Args:
         increments: provider id -> number to add.
@@ -192,7 +192,7 @@ def _generations_update(size: int, *, guarded: bool) -> sa.Update:
 
 # -- deletion ----------------------------------------------------------------------------------
 
-# Tables whose rows belong to one provider and are deleted with it.
+# Tables whose rows belong to a single provider and are deleted with it.
 _OWNED_TABLES: Mapping[str, sa.Table] = {
     "inventories": t.inventories,
     "traits": t.resource_provider_traits,
@@ -215,7 +215,7 @@ def delete(provider_id: int, counts: Mapping[str, int], *, is_root: bool) -> Wri
             writes.append(Write(delete_all, matches=counts[name]))
     row = _provider.c.id == provider_id
     if is_root:
-        # MariaDB does not delete a row that its own foreign key refers to.
+        # MariaDB does not delete a row to which its own foreign key refers.
         detach = sa.update(_provider).where(row).values(root_provider_id=None)
         writes.append(Write(detach, matches=1))
     writes.append(Write(sa.delete(_provider).where(row), matches=1))

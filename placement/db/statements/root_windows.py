@@ -1,8 +1,8 @@
 """Roots in the order of their ids, without a filter.
 
-A filter is not worthwhile, because trees in memory are checked faster there. The statement that
-resolves the names of a request also returns the first roots. The revision of a root is null if its
-row has another root, as in a damaged database.
+A filter is not worthwhile, because checking trees in memory is faster. The statement that resolves
+the names of a request also returns the first roots. In a damaged database, the row of a root may
+have another root. The revision is null in this case.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from placement.db.json_rows import JsonRows, parse_rows, parse_text
 from placement.db.statement import Query
 
 KIND = "roots"
-FIRST = 64  # number of roots in the statement that resolves names
+FIRST = 64  # number of roots that the statement that resolves names returns
 
 _root = t.resource_providers
 _is_root = _root.c.parent_provider_id.is_(None)
@@ -34,7 +34,8 @@ def next_roots(after: int, size: int) -> Query:
 
 
 _first = _in_order.limit(FIRST).subquery("roots")
-# A row (`KIND`, 0, text, 0) in the form of the rows of `names`. The text contains all first roots.
+# A row (`KIND`, 0, text, 0) with the same columns as the rows of `names`. The text contains all
+# first roots.
 FIRST_ROOTS: Selection = sa.select(
     sa.literal(KIND).label("kind"),
     sa.literal_column("0").label("id"),

@@ -1,9 +1,9 @@
-"""Roots whose trees seem to match.
+"""Roots whose trees may match.
 
-`driven_roots` evaluates one part of one condition, which few trees may satisfy. `matching_roots`
-selects the roots of trees in which every condition seems to be satisfied, and begins with such a
-part. Both may select too many roots, but never too few. `root_windows` selects the roots of all
-trees.
+`driven_roots` evaluates one part of one condition that only a few trees may satisfy.
+`matching_roots` begins with such a part, and selects the roots of trees that seem to satisfy every
+condition. Both may select too many roots, but never too few. `root_windows` selects the roots of
+all trees.
 """
 
 from collections.abc import Collection, Sequence
@@ -28,8 +28,8 @@ from placement.db.fragments import Selection, Union, revision_of_root
 from placement.db.json_rows import JsonRows, parse_rows
 from placement.db.statement import Query
 
-# PERF: creating an alias takes far longer than creating the condition that uses it, so all
-# subqueries share these aliases. The subqueries are never nested.
+# PERF: creating an alias takes much longer than creating the condition that uses it. All subqueries
+# therefore share these aliases. The subqueries are never nested.
 _member = t.resource_providers.alias("member")
 _reached = t.resource_providers.alias("reached")
 _link = t.resource_provider_aggregates.alias("link")
@@ -70,9 +70,9 @@ def driven_roots(after: int, condition: MemberCondition, driver: Driver, limit: 
 
 
 def _serving_members(condition: MemberCondition) -> Selection:
-    """Select the root ids of members that satisfy the condition, regardless of its reach.
+    """Select the root ids of members that satisfy the condition, ignoring its reach.
 
-    It is only used for the members of one tree, whose inventories are found by their provider.
+    The selection is used only for the members of one tree, whose inventories are found by provider.
     """
     return sa.select(_member.c.root_provider_id).where(*member_clauses(_member, condition))
 
@@ -106,7 +106,7 @@ def _tree_clause(
 
 
 def _roots_in_aggregates(condition: MemberCondition) -> Selection:
-    """Select the roots of trees that have a member in one aggregate of each set.
+    """Select the roots of trees with a member that is in one aggregate from each set.
 
     This includes conditions that the root satisfies for all members of the tree.
     """
@@ -117,7 +117,7 @@ def _roots_in_aggregates(condition: MemberCondition) -> Selection:
 
 
 def _roots_with_traits(condition: MemberCondition) -> Selection:
-    """Select the roots of trees that have a member with one trait of each set."""
+    """Select the roots of trees with a member that has one trait from each set."""
     link = _trait_link
     first, *others = condition.traits
     return (
@@ -131,7 +131,7 @@ def _roots_with_traits(condition: MemberCondition) -> Selection:
 
 
 def _roots_with_room(condition: MemberCondition) -> Selection:
-    """Select the roots of trees that have a member with room for the first of the resources."""
+    """Select the roots of trees with a member that has room for the first of the resources."""
     (class_id, amount), *_others = condition.resources
     return (
         sa.select(_member.c.root_provider_id)
@@ -141,7 +141,7 @@ def _roots_with_room(condition: MemberCondition) -> Selection:
 
 
 def _roots_with_free_capacity(condition: MemberCondition) -> Selection:
-    """Select the roots of trees that have a member with free capacity of the first part."""
+    """Select the roots of trees with a member that has free capacity of the first class."""
     return (
         sa.select(_member.c.root_provider_id)
         .select_from(_inventory.join(_member, _member.c.id == _inventory.c.resource_provider_id))
@@ -183,10 +183,10 @@ def _members_of(aggregates: Collection[int]) -> Selection:
 def _driving_roots(
     tree_filter: TreeFilter, driving: DrivingCondition | None
 ) -> Selection | Union | None:
-    """Select the roots to check one by one, or None for all roots.
+    """Select the roots that are checked one by one, or return None for all roots.
 
     Engines cannot estimate how rare a class, trait or aggregate is. If they begin with a rare one
-    and check the other conditions for each root, they only read the rows of the rare one.
+    and check the other conditions for each root, they read only the rows of the rare one.
     """
     conditions = tree_filter.conditions
     if tree_filter.own and all(condition.resources for condition in conditions):
@@ -204,7 +204,7 @@ def _driving_roots(
 def _conditions_left(
     tree_filter: TreeFilter, driving: DrivingCondition | None
 ) -> Sequence[MemberCondition]:
-    """Return the conditions that the driving roots do not satisfy already."""
+    """Return the conditions that the driving roots do not already satisfy."""
     conditions = tree_filter.conditions
     if driving is None or tree_filter.own:
         return conditions
@@ -222,14 +222,14 @@ def _after(root: sa.FromClause) -> list[ColumnElement[bool]]:
 
 
 def _is_root(root: sa.FromClause) -> ColumnElement[bool]:
-    # Otherwise SQLite would begin with the index of parents, because it estimates that few
+    # Otherwise, SQLite would begin with the index of parents, because it estimates that only a few
     # providers are roots.
     return without_index(root.c.parent_provider_id).is_(None)
 
 
 def _is_after(root_id: ColumnElement[int]) -> ColumnElement[bool]:
-    # Nor may SQLite begin with the ids. If hosts are equal, it estimates that every trait is
-    # common.
+    # SQLite must not begin with the ids either. If hosts are equal, it estimates that every trait
+    # is common.
     return without_index(root_id) > _AFTER
 
 
@@ -251,7 +251,7 @@ def _driven_roots(condition: MemberCondition, driver: Driver) -> Selection:
     return inline_literals(sa.select(JsonRows(roots.c.id, roots.c.revision)))
 
 
-_ROOTS_IN_TEXT = 12  # bits of the ids in one text; a root takes about 30 bytes
+_ROOTS_IN_TEXT = 12  # bits of the ids in one text; a root needs about 30 bytes
 
 
 @lru_cache(maxsize=256)
@@ -261,7 +261,8 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
     where = _after(root)
     conditions: Sequence[MemberCondition] = tree_filter.conditions
 
-    # Begin with the only tree that may serve the request, or with the roots of a rare condition.
+    # Begin with the only tree that may serve the request, or with the roots that satisfy a rare
+    # condition.
     pinned = _pinned_trees(conditions)
     if pinned:
         where += [root.c.id == tree for tree in pinned]
@@ -273,8 +274,8 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
             source = first.join(root, root.c.id == first.c[0])
             where = [_is_root(root), _is_after(first.c[0])]
 
-    # The other conditions are checked for each root. They form a column, because engines would
-    # begin with them if they were in the WHERE clause.
+    # The other conditions are checked for each root. They are a column, because engines would begin
+    # with them in a WHERE clause.
     matches = _tree_clause(root.c.id, conditions, tree_filter.root).label("matches")
     rows = sa.select(root.c.id, revision_of_root(root), matches).select_from(source).where(*where)
 
@@ -286,7 +287,7 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
 
 
 def _pinned_trees(conditions: Sequence[MemberCondition]) -> list[int]:
-    """Return the trees of conditions that only one tree may satisfy."""
+    """Return the trees of conditions that only a single tree may satisfy."""
     return [
         condition.tree
         for condition in conditions

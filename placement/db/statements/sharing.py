@@ -1,4 +1,4 @@
-"""Sharing providers, and the sets of aggregates by which trees reach them."""
+"""Sharing providers, and the sets of aggregates through which trees reach them."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial, reduce
@@ -24,7 +24,7 @@ _inventory = t.inventories
 _trait_link = t.resource_provider_traits
 
 KIND = "sharing"
-FIRST = 100  # number of sharing providers in the statement that resolves names
+FIRST = 100  # number of sharing providers that the statement that resolves names returns
 
 
 def _list(rows: JsonRows, source: sa.FromClause, *where: ColumnElement[bool]) -> Any:
@@ -36,8 +36,8 @@ def _list(rows: JsonRows, source: sa.FromClause, *where: ColumnElement[bool]) ->
 def _texts(sharing: sa.Subquery, *, with_traits: bool) -> Selection:
     """Select (`KIND`, id, text, number) of sharing providers, in the form of the rows of `names`.
 
-    The text is JSON for `parse`, or null if the provider has no root, as in a damaged database. The
-    number is the id of the trait.
+    The text is JSON for `parse`. In a damaged database, a provider may have no root, and the text
+    is null. The number is the id of the trait.
     """
     tree = (
         sa.select(JsonRow(ROOT.c.id, ROOT.c.revision, provider.c.uuid))
@@ -68,9 +68,9 @@ def _texts(sharing: sa.Subquery, *, with_traits: bool) -> Selection:
     )
 
 
-# Engines estimate this trait to be as common as others. The first providers are therefore read in
-# the order of an index and with a limit, so that no engine scans all providers and PostgreSQL does
-# not start its compiler.
+# Engines estimate that this trait is as common as others. The first providers are therefore read in
+# the order of an index and with a limit. Thus, engines do not scan all providers, and PostgreSQL
+# does not start its compiler.
 _first = (
     sa.select(_trait_link.c.resource_provider_id.label("id"), _trait_link.c.trait_id)
     .where(
@@ -95,7 +95,7 @@ _OTHERS = _texts(
 
 
 def others(trait_id: int, after: int) -> Query:
-    """Select sharing providers after an id, in the form of `FIRST_PROVIDERS_WITH_TRAITS`."""
+    """Select sharing providers after an id, with the columns of `FIRST_PROVIDERS_WITH_TRAITS`."""
     return Query(_OTHERS, {"trait": trait_id, "after": after})
 
 
@@ -112,11 +112,11 @@ class SharingRow(NamedTuple):
     revision: int
     # UUID of the provider, in the spelling of its row.
     uuid: str
-    # (id, uuid as stored).
+    # (id, uuid as stored) of each aggregate.
     aggregates: list[tuple[int, str]]
-    # For each class its id and the fields of `Stock`.
+    # For each class, its id and the fields of `Stock`.
     stocks: list[list[int]]
-    # The ids of the traits, each in a list of its own, or empty if traits were not selected.
+    # The ids of the traits, each in a separate list. Empty if traits were not selected.
     traits: Sequence[tuple[int]] = ()
 
 
@@ -153,11 +153,11 @@ def memberships() -> Query:
     return Query(_MEMBERSHIPS)
 
 
-_BITS = 62  # aggregates in one signed 64-bit mask
+_BITS = 62  # aggregates in one mask, which is a signed 64-bit integer
 
 
 def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
-    """Select the distinct sets of aggregates in which trees have members.
+    """Select the distinct sets of aggregates that the members of trees are in.
 
     A row is a frozenset of ids. Only trees whose root satisfies the condition count.
     """
@@ -167,7 +167,8 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
     rows = sa.select(root_id.label("root_id"), aggregate_id)
     rows = rows.select_from(link.join(member, member.c.id == link.c.resource_provider_id))
     pairs = rows.where(is_one, *root_clauses(root_id, root)).distinct().subquery("pairs")
-    # A tree becomes a few numbers whose bits are its aggregates, so DISTINCT merges equal sets.
+    # Each tree is converted to a few numbers whose bits are its aggregates, so DISTINCT merges
+    # equal sets.
     masks = []
     for number, part in enumerate(_parts(aggregates)):
         bits = {aggregate: 1 << bit for bit, aggregate in enumerate(part)}
@@ -189,5 +190,5 @@ def _parse_masks(aggregates: Sequence[int], rows: Sequence[Any]) -> list[frozens
 
 
 def _parts(aggregates: Sequence[int]) -> list[Sequence[int]]:
-    """Split aggregates into the parts that have one mask each."""
+    """Split aggregates into parts, each of which fits into one mask."""
     return [aggregates[start : start + _BITS] for start in range(0, len(aggregates), _BITS)]

@@ -1,4 +1,4 @@
-"""Usage of projects and users, by type of consumer."""
+"""The usage of projects and users, by type of consumer."""
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
@@ -25,7 +25,7 @@ def _owner_source(
 
 
 def amounts(project: str, user: str | None) -> Query:
-    """Select (type, class, sum) for a project, or for a user of it; the type may be null."""
+    """Select (type, class, sum) for a project or for one of its users. The type may be null."""
     source, conditions = _owner_source(project, user)
     classes = t.resource_classes
     with_classes = source.join(classes, classes.c.id == t.allocations.c.resource_class_id)
