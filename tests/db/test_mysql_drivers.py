@@ -79,8 +79,9 @@ def test_a_value_comes_back_as_it_was_stored(database: Database, kind: str) -> N
     with database.writer.connect() as conn:
         conn.exec_driver_sql(f"CREATE TEMPORARY TABLE kept (value {kind}, nothing {kind})")
         conn.execute(sa.text("INSERT INTO kept VALUES (:value, NULL)"), {"value": value})
-        returned, nothing = conn.exec_driver_sql("SELECT * FROM kept").one()
-    assert (returned, type(returned), nothing) == (value, type(value), None)
+        for _ in range(2):  # the cursor for PyMySQL parses only the second result itself
+            returned, nothing = conn.exec_driver_sql("SELECT * FROM kept").one()
+            assert (returned, type(returned), nothing) == (value, type(value), None)
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
@@ -89,8 +90,9 @@ def test_an_expression_has_one_type(database: Database, expression: str) -> None
     row = "SELECT 'ä€' name, 9223372036854775807 big, NULL nothing"
     one = f"{row}, TIMESTAMP '2026-02-28 23:59:59' moment"
     with database.reader.connect() as conn:
-        returned = conn.execute(sa.text(f"SELECT {expression} FROM ({one}) one")).scalar_one()
-    assert (returned, type(returned)) == (value, type(value))
+        for _ in range(2):
+            returned = conn.execute(sa.text(f"SELECT {expression} FROM ({one}) one")).scalar_one()
+            assert (returned, type(returned)) == (value, type(value))
 
 
 def test_the_number_of_rows_counts_matched_rows(database: Database) -> None:

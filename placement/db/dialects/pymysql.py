@@ -1,21 +1,24 @@
-"""A faster cursor for PyMySQL, which escapes each value through several functions of Python."""
+"""A faster cursor for PyMySQL, whose own cursor escapes values with several Python functions."""
 
 import re
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from pymysql import cursors
+from placement.compat.pymysql import FastCursor
 
-# Text that has no character to escape, in any character set and SQL mode.
+# Text without characters that must be escaped in any character set and SQL mode.
 PLAIN = re.compile(r"[0-9A-Za-z_.:-]*", re.ASCII)
 
 
-class Cursor(cursors.Cursor):  # type: ignore[misc]  # PyMySQL is not typed
-    """A cursor that writes plain values into a statement itself; the driver writes all others."""
+class Cursor(FastCursor):
+    """A cursor that writes plain values into a statement.
+
+    The driver's own cursor writes all others.
+    """
 
     def execute(self, query: str, args: Any = None) -> int:
-        """Execute a statement with its values; return the number of rows."""
+        """Execute a statement with its values. Return the number of rows."""
         if isinstance(args, dict):
             query %= {name: self._literal(value) for name, value in args.items()}
             args = None
@@ -33,7 +36,7 @@ class Cursor(cursors.Cursor):  # type: ignore[misc]  # PyMySQL is not typed
         return str(self.mogrify("%s", (value,)))
 
 
-# PERF: all rows that are written together have the same time, in whole seconds.
+# PERF: all rows that are written together contain the same time, in whole seconds.
 @lru_cache(maxsize=16)
 def _time(value: datetime) -> str:
     return f"'{value}'"

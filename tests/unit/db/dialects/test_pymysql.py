@@ -62,7 +62,8 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         statements.append(text)
         return 0
 
-    monkeypatch.setattr(pymysql.cursors.Cursor, "_query", query)
+    for kind in (pymysql.cursors.Cursor, Cursor):
+        monkeypatch.setattr(kind, "_query", query)
     return statements
 
 
