@@ -70,7 +70,7 @@ The cloud as a page: $url/explorer/
 Serving $url  (log: .run/placement.log; Ctrl-C stops)
 This server is unprotected: with noauth2 it takes every token at its word.
 
-Three ways to place a small instance:
+Three candidates for a small instance:
 
   curl -s -H 'X-Auth-Token: admin' -H 'OpenStack-API-Version: placement 1.39' \\
     '$url/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20&limit=3' | $BIN/python -m json.tool

@@ -1,4 +1,4 @@
-"""Provider trees for compute drivers, as immutable snapshots and editable copies.
+"""Provider trees for compute drivers: immutable snapshots and editable copies.
 
 Providers are identified by name or UUID. A tree may have several roots: the root of a host, and
 the roots of the sharing providers that it uses.
@@ -32,14 +32,14 @@ class ReadOnlyTree:
     _providers: Mapping[str, ProviderData]
 
     def __iter__(self) -> Iterator[ProviderData]:
-        """Iterate over the providers, parents before their children."""
+        """Iterate over the providers. Parents come before their children."""
         return iter(self._providers.values())
 
     def __len__(self) -> int:
         return len(self._providers)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both have the same providers, ignoring generations and order."""
+        """Return whether both trees have the same providers. Generations and order are ignored."""
         return isinstance(other, ReadOnlyTree) and dict(self._providers) == dict(other._providers)
 
     __hash__ = None  # type: ignore[assignment]  # the subclass that can be edited has no hash
@@ -67,7 +67,10 @@ class ReadOnlyTree:
         return provider
 
     def get_provider_uuids(self, name_or_uuid: str | None = None) -> list[str]:
-        """Return the UUIDs of all providers, or of one and its descendants, parents first."""
+        """Return the UUIDs of all providers, or of a provider and its descendants.
+
+        Parents come first.
+        """
         if name_or_uuid is None:
             return list(self._providers)
         subtree = {self.data(name_or_uuid).uuid}
@@ -77,7 +80,7 @@ class ReadOnlyTree:
         return [provider.uuid for provider in self if provider.uuid in subtree]
 
     def get_provider_uuids_in_tree(self, name_or_uuid: str) -> list[str]:
-        """Return the UUIDs of all providers with the same root, parents first."""
+        """Return the UUIDs of all providers with the same root. Parents come first."""
         return self.get_provider_uuids(self.root(name_or_uuid).uuid)
 
     def root(self, name_or_uuid: str) -> ProviderData:
@@ -96,45 +99,45 @@ class ReadOnlyTree:
         return bool(self.data(name_or_uuid).inventory)
 
     def has_inventory_changed(self, name_or_uuid: str, inventory: StatedInventories) -> bool:
-        """Return whether a provider's inventory differs from the stated one."""
+        """Return whether a provider's inventory differs from the given one."""
         provider = self.data(name_or_uuid)
         return provider.inventory != complete_inventories(provider.name, inventory)
 
     def has_sharing_provider(self, resource_class: str) -> bool:
-        """Return whether a sharing provider of the tree has inventory of a class."""
+        """Return whether any sharing provider in the tree has inventory of a class."""
         return any(
             SHARING_TRAIT in provider.traits and resource_class in provider.inventory
             for provider in self
         )
 
     def has_traits(self, name_or_uuid: str, traits: Iterable[str]) -> bool:
-        """Return whether a provider has all these traits."""
+        """Return whether a provider has all of these traits."""
         provider = self.data(name_or_uuid)
         return check_traits(provider.name, traits) <= provider.traits
 
     def has_traits_changed(self, name_or_uuid: str, traits: Iterable[str]) -> bool:
-        """Return whether a provider's traits differ from the stated ones."""
+        """Return whether a provider's traits differ from the given traits."""
         provider = self.data(name_or_uuid)
         return check_traits(provider.name, traits) != provider.traits
 
     def in_aggregates(self, name_or_uuid: str, aggregates: Iterable[str]) -> bool:
-        """Return whether a provider is in all these aggregates."""
+        """Return whether a provider is in all of these aggregates."""
         provider = self.data(name_or_uuid)
         return check_aggregates(provider.name, aggregates) <= provider.aggregates
 
     def has_aggregates_changed(self, name_or_uuid: str, aggregates: Iterable[str]) -> bool:
-        """Return whether a provider's aggregates differ from the stated ones."""
+        """Return whether a provider's aggregates differ from the given aggregates."""
         provider = self.data(name_or_uuid)
         return check_aggregates(provider.name, aggregates) != provider.aggregates
 
-    have_aggregates_changed = has_aggregates_changed  # the name in nova's drivers
+    have_aggregates_changed = has_aggregates_changed  # the name of this method in nova's drivers
 
 
 class TreeSnapshot(ReadOnlyTree):
     """An immutable tree."""
 
     def __init__(self, providers: Iterable[ProviderData] = ()) -> None:
-        """Take the providers, in any order.
+        """Create a tree from providers in any order.
 
         Raises:
             ProviderTreeError: two providers have the same name or UUID, a parent is missing, or a
@@ -143,7 +146,7 @@ class TreeSnapshot(ReadOnlyTree):
         self._providers = MappingProxyType(parents_first(list(providers)))
 
     def edit(self) -> "ProviderTree":
-        """Return a copy that can be edited, with this snapshot as its `base`."""
+        """Return a copy that can be edited. Its `base` is this snapshot."""
         return ProviderTree(self)
 
     def __sub__(self, older: "TreeSnapshot | ProviderTree") -> TreeDifference:
@@ -151,7 +154,7 @@ class TreeSnapshot(ReadOnlyTree):
         return tree_difference.difference(list(older), list(self))
 
     def __add__(self, difference: TreeDifference) -> "TreeSnapshot":
-        """Return this tree with a difference applied.
+        """Return this tree after applying a difference.
 
         Raises:
             ProviderTreeError: the difference concerns a provider that does not exist.
@@ -163,31 +166,35 @@ class ProviderTree(ReadOnlyTree):
     """A tree that can be edited.
 
     Attributes:
-        base: the original snapshot; empty for a new tree.
+        base: the snapshot that was read or written last; empty for a new tree.
     """
 
     def __init__(self, base: TreeSnapshot | None = None) -> None:
-        self.base = base or TreeSnapshot()
-        self._providers: dict[str, ProviderData] = {
-            provider.uuid: provider for provider in self.base
-        }
+        self.base: TreeSnapshot
+        self._providers: dict[str, ProviderData]
+        self.rebase(base or TreeSnapshot())
 
     def snapshot(self) -> TreeSnapshot:
-        """Return the present state of the tree."""
+        """Return the current state of the tree."""
         return TreeSnapshot(self)
 
     def changes(self) -> TreeDifference:
-        """Return the changes since the base."""
+        """Return the changes since `base`."""
         return self.snapshot() - self.base
 
+    def rebase(self, base: TreeSnapshot) -> None:
+        """Make a snapshot the content and the `base` of the tree."""
+        self.base = base
+        self._providers = {provider.uuid: provider for provider in base}
+
     def copy(self) -> Self:
-        """Return an independent copy with the same base."""
+        """Return an independent copy with the same `base`."""
         other = type(self)(self.base)
         other._providers = dict(self._providers)
         return other
 
     def new_root(self, name: str, uuid: str | None = None, generation: int | None = None) -> str:
-        """Add a provider without a parent; return its UUID, which is generated if not given.
+        """Add a provider without a parent. Return its UUID, which is generated if not given.
 
         Raises:
             ProviderTreeError: the tree has the name or the UUID already.
@@ -197,7 +204,7 @@ class ProviderTree(ReadOnlyTree):
     def new_child(
         self, name: str, parent: str, uuid: str | None = None, generation: int | None = None
     ) -> str:
-        """Add a child of a provider; return its UUID, which is generated if not given.
+        """Add a child of a provider. Return its UUID, which is generated if not given.
 
         Raises:
             ProviderTreeError: the parent does not exist, or the tree has the name or the UUID
@@ -216,7 +223,7 @@ class ProviderTree(ReadOnlyTree):
         inventory: StatedInventories,
         generation: int | None = None,
     ) -> bool:
-        """Replace a provider's inventory; return whether that is a change.
+        """Replace a provider's inventory. Return whether this is a change.
 
         Args:
             name_or_uuid: the provider.
@@ -234,18 +241,18 @@ class ProviderTree(ReadOnlyTree):
     def update_traits(
         self, name_or_uuid: str, traits: Iterable[str], generation: int | None = None
     ) -> bool:
-        """Replace a provider's traits; return whether that is a change."""
+        """Replace a provider's traits. Return whether this is a change."""
         provider = self.data(name_or_uuid)
         return self._replace(provider, generation, traits=check_traits(provider.name, traits))
 
     def add_traits(self, name_or_uuid: str, *traits: str) -> bool:
-        """Add traits to a provider; return whether that is a change."""
+        """Add traits to a provider. Return whether this is a change."""
         provider = self.data(name_or_uuid)
         added = check_traits(provider.name, traits)
         return self.update_traits(provider.uuid, provider.traits | added)
 
     def remove_traits(self, name_or_uuid: str, *traits: str) -> bool:
-        """Remove traits from a provider; return whether that is a change."""
+        """Remove traits from a provider. Return whether this is a change."""
         provider = self.data(name_or_uuid)
         removed = check_traits(provider.name, traits)
         return self.update_traits(provider.uuid, provider.traits - removed)
@@ -253,19 +260,19 @@ class ProviderTree(ReadOnlyTree):
     def update_aggregates(
         self, name_or_uuid: str, aggregates: Iterable[str], generation: int | None = None
     ) -> bool:
-        """Replace a provider's aggregates (UUIDs); return whether that is a change."""
+        """Replace a provider's aggregates (UUIDs). Return whether this is a change."""
         provider = self.data(name_or_uuid)
         checked = check_aggregates(provider.name, aggregates)
         return self._replace(provider, generation, aggregates=checked)
 
     def add_aggregates(self, name_or_uuid: str, *aggregates: str) -> bool:
-        """Add a provider to aggregates; return whether that is a change."""
+        """Add a provider to aggregates. Return whether this is a change."""
         provider = self.data(name_or_uuid)
         added = check_aggregates(provider.name, aggregates)
         return self.update_aggregates(provider.uuid, provider.aggregates | added)
 
     def remove_aggregates(self, name_or_uuid: str, *aggregates: str) -> bool:
-        """Remove a provider from aggregates; return whether that is a change."""
+        """Remove a provider from aggregates. Return whether this is a change."""
         provider = self.data(name_or_uuid)
         removed = check_aggregates(provider.name, aggregates)
         return self.update_aggregates(provider.uuid, provider.aggregates - removed)

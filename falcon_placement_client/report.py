@@ -1,4 +1,4 @@
-"""`ReportClient`: the operations of compute agents and schedulers on a placement service."""
+"""`ReportClient`: the operations of compute agents and schedulers with a placement service."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -33,31 +33,33 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# Maximum pause, in seconds, before each retry of a write that conflicts with other clients. An
-# attempt fails only if another write has succeeded, so there are more retries than usual writers.
+# Maximum pauses before the retries of a write that conflicts with other clients, in seconds. An
+# attempt fails only if another write succeeds. Therefore, there are more retries than usual
+# writers.
 UPDATE_PAUSES = tuple(min(0.05 * 2**attempt, 1.0) for attempt in range(9))
-# The same for a reshape of a tree in use: each concurrent claim makes the data outdated.
+# The same for the reshape of a tree in use. Each concurrent claim makes the data outdated.
 RESHAPE_PAUSES = (0.05,) * 24
 TIMEOUT_SECONDS = 60.0
-# One for each thread that waits for a response: with the default of ten, further connections would
-# be closed after each response, with a warning.
+# Maximum number of connections, one for each thread that waits for a response. With the default of
+# ten, additional connections would be closed after each response, with a warning.
 MAX_CONNECTIONS = 1000
 NOAUTH2_ROLES = "admin,service"
 
-# Edits a tree to match the hardware, and the allocations if there are any. Raises ReshapeNeeded if
-# inventory in use has to move and there are no allocations.
+# Edits a tree to match the hardware. Also edits the allocations if there are any. Raises
+# ReshapeNeeded if inventory in use has to move and there are no allocations.
 ComputeDriver = Callable[[ProviderTree, AllocationRecords | None], None]
 
 
 class ReportClient(ConsumerMethods, WatchMethods):
     """A client of one service. Thread-safe.
 
-    It uses placement 2.0 if the service supports it, otherwise 1.36 to 1.39. A refusal of the
-    service raises a ClientError; without a response, keystoneauth1's ClientException is raised.
+    It uses placement 2.0 if the service supports it, and otherwise 1.36 to 1.39. If the service
+    refuses a request, methods raise ClientError. If there is no response, they raise
+    keystoneauth1's ClientException.
     """
 
     def __init__(self, adapter: "Adapter", max_version: Version = V2) -> None:
-        """Make a client.
+        """Create a client.
 
         Args:
             adapter: adapter of the service, such as one of `PlacementDirect`.
@@ -79,7 +81,7 @@ class ReportClient(ConsumerMethods, WatchMethods):
             timeout: seconds to wait for a connection, and for each part of a response; then methods
                 raise keystoneauth1's ConnectTimeout. A change may have been made nevertheless.
         """
-        # PERF: commands that need no adapter start without these.
+        # PERF: commands that do not need an adapter start faster without these.
         from keystoneauth1 import adapter, session, token_endpoint  # noqa: PLC0415
 
         caller = session.Session(
@@ -95,7 +97,7 @@ class ReportClient(ConsumerMethods, WatchMethods):
     def get_provider_tree(self, uuid: str) -> ProviderTree:
         """Return the tree of a provider, and the sharing providers that it uses.
 
-        The tree can be edited; it is empty if the provider does not exist.
+        The tree can be edited. If the provider does not exist, the tree is empty.
 
         Raises:
             ClientError: the tree cannot be read.
@@ -134,10 +136,11 @@ class ReportClient(ConsumerMethods, WatchMethods):
     def update_from_provider_tree(
         self, new_tree: ProviderTree, allocations: AllocationRecords | None = None
     ) -> TreeSnapshot:
-        """Write the changes of a tree to the service; return the resulting tree.
+        """Write the changes of a tree to the service. Return the resulting tree.
 
-        Changes that other clients have made since the tree was read are kept, unless they concern
-        the same things. Providers that were deleted are created again.
+        Changes that other clients have made since the tree was read are kept, unless both change
+        the same data. If a provider was deleted by another client, it is created again. Afterwards
+        the edited tree equals the resulting tree, so it can be edited and written again.
 
         Args:
             new_tree: an edited tree.
@@ -151,14 +154,21 @@ class ReportClient(ConsumerMethods, WatchMethods):
             ReshapeFailed: the service refused the reshape: read tree and allocations again.
             UpdateFailed: another change cannot be written. The next update completes the tree.
         """
+        written = self._write_tree(new_tree, allocations)
+        new_tree.rebase(written)
+        return written
+
+    def _write_tree(
+        self, tree: ProviderTree, allocations: AllocationRecords | None
+    ) -> TreeSnapshot:
         if allocations is None:
-            created = self._api.run(lambda: tree_update.create(self._writer, new_tree))
+            created = self._api.run(lambda: tree_update.create(self._writer, tree))
             if created is not None:
                 return created
         try:
             return retry(
                 lambda: self._api.run(
-                    lambda: tree_update.update(self._api, self._writer, new_tree, allocations)
+                    lambda: tree_update.update(self._api, self._writer, tree, allocations)
                 ),
                 UPDATE_PAUSES,
                 is_retriable,
@@ -166,10 +176,10 @@ class ReportClient(ConsumerMethods, WatchMethods):
         except RefusedError as refusal:
             if not is_retriable(refusal):
                 raise
-            raise UpdateFailed(f"other clients keep changing {new_tree!r}: {refusal}") from refusal
+            raise UpdateFailed(f"other clients keep changing {tree!r}: {refusal}") from refusal
 
     def report(self, uuid: str, driver: ComputeDriver) -> TreeSnapshot:
-        """Let a driver edit the tree of a provider, and write it; reshape if necessary.
+        """Let a driver edit the tree of a provider, and write the tree. Reshape it if necessary.
 
         The driver is called with the tree. If the driver or the service reports that inventory in
         use has to move, the driver is called again with allocations. Raises the same errors as
@@ -183,7 +193,8 @@ class ReportClient(ConsumerMethods, WatchMethods):
             LOG.info("reshaping the tree of provider %s: %s", uuid, need)
 
         def reshape() -> TreeSnapshot:
-            # In this order: a claim after the tree was read makes the reshape outdated.
+            # The order is important: a claim that is made after the tree was read makes the reshape
+            # outdated.
             tree = self.get_provider_tree(uuid)
             allocations = self.get_allocations_for_provider_tree(uuid)
             driver(tree, allocations)
@@ -192,7 +203,7 @@ class ReportClient(ConsumerMethods, WatchMethods):
         return retry(reshape, RESHAPE_PAUSES)
 
     def allocation_candidates(self, request: AnyRequest) -> dict[str, Any]:
-        """Return the candidates of a request, as the service's response states them.
+        """Return the candidates of a request, as in the response of the service.
 
         Args:
             request: the body of `POST /allocation_candidates`, for any version of the service.
@@ -204,10 +215,10 @@ class ReportClient(ConsumerMethods, WatchMethods):
         return self._api.run(lambda: claims.find_candidates(self._api, request))
 
     def explain(self, request: AnyRequest) -> str:
-        """Return a text about which hosts can serve a request, and why others cannot.
+        """Return a text that describes which hosts can serve a request, and why others cannot.
 
-        Empty if the service does not support placement 2.0 or the caller may not use `explain`.
-        Raises the same errors as `allocation_candidates`.
+        The text is empty if the service does not support placement 2.0 or the caller may not use
+        `explain`. Raises the same errors as `allocation_candidates`.
         """
         return self._api.run(lambda: claims.explain(self._api, request))
 
@@ -218,7 +229,7 @@ class ReportClient(ConsumerMethods, WatchMethods):
         rank: Rank | None = None,
         **terms: Unpack[ClaimTerms],
     ) -> ClaimResult:
-        """Find candidates of a request, and claim one for a consumer without allocations.
+        """Find candidates for a request, and claim one of them for a consumer without allocations.
 
         Args:
             request: see `allocation_candidates`.
@@ -254,10 +265,10 @@ class ReportClient(ConsumerMethods, WatchMethods):
         return self._api.run(lambda: claims.claim_candidate(self._api, candidates, consumer))
 
     def claim_together(self, wanted: Sequence[Claim]) -> list[ClaimResult]:
-        """Make claims for several consumers in one transaction: all of them or none.
+        """Make claims for several consumers in one transaction: either all of them or none.
 
-        Each claim takes the previous claims into account; candidates are chosen by the service, or
-        at random. The results are in the order of the claims.
+        Each claim takes the previous claims into account. The service chooses the candidates, or
+        the client chooses them at random. The results are in the order of the claims.
 
         Raises:
             ConsumerError: two claims are for the same consumer.
@@ -269,11 +280,14 @@ class ReportClient(ConsumerMethods, WatchMethods):
         return self._api.run(lambda: claims.claim_together(self._api, wanted))
 
     def headroom(self, body: JsonHeadroomRequests) -> dict[str, HeadroomResult]:
-        """Return how many more of each request fit.  Raises ServiceTooOld, RefusedError."""
+        """Return how many more consumers of each request fit.
+
+        Raises ServiceTooOld, RefusedError.
+        """
         return self._api.run(lambda: headrooms.measure(self._api, body))
 
     def simulate(self, simulation: JsonSimulation) -> SimulationResult:
-        """Simulate changes of hosts; nothing is stored.  Raises ServiceTooOld, RefusedError."""
+        """Simulate changes of hosts. Nothing is stored. Raises ServiceTooOld, RefusedError."""
         return self._api.run(lambda: simulations.simulate(self._api, simulation))
 
     def get_allocations_for_consumer(self, consumer: str) -> AllocationRecord | None:

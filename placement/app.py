@@ -1,4 +1,4 @@
-"""The application, which wires all parts of the service together."""
+"""The application, which connects all parts of the service."""
 
 import logging
 import time
@@ -47,7 +47,7 @@ def create_app(
     tuning: SearchTuning = DEFAULT_TUNING,
     metrics: Metrics | None = None,
 ) -> "WSGIApplication":
-    """Return the WSGI application for a database that is migrated and has its catalogues.
+    """Return the WSGI application. The database must be migrated and have its catalogues.
 
     Args:
         settings: settings of the service.
@@ -81,7 +81,7 @@ def _metrics_text(settings: Settings, metrics: Metrics, service: Service) -> Cal
     path, interval = settings.metrics.headroom_file, settings.metrics.headroom_interval
     if path is None:
         return lambda: metrics.text(service.database)
-    # PERF: imported only if needed, because the flavors of the client are.
+    # PERF: the module is imported only if needed, because it imports the flavors of the client.
     from placement.headroom_gauges import make_gauges  # noqa: PLC0415
 
     gauges = make_gauges(path, interval, metrics.directory, service)
@@ -104,7 +104,7 @@ def _metrics_page(
 def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
     """Prepare a database for serving: its schema and its catalogues.
 
-    Several processes may do this concurrently.
+    Several processes may call this function concurrently.
 
     Args:
         database: the database to prepare.
@@ -138,13 +138,14 @@ def _is_synced(database: Database) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What `migrate` did."""
+    """The changes that `migrate` made."""
 
-    # Version of the schema before, or null if the database had no schema of this service.
+    # Version of the schema before the migration, or None if the database had no schema of this
+    # service.
     before: str | None
-    # Version of the schema afterwards, or None as above.
+    # Version of the schema after the migration, or None.
     now: str | None
-    # Version of openstack-placement's schema that the tables have, or null if they have none.
+    # Version of openstack-placement's schema that the tables have, or None.
     adopted: str | None
     # Corrections of derived columns.
     corrections: Corrections
@@ -155,10 +156,10 @@ class Migration:
 
 
 def migrate(database: Database, progress: Progress = silent) -> Migration:
-    """Migrate the schema, fill the derived columns and complete the catalogues.
+    """Migrate the schema, fill the derived columns, and complete the catalogues.
 
-    Can be repeated at any time: after an interrupted run, or after other software has written to
-    the database.
+    The function can be repeated at any time, for example after an interruption, or after other
+    software has written to the database.
 
     Args:
         database: the database to migrate.
@@ -174,8 +175,8 @@ def migrate(database: Database, progress: Progress = silent) -> Migration:
             database.write(_upgrade)
             break
         except (Unavailable, DatabaseError, schema.SchemaMismatch) as error:
-            # On engines that commit each schema change on its own, a concurrent process may have
-            # migrated in between. The next attempt finds the work done.
+            # On engines that commit each schema change separately, a concurrent process may have
+            # migrated the schema in the meantime. The next attempt then finds nothing to do.
             if not attempts_left or _lacks_rights(error):
                 raise
             time.sleep(MIGRATE_PAUSE)
@@ -196,7 +197,10 @@ def _lacks_rights(error: Exception) -> bool:
 def _upgrade(conn: Connection) -> None:
     if schema.refuse_unknown(conn):
         online_migrations.refuse_incomplete(conn)
-    schema.upgrade(conn)
+    # PERF: a start on a migrated database does not import Alembic.
+    from placement.db import revisions  # noqa: PLC0415
+
+    revisions.upgrade(conn)
 
 
 class Served:
@@ -235,8 +239,8 @@ class Served:
 def serve(*, patient: bool = True) -> Served:
     """Read the configuration, prepare the database and return the application.
 
-    Called once, before a server forks its workers; no open connection is left that they would
-    share.
+    A server calls this function once, before it forks its workers. No connection remains open that
+    the workers would share.
 
     Args:
         patient: whether to wait for a database that does not respond.
@@ -264,7 +268,7 @@ def serve(*, patient: bool = True) -> Served:
 def start(
     settings: Settings, *, patient: bool = True, metrics: Metrics | None = None
 ) -> tuple["WSGIApplication", Database]:
-    """Prepare the configured database, and return the application on it, and the database.
+    """Prepare the configured database. Return the application and the database.
 
     No connection is open afterwards.
 

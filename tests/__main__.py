@@ -1,11 +1,10 @@
-"""`python -m tests`: the whole suite on SQLite, and of each server what depends on it.
+"""`python -m tests` runs the whole suite on SQLite, and the engine-dependent tests on servers.
 
-Without `PLACEMENT_ENGINES`, a sample runs on each server that is installed, and 15 % of the random
-examples everywhere. The variable names the engines that must run, with everything:
-`PLACEMENT_ENGINES=sqlite,mariadb,postgresql`; a missing server fails then. `tests/selection.py` has
-the tests that servers do not run, and the sample.
-`PLACEMENT_GALERA` adds the tests on a cluster, and `PLACEMENT_MYSQLCLIENT` the tests of the
-database and its faults with that driver.
+Without `PLACEMENT_ENGINES`, it runs a sample of the tests on each installed server, with 15 % of
+the random examples. `PLACEMENT_ENGINES=sqlite,mariadb,postgresql` selects the engines that must
+run, with all tests. A missing server then fails. `tests/selection.py` defines the sample, and the
+tests that do not run on servers. `PLACEMENT_GALERA` adds the tests on a cluster, and
+`PLACEMENT_MYSQLCLIENT` adds the tests of the database and its faults with that driver.
 
 The suite is cut into parts, which run next to each other: some wait most of the time, for servers
 to start and for connections to time out, while others compute. `PLACEMENT_JOBS` is how many run at
@@ -90,11 +89,13 @@ class Run:
 
     @classmethod
     def start(cls, job: Job, arguments: Sequence[str]) -> "Run":
-        """Begin."""
+        """Start the process."""
         environment = {**os.environ, "PLACEMENT_ENGINE": job.engine, **job.environment}
         for name, other in BESIDES.items():
             if name != job.name:
                 environment.pop(other.asked_by, None)
+        # PERF: hundreds of processes import the same modules, and each would compile them.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         output = tempfile.NamedTemporaryFile(prefix="tests-")  # noqa: SIM115
         command = [
             *(sys.executable, "-m", "pytest", "-p", "tests.selection"),
@@ -121,7 +122,7 @@ class Run:
 
 
 def _processor_seconds() -> float:
-    """Return the processor time of all processes that this one has waited for."""
+    """Return the processor time of all child processes that this process has waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -157,7 +158,7 @@ def jobs(arguments: Sequence[str]) -> Iterator[Job]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the tests; return the exit code."""
+    """Run the tests. Return the exit code."""
     try:
         waiting = list(jobs(arguments))
     except LookupError as error:

@@ -1,15 +1,14 @@
 """Settings of all tests."""
 
-import functools
 import logging
 import os
 import wsgiref.validate
 from collections.abc import Iterator
-from typing import Any
 
 import hypothesis
-import pymysql
 import pytest
+
+from tests.kit import one_tls_context, rendered
 
 # The duration of an example depends on the load of the machine. Every run uses the same examples,
 # so only a change of the code can change the result. `--hypothesis-profile=exploring` tries other
@@ -29,17 +28,8 @@ for _name in ("OS_AUTH_PLUGIN", "OS_AUTH_TYPE", "OS_AUTH_URL", "OS_CLOUD", "OS_T
     os.environ.pop(_name, None)
 
 
-# In case a server has TLS, PyMySQL reads the authorities of the machine for each connection: 15 ms
-# of a processor, a third of all that the tests on MariaDB took. They are the same each time.
-_make_context = pymysql.connections.Connection._create_ssl_ctx
-_usual_context = functools.cache(functools.partial(_make_context, None, {}))
-
-
-def _context(connection: Any, parameters: Any) -> Any:
-    return _make_context(connection, parameters) if parameters else _usual_context()
-
-
-pymysql.connections.Connection._create_ssl_ctx = _context
+one_tls_context.use()
+rendered.share()
 
 
 @pytest.fixture(autouse=True)

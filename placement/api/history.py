@@ -1,8 +1,8 @@
 """The history of all microversions, with the features that they introduced.
 
-The history contains two series of versions. The versions 1.x are OpenStack's versions, and a new
-version of OpenStack is added before 2.0. The versions 2.x belong to this service and include all
-features of 1.x.
+The history contains two series of versions. The 1.x versions are defined by OpenStack. A new
+version of OpenStack is added before 2.0. The 2.x versions are defined by this service and include
+all features of 1.x.
 
 Code uses versions in only three ways: the first version of an operation (`routes`), a table of
 values by version (`versioned`), and a `Feature`, which becomes a named option below the API. Each
@@ -63,7 +63,7 @@ HISTORY: Mapping[Microversion, str] = {
     v("1.37"): "Providers may be moved to another parent.",
     v("1.38"): "Consumer types.",
     v("1.39"): "Any of several traits: in: and repeated required.",
-    v("2.0"): "The whole language of requests, as the specs describe it; claims in one step.",
+    v("2.0"): "The whole request language, claims in one step, holds, changes and simulations.",
 }
 
 
@@ -88,7 +88,7 @@ def _line(major: int, status: str) -> Line:
     return Line(min(versions), max(versions), status)
 
 
-# Clients select the newest CURRENT version, and have to request 2.x by its number.
+# Clients select the newest CURRENT version. They must request 2.x by its number.
 LINES = (_line(1, "CURRENT"), _line(2, "EXPERIMENTAL"))
 OLDEST, LATEST, _status = LINES[0]
 

@@ -1,6 +1,6 @@
 """Conversion of request bodies from bytes to validated values.
 
-The cost of a body is limited before it is parsed, because its members are counted in the bytes.
+The cost of a body is limited before the body is parsed: its members are counted in the raw bytes.
 Depth and keys are checked before values.
 """
 
@@ -28,8 +28,8 @@ def decode(raw: bytes) -> Any:
         BadBody: the JSON is invalid, or has more members, deeper nesting or longer keys than any
             operation accepts.
     """
-    # Each member except the first of a list or object follows a comma. Commas and brackets within
-    # texts are also counted, but large bodies contain few of them.
+    # Every member of a list or object except the first follows a comma. Commas and brackets in
+    # strings are counted as well, but large bodies contain few of them.
     if sum(map(raw.count, (b",", b"[", b"{"))) > MAX_MEMBERS:
         raise BadBody(f"body: all lists and objects together may have {MAX_MEMBERS} members")
     try:
@@ -40,12 +40,12 @@ def decode(raw: bytes) -> Any:
     return value
 
 
-# Formats the path of a member, given as keys and indices.
+# Formats the path of a member from its keys and indices.
 Where = Callable[[Iterable[str | int]], str]
 
 
 class Schema:
-    """A JSON schema, checked and compiled when it is declared."""
+    """A JSON schema, compiled when it is declared; tests check the declared schemas."""
 
     def __init__(self, schema: Mapping[str, Any], where: Where | None = None) -> None:
         """Compile a schema.
@@ -56,7 +56,6 @@ class Schema:
         """
         self.schema = schema
         self._where = where or _dotted
-        Validator.check_schema(schema)
         self._validator = Validator(in_order(schema), format_checker=FORMATS)
 
     def check(self, value: Any) -> None:
@@ -68,7 +67,7 @@ class Schema:
 
 
 class EitherSchema(Schema):
-    """Two alternative forms of a body, distinguished by a member that only the second one has.
+    """Two alternative forms of a body. Only the second form has a certain member.
 
     within: the member of the body that has it. None means the body itself.
     """
@@ -84,7 +83,7 @@ class EitherSchema(Schema):
         self._member = member
 
     def check(self, value: Any) -> None:
-        """Check a body with the schema of its form.  Raises BadBody."""
+        """Check a body with the schema of its form. Raise BadBody if it is invalid."""
         part = value
         if self._within is not None:
             part = value.get(self._within) if isinstance(value, dict) else None
@@ -102,14 +101,14 @@ def _check_shape(value: Any) -> None:
 
 
 def _check_keys(container: Any) -> None:
-    # PERF: finds the longest key only if one is too long.
+    # PERF: search for the longest key only if a key is too long.
     if isinstance(container, dict) and max(map(len, container), default=0) > MAX_KEY:
         key = max(container, key=len)
         raise BadBody(f"{key[:MAX_KEY]}…: a key may have {MAX_KEY} characters")
 
 
 def _levels(value: Any) -> Iterator[list[Any]]:
-    """Yield the lists and objects at each depth, without recursion."""
+    """Yield the lists and objects at each depth. The function does not use recursion."""
     level = _containers([value])
     while level:
         yield level
@@ -132,7 +131,7 @@ def _containers(values: Iterable[Any]) -> list[Any]:
 
 
 def _deepest_member(value: Any) -> str:
-    """Return the body's member with the deepest nesting."""
+    """Return the member of the body that is nested most deeply."""
     members = value.items() if isinstance(value, dict) else enumerate(value)
     depths = {str(key): sum(1 for _level in _levels(member)) for key, member in members}
     return max(depths, key=lambda key: depths[key])
@@ -143,7 +142,7 @@ def _dotted(steps: Iterable[str | int]) -> str:
 
 
 def path_of(steps: Iterable[str | int]) -> str:
-    """Return the path of a member as in code: `groups._NIC.required[0]`."""
+    """Return the path of a member in the notation of code: `groups._NIC.required[0]`."""
     path = ""
     for step in steps:
         if isinstance(step, int):
@@ -156,7 +155,7 @@ def path_of(steps: Iterable[str | int]) -> str:
 
 
 def _what(error: ValidationError) -> str:
-    """Return the reason of an error, in one line of limited length."""
-    # The pattern's guard against a trailing line feed is an implementation detail.
+    """Return the reason of an error as one line of limited length."""
+    # The part of the pattern that rejects a trailing line feed is an implementation detail.
     text = error.message.replace(r"(?!\\n)", "")
     return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]}…"

@@ -20,11 +20,14 @@ LOG = logging.getLogger(__name__)
 
 REFRESH = 1.0  # seconds
 MAX_ANSWERS = 1000
+# Errors of the library for a file that is not YAML, not readable, or not a mapping.
+FAULTS_OF_FILES = (ValueError, OSError, AttributeError)
 
-# Kinds of checks that query another service, such as `http`, so their results may change.
+# Kinds of checks that query another service, such as `http`. Their results may change at any time.
 REMOTE_KINDS = frozenset(entry.name for entry in entry_points(group="oslo.policy.rule_checks"))
 
-# Kinds of checks that do not compare an attribute of the caller, and attributes that others can.
+# Kinds of checks that do not compare an attribute of the caller, and attributes that they may
+# compare instead.
 _OTHER_KINDS = REMOTE_KINDS | {"role", "rule"}
 _ATTRIBUTES = frozenset(RequestContext(overwrite=False).to_policy_values())
 
@@ -59,9 +62,9 @@ def register_options(conf: cfg.ConfigOpts) -> None:
 class Policy:
     """The effective rules, which are the defaults with the overrides of the policy files.
 
-    Files are checked for changes every `REFRESH` seconds. Results are cached until the rules
-    change, because an evaluation takes 150 µs, as much as a small request. If a rule queries
-    another service, results are cached for `REFRESH` seconds only.
+    Policy files are checked for changes every `REFRESH` seconds. Results are cached until the rules
+    change, because an evaluation takes 150 µs, which is as long as a small request. If a rule
+    queries another service, its results are cached for `REFRESH` seconds only.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, operations: Iterable[tuple[str, str, str]]) -> None:
@@ -80,21 +83,19 @@ class Policy:
         self._enforcer.register_defaults(defaults(operations))
         # (rule, target, caller's attributes that rules can read) -> whether it is allowed.
         self._answers: dict[tuple[object, ...], bool] = {}
-        # The rules of the cached results. None means that the results expire with the next refresh.
+        # The rules to which the cached results belong. None means that the results expire at the
+        # next refresh.
         self._answered_by: Mapping[str, Any] | None = None
-        # Warnings that have been logged.
+        # Warnings that are already in the log.
         self._warned_of: set[str] = set()
         self._values: Callable[[RequestContext], tuple[Any, ...]] | None = None
         self._refresh_at = 0.0
-        # The library's rules are incomplete while it reads files.
+        # The library's set of rules is incomplete while the library reads files.
         self._lock = threading.Lock()
         try:
             self._load()
-        except (ValueError, OSError) as error:
-            text = " ".join(str(error).split())
-            raise ConfigurationError(
-                f"policy file {conf.oslo_policy.policy_file}: {text}"
-            ) from None
+        except FAULTS_OF_FILES as error:
+            raise ConfigurationError(self._text(error)) from None
         self._forget_outdated()
 
     def rules(self) -> Mapping[str, policy.RuleDefault]:
@@ -122,7 +123,7 @@ class Policy:
     def remedy(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
     ) -> str:
-        """Return the role that a denied caller needs; empty if no single role suffices."""
+        """Return the role that a denied caller needs, or "" if no single role is sufficient."""
         if caller.system_scope or caller.domain_id:
             return "it needs a token whose scope is a project"
         roles = [
@@ -136,12 +137,12 @@ class Policy:
 
     def _answer(self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None) -> bool:
         if self._values is None:
-            # PERF: reading the attributes is several times faster than `to_policy_values`.
+            # PERF: reading the attributes directly is several times faster than `to_policy_values`.
             self._values = attrgetter(*caller.to_policy_values())
-        # All values that a rule can read. Only lists are not hashable.
+        # All values that a rule can read. Only lists have to be converted to be hashable.
         values = (tuple(value) if type(value) is list else value for value in self._values(caller))
         key = (rule, target and tuple(target.items()), *values)
-        # A concurrent change of the rules replaces the dictionary.
+        # A concurrent change of the rules replaces this dictionary.
         answers = self._answers
         answer = answers.get(key)
         if answer is None:
@@ -154,17 +155,17 @@ class Policy:
     def _evaluate(
         self, rule: str, credentials: dict[str, Any], target: Mapping[str, Any] | None
     ) -> bool:
-        """Evaluate a rule, by default on the caller's own project."""
+        """Evaluate a rule. The default target is the caller's own project."""
         if target is None:
             target = {name: credentials[name] for name in ("project_id", "user_id")}
         with self._lock:
             return bool(self._enforcer.authorize(rule, dict(target), credentials))
 
     def _roles(self, rule: str) -> Iterable[str]:
-        """Return the roles that a rule names, directly or by reference, in order."""
+        """Return the roles that a rule names directly or by reference, in the order of the rule."""
         roles: dict[str, None] = {}
         visited = set()
-        # A depth-first search, because roles are returned in the order of the rules.
+        # The search is depth-first so that the roles are in the order of the rules.
         checks: list[Any] = [policy.RuleCheck("rule", rule)]
         while checks:
             check = checks.pop(0)
@@ -187,15 +188,17 @@ class Policy:
             self._refresh_at = now + REFRESH
             try:
                 self._load()
-            except Exception:
-                # A file that is being edited must not stop the service.
-                LOG.exception("the policy files cannot be used; the previous rules stay in force")
+            except Exception as error:
+                # An operator may be editing the file, so an invalid file must not stop the service.
+                is_of_file = isinstance(error, FAULTS_OF_FILES)
+                text = f"{self._text(error)}; the previous rules stay in force"
+                LOG.error("%s", text, exc_info=not is_of_file)
             self._forget_outdated()
 
     def _forget_outdated(self) -> None:
         """Clear cached results if a rule has changed or queries another service."""
         rules = dict(self._enforcer.rules)
-        # The library makes a new check object for each rule that it reads again.
+        # The library creates a new check object each time it reads a rule.
         if rules == self._answered_by:
             return
         self._answers = {}
@@ -207,10 +210,10 @@ class Policy:
         self._answered_by = None if is_remote else rules
 
     def warnings(self) -> list[str]:
-        """Return a sentence for each unknown name in the rules in force.
+        """Return a sentence for each unknown name in the current rules.
 
-        Unknown names are rules of the files that no operation uses and no other rule refers to,
-        references to undefined rules, and attributes that no caller has.
+        Unknown names are rules in the files that no operation and no other rule uses, references to
+        undefined rules, and attributes that no caller has.
         """
         rules: Mapping[str, Any] = self._enforcer.rules
         leaves = [(name, leaf) for name, check in rules.items() for leaf in _leaves([check])]
@@ -229,8 +232,13 @@ class Policy:
                 warnings.append(f"{where} compares an attribute of no caller{hint}; it is false")
         return sorted(warnings)
 
+    def _text(self, error: Exception) -> str:
+        """Return a line that names the policy file and the fault in it."""
+        text = " ".join(str(error).split())
+        return f"policy file {self._enforcer.conf.oslo_policy.policy_file}: {text}"
+
     def _load(self) -> None:
-        # The library checks the files only here, not for each evaluation.
+        # The library validates the files only here, and not at each evaluation.
         self._enforcer.use_conf = True
         try:
             self._enforcer.load_rules()
@@ -239,7 +247,7 @@ class Policy:
 
 
 def _leaves(checks: Iterable[Any]) -> Iterator[policy.Check]:
-    """Yield the elementary checks of rules; constants are omitted."""
+    """Yield the elementary checks of rules, without constants."""
     for check in checks:
         if isinstance(check, policy.AndCheck | policy.OrCheck):
             yield from _leaves(check.rules)

@@ -1,6 +1,7 @@
 """Stable codes for the reasons why the search rejects trees and providers, and their counts.
 
-The search writes a trace and never reads it, so an explanation cannot change a result.
+The search writes to a trace but never reads from it. Therefore, an explanation cannot change a
+result.
 """
 
 from collections import Counter
@@ -12,11 +13,11 @@ from typing import Any, NamedTuple
 class Form(NamedTuple):
     """A text with fields in braces, which `explanation.wording` fills in."""
 
-    # The text, whose field `items` is the list of terms or sums.
+    # The text. The field `items` contains the list of terms or sums.
     frame: str
     # The text of each item.
     item: str = "{value}"
-    # The separator of the last two items.
+    # The separator before the last item.
     between: str = " or "
 
 
@@ -24,15 +25,15 @@ NO_FORM = Form("")
 
 
 class Reason(NamedTuple):
-    """The texts for one code, which responses, commands and documents share."""
+    """The texts of one code. Responses, commands and documents use the same texts."""
 
-    # A clause that describes each host rejected at the code.
+    # A clause that describes each host that is rejected at the code.
     meaning: str
     # The detail of a rejection: the requirement, and the property of the providers.
     refused: Form = NO_FORM
-    # The same as a predicate of hosts, for the text of an explanation.
+    # The same text as a predicate of hosts, for the text of an explanation.
     lacking: Form = NO_FORM
-    # The requirement of the request on groups together, if the code joins groups.
+    # What the request requires of several groups together; empty for other codes.
     asked: str = ""
 
 
@@ -46,7 +47,7 @@ class Refusal(StrEnum):
     reason: Reason
 
     def __new__(cls, code: str, *words: Any) -> "Refusal":
-        """Return the member of a code; `words` are the fields of its reason."""
+        """Create the member of a code. `words` contains the fields of its reason."""
         member = str.__new__(cls, code)
         member._value_ = code
         member.reason = Reason(*words)
@@ -54,7 +55,7 @@ class Refusal(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """A clause that describes each host rejected at the code."""
+        """A clause that describes each host that is rejected at the code."""
         return self.reason.meaning
 
     # the request as a whole
@@ -215,16 +216,16 @@ class Refusal(StrEnum):
     # the search itself
     BUDGET = (
         "budget",
-        "not decided: the bound on work was reached",
-        Form("not decided within the bound on work"),
+        "not decided: the limit on work was reached",
+        Form("not decided within the limit on work"),
         Form("took too long to decide"),
-        "not decided within the bound on work",
+        "not decided within the limit on work",
     )
     ELSEWHERE = "elsewhere", "only sharing providers of other trees could serve"
     FILTERED = "filtered", "left out by the database"
 
 
-# Codes of amounts. A host rejected at one of these codes has no provider with room.
+# Codes of amounts. If a host is rejected at one of these codes, no provider has enough capacity.
 WITHOUT_CAPACITY = frozenset(
     {
         Refusal.NO_INVENTORY,
@@ -242,11 +243,12 @@ class Trace:
     def __init__(self) -> None:
         # (code, suffix of the group) -> number of groups that no tree can serve.
         self.requests: Counter[tuple[Refusal, str]] = Counter()
-        # (code, suffix of the group, or empty if no single group is the cause) -> number of trees.
+        # (code, suffix of the group, or empty if no single group is the cause) -> number of
+        # rejected trees.
         self.trees: Counter[tuple[Refusal, str]] = Counter()
-        # Code -> number of providers that the search tried for a group and rejected.
+        # Code -> number of providers that the search tried and rejected for a group.
         self.placements: Counter[Refusal] = Counter()
-        # The number of trees that each filtering query of the database returned.
+        # The number of trees that each filtering query to the database returned.
         self.filtered: list[int] = []
 
     def refuse_request(self, code: Refusal, suffix: str) -> None:
@@ -266,7 +268,7 @@ class Trace:
         self.filtered.append(offered)
 
     def __str__(self) -> str:
-        """Return the summary, which is only computed when a log line is written."""
+        """Return the summary. It is computed only when a log line is written."""
         return str(self.summary())
 
     def summary(self) -> Mapping[str, object]:

@@ -20,11 +20,11 @@ from placement.cli import server
 from placement.logs import escaped
 from placement.progress import progress
 
-NOT_EVACUABLE = 3  # exit code if a host cannot be emptied, or is not decided
+NOT_EVACUABLE = 3  # exit code if a host cannot be emptied, or if the result is undecided
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser its arguments and its action."""
+    """Add the arguments and the action of the command to its parser."""
     parser.set_defaults(action=_run)
     parser.add_argument("host", nargs="*", metavar="HOST", help="UUID or name of a root provider")
     parser.add_argument("--all", action="store_true", help="check each host of the cloud")
@@ -39,7 +39,7 @@ def set_up(parser: Any) -> None:
 
 
 def _run(conf: cfg.ConfigOpts) -> int:
-    """Check the hosts and print the result; return the exit code."""
+    """Check the hosts and print the results. Return the exit code."""
     options = conf.category
     if bool(options.host) == options.all:
         console.fail(Exception("drain-check: name hosts, or state --all"))
@@ -75,7 +75,7 @@ def _check(options: Any) -> list[DrainRow]:
 
 
 def _read(path: Path) -> dict[str, DrainRow]:
-    """Return UUID -> row of an earlier run; an unfinished last line is removed.
+    """Return UUID -> row of an earlier run. Remove an incomplete last line.
 
     Raises:
         RestError: the file contains something else.
@@ -126,4 +126,4 @@ def _reasons(rows: Iterable[DrainRow]) -> Iterator[list[str]]:
         for each in row.stuck:
             yield [name, each.consumer, each.code, escaped(each.text)]
         for consumer in row.undecided:
-            yield [name, consumer, "budget", "not decided within the bound on work"]
+            yield [name, consumer, "budget", "not decided within the limit on work"]

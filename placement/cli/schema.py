@@ -1,4 +1,4 @@
-"""The commands `placement-manage db version` and `db stamp` for the version of the schema."""
+"""The commands `placement-manage db version` and `db stamp`, for the version of the schema."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from placement.db import schema
 
 
 def set_up_version(parser: Any) -> None:
-    """Give the parser of `version` its action."""
+    """Add the action of `version` to its parser."""
     parser.set_defaults(action=_version)
 
 
 def set_up_stamp(parser: Any) -> None:
-    """Give the parser of `stamp` its arguments and its action."""
+    """Add the arguments and the action of `stamp` to its parser."""
     parser.set_defaults(action=_stamp)
     parser.add_argument("revision", help="revision of this release")
 
@@ -27,5 +27,8 @@ def _version(conf: cfg.ConfigOpts) -> int:
 
 
 def _stamp(conf: cfg.ConfigOpts) -> int:
-    connect(conf).write(lambda conn: schema.stamp(conn, conf.category.revision))
+    # PERF: `version` does not import Alembic.
+    from placement.db import revisions  # noqa: PLC0415
+
+    connect(conf).write(lambda conn: revisions.stamp(conn, conf.category.revision))
     return 0

@@ -10,22 +10,22 @@ from placement.db import schema
 
 
 def set_up(parser: Any) -> None:
-    """Give the parser of the command its action."""
+    """Add the action of the command to its parser."""
     parser.set_defaults(action=_sync)
 
 
 def _sync(conf: cfg.ConfigOpts) -> int:
-    """Migrate, and print the changes."""
+    """Migrate the database and print the changes."""
     migration = app.migrate(connect(conf), delayed_progress("counting"))
     before = ", was " + (migration.before or "none")
     if migration.before == migration.now:
         before = " as before"
     if schema.is_later(migration.now):
-        before = ", of a later release, is kept; this release needs " + str(schema.newest())
+        before = ", of a later release, is kept; this release needs " + schema.newest()
     print(f"schema: {migration.now}{before}")
     print(f"tables: of version {migration.adopted}")
     print(f"trees: {migration.corrections.trees}, all with a new revision")
-    # In a first migration the columns are new, so there was nothing to correct.
+    # In a first migration, the columns are new. There was nothing to correct.
     verb = "corrected" if migration.before else "filled in"
     print(
         f"inventories: used {verb} of {migration.corrections.used}, "

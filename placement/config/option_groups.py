@@ -81,7 +81,7 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.BoolOpt(
             "randomize_allocation_candidates",
             default=False,
-            help="Return a uniform random sample of the candidates, in random order.",
+            help="Return a random selection of the candidates, in random order.",
         ),
         cfg.IntOpt(
             "max_allocation_candidates",

@@ -9,30 +9,34 @@ from sqlalchemy.sql import ColumnElement, FromClause
 from placement.db import tables as t
 from placement.db.json_rows import JsonRow
 
-# The largest value of the column max_unit.
+# The maximum value of the column max_unit.
 MAX_UNIT = 2**31 - 1
+# The id of the only row of `change_feed`.
+FEED_ID = 1
+# Value that replaces a root's id in `tree_changes` for deleted trees.
+NO_PROVIDER = 0
 
 Selection = sa.Select[*tuple[Any, ...]]
 Union = sa.CompoundSelect[*tuple[Any, ...]]
 
 _provider, _inventory, _class = t.resource_providers, t.inventories, t.resource_classes
 
-# Providers joined with the root of their tree.
+# Providers, joined with the root of their tree.
 ROOT = _provider.alias("root")
 PROVIDERS_WITH_ROOTS = _provider.join(ROOT, ROOT.c.id == _provider.c.root_provider_id)
 
-# In the order of the fields of `Stock`.
+# The columns of a stock, in the order of the fields of `Stock`.
 STOCK_COLUMNS = tuple(
     _inventory.c[name] for name in ("capacity", "used", "min_unit", "max_unit", "step_size")
 )
 
-# In the order of the fields of `InventoryRecord`.
+# The columns of a record, in the order of the fields of `InventoryRecord`.
 RECORD_COLUMNS = tuple(
     _inventory.c[name]
     for name in ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
 )
 
-# Inventories with their class, in the order that `inventory_rows.from_list` expects.
+# Inventories with their resource class, in the order that `inventory_rows.from_list` expects.
 PROVIDERS_WITH_INVENTORIES = _provider.join(
     _inventory, _inventory.c.resource_provider_id == _provider.c.id
 ).join(_class, _class.c.id == _inventory.c.resource_class_id)
@@ -47,30 +51,31 @@ INVENTORY_COLUMNS = (
 
 
 def tagged_json_row(tag: str, *columns: Any) -> Selection:
-    """Select one text: a JSON list of the tag and the columns.
+    """Select one text: a JSON list that contains the tag and the columns.
 
-    With it, one statement can return rows of several kinds. PyMySQL takes 10 µs for each further
-    column.
+    With such texts, a single statement can return rows of several kinds. PyMySQL would take 10 µs
+    for each additional column.
     """
     return sa.select(JsonRow(sa.literal_column(f"'{tag}'", sa.String()), *columns))
 
 
 def changed_at(table: sa.Table) -> ColumnElement[Any]:
-    """The time of the last change of a row; null in rows of very old databases."""
+    """The time of the last change of a row, or null in rows of very old databases."""
     return sa.func.coalesce(table.c.updated_at, table.c.created_at).label("changed_at")
 
 
 def revision_of_root(root: FromClause) -> ColumnElement[int | None]:
-    """The revision, or null if the row has another root."""
-    # Not a WHERE condition: PostgreSQL would estimate it to be rare, and sort all roots first.
+    """The revision, or null if the row is not a root."""
+    # This is not a WHERE condition, because PostgreSQL would estimate it to be rare and sort all
+    # roots first.
     return sa.case((root.c.root_provider_id == root.c.id, root.c.revision)).label("revision")
 
 
 def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
     """The inventory has room for the amount, and its units allow the amount.
 
-    `falcon_placement_client.inventory.fits` is the same rule in Python; a property test compares
-    the two.
+    `falcon_placement_client.inventory.fits` implements the same rule in Python. A property test
+    compares the two implementations.
     """
     if amount > MAX_UNIT:
         return sa.false()
@@ -84,7 +89,7 @@ def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
 
 
 def has_free_capacity(inventory: FromClause) -> ColumnElement[bool]:
-    """The inventory has any free capacity."""
+    """The inventory has some free capacity."""
     used: ColumnElement[bool] = inventory.c.used < inventory.c.capacity
     return used
 
@@ -95,7 +100,7 @@ def stock_with_room(provider_id: ColumnElement[int], class_id: int, amount: int)
 
 
 def stock_with_free_capacity(provider_id: ColumnElement[int], class_id: int) -> Selection:
-    """Select a row if the provider's own inventory of the class has any free capacity."""
+    """Select a row if the provider's own inventory of the class has some free capacity."""
     return _stock(provider_id, class_id).where(has_free_capacity(t.inventories))
 
 
@@ -127,7 +132,10 @@ def has_any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> C
 
 
 def has_all_traits(provider_id: ColumnElement[int], traits: Collection[int]) -> ColumnElement[bool]:
-    """The provider has all of the traits (ids); one condition for any number of traits."""
+    """The provider has all of the traits (ids).
+
+    This is a single condition for any number of traits.
+    """
     link = t.resource_provider_traits
     count = (
         sa.select(sa.func.count())
@@ -158,7 +166,7 @@ def in_any_aggregate(
 
 
 def belongs_to(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
-    """The claim record belongs to the row of this consumer, and not to an earlier row."""
+    """The claim record belongs to the row of this consumer, and not to a previous row."""
     return sa.and_(
         record.c.consumer_id == consumer.c.id,
         record.c.consumer_uuid == consumer.c.uuid,
@@ -167,11 +175,20 @@ def belongs_to(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
 
 
 def is_hold(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
-    """The consumer of the record is a hold, which no other request has written since."""
+    """The consumer of the record is a hold. No other request has written it since the claim."""
     held: ColumnElement[bool] = record.c.hold_generation == consumer.c.generation
     return held
 
 
 def is_member(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
-    """The consumer of the record is a member of its spread group, which belongs to its project."""
+    """The consumer of the record is a member of its spread group, which is one of its project."""
     return sa.and_(record.c.spread_group.is_not(None), record.c.project_id == consumer.c.project_id)
+
+
+def sum_revisions(table: sa.Table) -> ColumnElement[int]:
+    """Return the sum of the revisions of a table."""
+    # PERF: one sum takes half the time of two sums. The upper 41 bits are sufficient: two different
+    # states have equal sums with a probability of one in 2^41, and the next change makes the sums
+    # different. The sum of all bits would exceed SQLite's integers.
+    upper = table.c.revision.bitwise_rshift(sa.literal(22, sa.Integer()))
+    return sa.func.coalesce(sa.func.sum(upper), 0).label("revision_sum")

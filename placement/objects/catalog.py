@@ -1,12 +1,12 @@
 """Names and ids of resource classes, traits, consumer types, projects, users and aggregates.
 
-Ids are read when they are needed and are valid for one transaction only: the id of a deleted class
-or trait may be used again for another name.
+Ids are read when they are needed and are valid only in one transaction, because the id of a deleted
+class or trait may be reused for another name.
 
-The indexes of the database find names, and Python compares them. Unique indexes of MySQL and
-MariaDB usually ignore case, accents and trailing spaces. Such a database cannot store two names
-that differ only in case, accents or trailing spaces. The second name is not found and cannot be
-created.
+The indexes of the database find names, and Python compares the names exactly. Unique indexes of
+MySQL and MariaDB usually ignore case, accents and trailing spaces. Such a database cannot store two
+names that differ only in these respects: a lookup does not find the second name, and the name
+cannot be created.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from placement.errors import NameNotDistinct
 from placement.objects import identifiers
 
 FIRST_CUSTOM_CLASS = 10000
-# Replaces id 0 while a row is inserted: MySQL would generate an id for 0.
+# Replaces id 0 while a row is inserted, because MySQL would generate an id for 0.
 NO_ID = -1
 
 # Maximum number of unknown names for which suggestions are made.
@@ -44,20 +44,20 @@ NO_NAMES: Names = MappingProxyType({})
 def find_ids(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
     """Return kind -> name -> id of the existing names.
 
-    Aggregates are returned in their stored spelling, other names as in the request. Executes one
-    statement for each thousand names.
+    Aggregates are returned in their stored spelling, and other names as in the request. The
+    function executes one statement for each thousand names.
     """
     ids: dict[str, dict[str, int]] = {kind: {} for kind in names}
     known_names = {kind: set(names_of_kind) for kind, names_of_kind in names.items()}
     for kind, row_id, name, _number in statements.ids(names).rows(conn):
-        # The collation may also match names that were not requested.
+        # The collation may also match names that the request does not contain.
         if kind == "aggregate" or name in known_names[kind]:
             ids[kind][name] = row_id
     return ids
 
 
 class LookUp(NamedTuple):
-    """The result of a lookup of the names of a request."""
+    """The result of looking up the names in a request."""
 
     # Kind -> name -> id, for each kind except aggregates.
     ids: Ids
@@ -65,7 +65,9 @@ class LookUp(NamedTuple):
     aggregates: Mapping[str, frozenset[int]]
     # Stored uuid of a provider -> id of the root of its tree.
     trees: Mapping[str, int]
-    # Rows of the further statements.
+    # Id of each of these roots -> revision.
+    revisions: Mapping[int, int]
+    # Rows of the additional statements.
     further: Sequence[Any]
 
 
@@ -78,7 +80,7 @@ def look_up(
 ) -> LookUp:
     """Look up names, and the roots of the trees of providers, in one statement.
 
-    Executes no statement if there is nothing to look up.
+    If there is nothing to look up, the function executes no statement.
 
     Args:
         conn: the connection.
@@ -93,21 +95,24 @@ def look_up(
     }
     query = statements.with_trees(spelled, identifiers.stored_forms(*trees), further, params)
     ids: dict[str, dict[str, int]] = {kind: {} for kind in (*names, "aggregate", "tree")}
+    revisions: dict[int, int] = {}
     others = []
     for row in query.rows(conn):
-        kind, row_id, name, _number = row
+        kind, row_id, name, number = row
         if kind in ids:
             ids[kind][name] = row_id
         else:
             others.append(row)
+        if kind == "tree":
+            revisions[row_id] = number
     aggregates = identifiers.ids_by_key(ids.pop("aggregate"))
-    return LookUp(ids, aggregates, ids.pop("tree"), others)
+    return LookUp(ids, aggregates, ids.pop("tree"), revisions, others)
 
 
 def match(names: Collection[str], rows: Iterable[Sequence[Any]]) -> dict[str, int]:
     """Return name -> id of the names that exist in the rows (id, name, …).
 
-    Names are compared in Python. Rows of other names, which the collation does not distinguish, are
+    Names are compared in Python. Rows of other names that the collation considers equal are
     ignored.
     """
     known = set(names)
@@ -131,7 +136,7 @@ def exists(conn: Connection, kind: str, name: str) -> bool:
 def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list[str]:
     """Return suggestions for the first few unknown names, for error messages.
 
-    An existing name occurs once for each unknown name that resembles it.
+    An existing name is listed once for each unknown name that resembles it.
     """
     names: dict[str, str] = {}
     for row in statements.all_names(kind, limit=MAX_COMPARED_NAMES).rows(conn):
@@ -145,8 +150,8 @@ def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list
 def create(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
     """Create names of any kind except resource classes, and return their ids.
 
-    If another transaction creates a name concurrently, the id of its row is returned. Aggregates
-    are returned in their stored spelling.
+    If another transaction creates a name concurrently, the function returns the id of its row.
+    Aggregates are returned in their stored spelling.
 
     Raises:
         NameNotDistinct: the collation does not distinguish a name from an existing one.
@@ -167,7 +172,7 @@ def create(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
 
 
 def ensure(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
-    """Return the ids of the names; create the missing ones."""
+    """Create the missing names, and return the ids of all names."""
     ids = find_ids(conn, names)
     missing = {kind: set(names[kind]) - ids[kind].keys() for kind in names}
     for kind, new_ids in create(conn, missing).items():
@@ -188,9 +193,9 @@ def lock_classes(conn: Connection, names: Mapping[int, str]) -> None:
 
 
 def sync(conn: Connection) -> tuple[int, int]:
-    """Add the missing standard classes and traits; return the numbers of both.
+    """Add the missing standard classes and traits. Return the number of each.
 
-    Idempotent and safe for concurrent processes; never removes anything.
+    The function is idempotent, safe for concurrent processes, and never removes anything.
     """
     class_names = {row.name for row in statements.all_names("resource_class").rows(conn)}
     new_classes = [

@@ -1,13 +1,13 @@
-"""The numbering of changes of trees, after their commit, by comparing revisions.
+"""The numbering of changes of trees. It takes place after their commit, by comparing revisions.
 
-Writes of trees are not involved. A numbering compares the revision of each root with its revision
-at the previous numbering. It is a separate transaction that locks the only row of `change_feed`. If
-it does not commit, the next numbering finds the same changes.
+Writes of trees do not number anything. A numbering compares the revision of each root with its
+revision at the previous numbering. It is a separate transaction, which locks the only row of
+`change_feed`. If the transaction does not commit, the next numbering finds the same changes.
 
-One row has the id, UUID, parent and revision of a root, so no view shows a revision together with
-another UUID or parent. But on engines that tear views, a view may show the new root of a UUID
-together with the deleted one. So a UUID counts as deleted only if a later view contains no root
-with this UUID.
+The id, UUID, parent and revision of a root are in one row, so a view never shows a revision with a
+different UUID or parent. However, on engines that tear views, a view may show both the new root and
+the deleted root with the same UUID. Therefore, a UUID counts as deleted only if a later view
+contains no root with this UUID.
 """
 
 import random
@@ -18,35 +18,35 @@ from sqlalchemy.engine import Connection
 
 from placement.db.engine import on_lost_commit
 from placement.db.statement import Restart, Unchanged
-from placement.db.statements import changes as statements
+from placement.db.statements import change_numbering as statements
+from placement.db.statements import changes as change_statements
 from placement.db.statements import derived as derived_statements
-from placement.db.statements.changes import NO_PROVIDER
 
-# Milliseconds between two numberings of a database.
+# Minimum time between two numberings of a database, in milliseconds.
 INTERVAL = 1000
-# Maximum number of changed trees, and of deleted trees, of one numbering.
+# Maximum number of changed trees, and of deleted trees, in one numbering.
 MAX_NUMBERED = 10_000
-# The time of a numbering that was not complete, so the next one does not wait.
+# The recorded time of an incomplete numbering. The next numbering does not wait.
 UNFINISHED = 0
-# The number of trees that exist when numbering begins.
+# The number that all trees get when numbering begins.
 FIRST_POSITION = 0
 
 
 def is_due(feed: Any) -> bool:
-    """Whether the next numbering may begin; the feed has its own time and that of the database."""
+    """Return whether the next numbering may begin, by the times in the feed."""
     return not 0 <= feed.clock - feed.numbered_at < INTERVAL
 
 
 def begin(conn: Connection) -> None:
-    """Begin to number changes: all existing trees are known and unchanged.
+    """Begin to number changes. All existing trees count as known and unchanged.
 
     Raises Unchanged if another transaction has begun.
     """
-    if statements.feed(lock=True).rows(conn):
+    if change_statements.feed(lock=True).rows(conn):
         raise Unchanged
-    now, token = statements.clock().value(conn), _new_token()
+    now, token = change_statements.clock().value(conn), _new_token()
     values = {"position": FIRST_POSITION, "token": token, "numbered_at": now}
-    # First, because concurrent transactions wait for this row.
+    # This statement is the first one, because concurrent transactions wait for this row.
     statements.insert_feed({**values, "revision_sum": 0}).execute(conn)
     on_lost_commit(conn, lambda later: _has_token(later, token))
     changes, batches = statements.sizes().row(conn)
@@ -56,7 +56,7 @@ def begin(conn: Connection) -> None:
     statements.insert_batch(**values).execute(conn)
     _update_feed(conn, values)
     if has_roots and not statements.sizes().row(conn).changes:
-        raise Restart  # the server has not executed the INSERT
+        raise Restart  # the server did not execute the INSERT
 
 
 def number(conn: Connection, max_age: int, max_numbered: int = MAX_NUMBERED) -> None:
@@ -70,7 +70,7 @@ def number(conn: Connection, max_age: int, max_numbered: int = MAX_NUMBERED) -> 
     Raises:
         Unchanged: another transaction has just numbered them, or there are none.
     """
-    feed = statements.feed(lock=True).row(conn)
+    feed = change_statements.feed(lock=True).row(conn)
     if not is_due(feed):
         raise Unchanged
     changed = statements.changed(max_numbered).rows(conn)
@@ -94,7 +94,9 @@ def number(conn: Connection, max_age: int, max_numbered: int = MAX_NUMBERED) -> 
 
 
 def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequence[Any]) -> int:
-    """Replace the numbers of changed and deleted trees; return how many have a new number.
+    """Replace the numbers of changed and deleted trees. Return how many got a new number.
+
+    Raises Unmatched if a changed root disappears, which must get the number of a deletion.
 
     Args:
         conn: the connection.
@@ -103,7 +105,7 @@ def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequ
         gone: rows of `statements.gone`.
     """
     gone_ids = {row.provider_id for row in gone}
-    # A root may disappear between the two statements.
+    # A root may disappear between these two statements.
     changed = [row for row in changed if row.id not in gone_ids]
     deleted = _deleted_roots(conn, changed, gone)
     statements.delete_known(
@@ -111,22 +113,17 @@ def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequ
     ).execute(conn)
     new = {row.uuid for row in changed if row.known != row.uuid}
     _delete_tombstones(conn, statements.tombstones(new.union(deleted)).rows(conn))
-    trees = [(row.id, row.uuid, row.revision) for row in changed]
-    trees += [(NO_PROVIDER, uuid, 0) for uuid in deleted]
-    rows = [
-        {"provider_id": root_id, "uuid": uuid, "revision": revision, "position": position + index}
-        for index, (root_id, uuid, revision) in enumerate(trees, 1)
-    ]
-    statements.insert(rows).execute(conn)
-    return len(rows)
+    statements.insert_changed([row.id for row in changed], position).execute(conn)
+    statements.insert_deleted(deleted, position + len(changed)).execute(conn)
+    return len(changed) + len(deleted)
 
 
 def _deleted_roots(conn: Connection, changed: Sequence[Any], gone: Sequence[Any]) -> list[str]:
-    """Return the sorted UUIDs that no root has any more."""
+    """Return the sorted UUIDs that no root has any longer."""
     # An engine may reuse the id of a deleted root.
     renamed = {row.known for row in changed if row.known not in {None, row.uuid}}
     missing = {row.uuid for row in gone}.union(renamed) - {row.uuid for row in changed}
-    # A root with the same UUID and another id is numbered under the other id.
+    # If a root has the same UUID and a different id, it is numbered under the other id.
     return sorted(missing - {row.uuid for row in statements.roots(missing).rows(conn)})
 
 
@@ -135,13 +132,13 @@ def _delete_tombstones(conn: Connection, rows: Sequence[Any]) -> None:
 
 
 def _update_feed(conn: Connection, values: dict[str, int]) -> None:
-    """Record a numbering, with the sum of the revisions that are numbered now."""
+    """Record a numbering, with the sum of the revisions that are now numbered."""
     revision_sum = int(statements.known_sum().value(conn))
     statements.update_feed({**values, "revision_sum": revision_sum}).execute(conn)
 
 
 def _forget(conn: Connection, before: int) -> None:
-    """Delete numberings whose successor is older than a time, and trees deleted until then.
+    """Delete numberings whose successor is older than a time, and trees deleted before it.
 
     The cursor of the latest of these numberings was the newest one until its successor.
     """
@@ -161,5 +158,5 @@ def _new_token() -> int:
 
 
 def _has_token(conn: Connection, token: int) -> bool:
-    """Return whether the latest numbering has this token, after the one that may be in progress."""
-    return any(row.token == token for row in statements.feed(lock=True).rows(conn))
+    """Return whether the latest numbering has this token. Wait for a numbering in progress."""
+    return any(row.token == token for row in change_statements.feed(lock=True).rows(conn))

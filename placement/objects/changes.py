@@ -1,16 +1,17 @@
 """The changes of trees since a cursor.
 
-A cursor is the number of a change, with the token of its numbering. A database with this token
-contains all changes up to the numbering. An older backup, or another database, does not contain the
-token, so its own changes with the same numbers are not returned for the cursor.
+A cursor consists of the number of a change and the token of its numbering. A database that contains
+this token contains all changes up to the numbering. An older backup or a different database does
+not contain the token. Therefore, its own changes with the same numbers are not returned for this
+cursor.
 
-On engines that tear views, a view may show a numbering without an earlier one. Therefore the latest
-number is read first: a later view shows all numberings up to that one (`objects/revisions.py`). The
-token of the cursor is read last: if a numbering has deleted a change that the client has not read,
-it has also deleted the token, and the later view shows this.
+On engines that tear views, a view may show a numbering without an earlier one. Therefore, the
+latest number is read first, because a later view shows all numberings up to this number
+(`objects/revisions.py`). The token of the cursor is read last: if a numbering has deleted a change
+that the client has not read, it has also deleted the token, and the later view shows this deletion.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -18,8 +19,9 @@ from typing import Any, NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.db.engine import Database
+from placement.db.fragments import NO_PROVIDER
 from placement.db.statements import changes as statements
-from placement.db.statements.changes import NO_PROVIDER
+from placement.db.statements.changes import NumberedTree
 from placement.errors import CursorExpired
 from placement.objects import change_numbering
 from placement.objects.change_numbering import UNFINISHED
@@ -27,11 +29,11 @@ from placement.objects.revisions import UNKNOWN
 
 
 class ChangeCursor(NamedTuple):
-    """A point in the sequence of changes."""
+    """A position in the sequence of changes."""
 
-    # The number of the last change before it.
+    # The number of the last change before the position.
     position: int
-    # The random token of the numbering that has given the number.
+    # The random token of the numbering that assigned the number.
     token: int
 
 
@@ -40,25 +42,25 @@ class Change(NamedTuple):
 
     # UUID of its root.
     uuid: str
-    # Whether no root has the UUID now.
+    # Whether no root has this UUID now.
     gone: bool
 
 
 class Changes(NamedTuple):
     """Changes since a cursor."""
 
-    # Each tree occurs once.
+    # The changes. Each tree occurs once.
     changes: Sequence[Change]
     # The cursor with which a client continues after these changes.
     cursor: ChangeCursor
-    # Whether no more changes are waiting.
+    # Whether there are no further changes.
     complete: bool
 
 
 def get_since(database: Database, cursor: ChangeCursor | None, limit: int, max_age: int) -> Changes:
-    """Return the changes since a cursor, and number them first if there are new ones.
+    """Return the changes since a cursor. Number new changes first.
 
-    Without new changes this is one statement.
+    If there are no new changes, the function executes one statement.
 
     Args:
         database: the database that is written to, not a replica.
@@ -84,7 +86,7 @@ def get_since(database: Database, cursor: ChangeCursor | None, limit: int, max_a
     if changes is not None:
         return changes
     assert cursor is not None
-    # Another node of the cluster may have issued the cursor a moment ago.
+    # Another node of the cluster may have just issued the cursor.
     if database.read_replicated(partial(_is_valid, cursor=cursor)):
         return Changes((), cursor, complete=True)
     raise CursorExpired
@@ -96,7 +98,7 @@ def _nothing_since(feed: Any) -> Changes:
 
 
 def _read(conn: Connection, cursor: ChangeCursor | None, limit: int) -> Changes | None:
-    """Return the changes since a cursor; None if this server does not know the cursor."""
+    """Return the changes since a cursor, or None if this server does not know the cursor."""
     feed = statements.feed().row(conn)
     newest = ChangeCursor(feed.position, feed.token)
     if cursor is None or cursor == newest:
@@ -104,10 +106,7 @@ def _read(conn: Connection, cursor: ChangeCursor | None, limit: int) -> Changes 
     rows = statements.page(cursor.position, newest.position, limit + 1).rows(conn)
     is_cut = len(rows) > limit
     rows = rows[:limit]
-    roots = {
-        row.uuid: row.revision for row in statements.roots({row.uuid for row in rows}).rows(conn)
-    }
-    numbered = list(takewhile(lambda row: not _is_created_again(row, roots), rows))
+    numbered = list(takewhile(lambda row: not _is_created_again(row), rows))
     end = newest
     if not numbered and rows:
         end = cursor
@@ -116,21 +115,21 @@ def _read(conn: Connection, cursor: ChangeCursor | None, limit: int) -> Changes 
         end = ChangeCursor(position, _token(conn, position))
     if not _is_valid(conn, cursor):
         return None
-    # A deleted root and its successor may both have a number for a moment.
-    uuids = dict.fromkeys(row.uuid for row in numbered)
-    changes = [Change(uuid, uuid not in roots) for uuid in uuids]
+    # For a moment, both a deleted root and its successor may have a number.
+    gone = {row.uuid: row.revision is None for row in numbered}
+    changes = list(map(Change._make, gone.items()))
     return Changes(changes, end, complete=not is_cut and feed.numbered_at != UNFINISHED)
 
 
-def _is_created_again(change: Any, roots: Mapping[str, int]) -> bool:
-    """Return whether a change is a deletion, and a root with the UUID has no number yet.
+def _is_created_again(change: NumberedTree) -> bool:
+    """Return whether a change is a deletion and a root with the same UUID has no number yet.
 
-    The change waits for the number of this root. If the root were reported without a number, and
-    deleted before the next numbering, no change would report this deletion. A root without a
-    revision is not numbered before `db sync`, so it does not delay the change.
+    Such a change is reported only when the root has a number. Otherwise, if the root were deleted
+    before the next numbering, no change would report the second deletion. A root without a revision
+    is not numbered until `db sync`, so it does not delay the change.
     """
     is_deletion = change.provider_id == NO_PROVIDER
-    return is_deletion and roots.get(change.uuid, UNKNOWN) != UNKNOWN
+    return is_deletion and change.revision not in {None, UNKNOWN}
 
 
 def _is_valid(conn: Connection, cursor: ChangeCursor) -> bool:
@@ -138,6 +137,6 @@ def _is_valid(conn: Connection, cursor: ChangeCursor) -> bool:
 
 
 def _token(conn: Connection, position: int) -> int:
-    """Return the token of the numbering that has given a number; 0 if it is not known."""
+    """Return the token of the numbering that assigned a number, or 0 if it is not known."""
     rows = statements.token(position).rows(conn)
     return rows[0].token if rows else 0

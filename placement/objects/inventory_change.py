@@ -1,4 +1,4 @@
-"""Changes of inventories, with the rows that a write inserts, updates and deletes."""
+"""Changes of inventories: the rows that a write inserts, updates and deletes."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -52,21 +52,31 @@ class InventoryChange:
     # Inventories to delete.
     deleted: tuple[Inventory, ...] = ()
 
-    def insert_and_update(self, conn: Connection) -> None:
-        """Insert and update rows.  Raises Restart if a class does not exist any more."""
-        # A custom class may have been deleted or renamed since its id was read.
+    def insert_and_update(self, conn: Connection, *, are_new: bool = False) -> None:
+        """Insert and update rows.
+
+        Args:
+            conn: the connection.
+            are_new: whether this transaction has created the providers, so that they have no
+                allocations.
+
+        Raises:
+            Restart: a class no longer exists.
+        """
+        # A custom class may have been deleted or renamed after its id was read.
         class_names: dict[int, str] = {}
         new_rows: list[dict[str, int | float]] = []
         for row in self.created:
             class_names[row.class_id] = row.class_name
             new_rows.append(row.columns())
         catalog.lock_classes(conn, class_names)
-        statements.create(new_rows).execute(conn)
+        create = statements.create_unused if are_new else statements.create
+        create(new_rows).execute(conn)
         changed_rows = {row_id: columns(record) for row_id, record in self.updated.items()}
         statements.update(changed_rows).execute(conn)
 
     def delete(self, conn: Connection) -> None:
-        """Delete rows.  Raises Unmatched if one of them has allocations."""
+        """Delete rows. Raise Unmatched if an inventory has allocations."""
         statements.delete_unused([row.id for row in self.deleted]).execute(conn)
 
     def created_ids(self, conn: Connection) -> dict[InventoryKey, int]:
@@ -89,9 +99,9 @@ class InventoryChange:
         provider_uuids: Mapping[int, str],
         deltas: Mapping[InventoryKey, int] = NO_DELTAS,
     ) -> None:
-        """Raise InventoryInUse for the first provider that would lose inventories in use.
+        """Raise InventoryInUse for the first provider that would lose an inventory in use.
 
-        The error has all such classes of the provider.
+        The error contains all such classes of the provider.
 
         Args:
             provider_uuids: id -> uuid, in the order of the request.
@@ -112,7 +122,7 @@ def inventory_change(
     records: Mapping[int, Mapping[str, InventoryRecord]],
     class_ids: Mapping[str, int],
 ) -> InventoryChange:
-    """Compare the present inventories with the requested records, by provider id and class.
+    """Compare the existing inventories with the requested records, by provider id and class.
 
     Raises:
         UnknownInventoryClasses: a class of the records does not exist.
@@ -124,7 +134,8 @@ def inventory_change(
     for provider_id, records_by_class in records.items():
         rows = inventories[provider_id]
         for name, record in records_by_class.items():
-            # Ratios are rounded as in the database; otherwise, every write would be a change.
+            # Ratios are rounded like in the database. Otherwise, every write would count as a
+            # change.
             stored_record = as_stored(conn, record)
             if name not in rows:
                 created.append(NewInventory(provider_id, class_ids[name], name, stored_record))

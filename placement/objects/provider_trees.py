@@ -1,7 +1,7 @@
-"""Reads of whole trees of providers, and their replacement in one transaction.
+"""Read whole trees of providers, and replace them in one transaction.
 
-Like other writes of providers, a write reads its inputs, locks the tree if the tree has not changed
-since, and only then writes. A request that changes nothing does not lock anything.
+Like other writes of providers, the write reads its inputs, locks the tree if the tree has not
+changed since then, and only then writes. If a request changes nothing, it does not lock anything.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ PARTS = (Part.INVENTORIES, Part.TRAITS, Part.AGGREGATES)
 
 
 class ProviderTree(NamedTuple):
-    """A tree with its root first, and with parents before their children."""
+    """A tree. Parents come before their children, so the root is the first provider."""
 
     # The providers of the tree.
     members: list[TreeMember]
@@ -47,7 +47,7 @@ class ProviderTree(NamedTuple):
 
 
 class ProviderOutcome(NamedTuple):
-    """The outcome of a write for a listed provider."""
+    """The outcome of a write for one of the listed providers."""
 
     # Generation after the write.
     generation: int
@@ -58,7 +58,7 @@ class ProviderOutcome(NamedTuple):
 class TreeOutcome(NamedTuple):
     """The changes of a write."""
 
-    # Provider UUID -> outcome, for the listed providers.
+    # Provider UUID -> outcome, for each listed provider.
     providers: Mapping[str, ProviderOutcome]
     # UUIDs of the deleted providers.
     deleted: list[str]
@@ -99,7 +99,7 @@ def _parents_first(members: list[TreeMember]) -> list[TreeMember]:
     for member in members:
         children.setdefault(member.parent_uuid, []).append(member)
     ordered = list(children.get(None, ()))
-    for member in ordered:  # grows while it is walked through
+    for member in ordered:  # the list grows during the iteration
         ordered += children.get(member.uuid, ())
     return ordered
 
@@ -126,7 +126,7 @@ def put(conn: Connection, command: TreeCommand, may_create: Callable[[str], None
     try:
         return _write(conn, command, state, is_empty=not creates)
     except TreesChanged:
-        # Other transactions may keep writing to this tree, so it is locked before it is read again.
+        # Other transactions may be writing to this tree. Lock it before the second read.
         root_ids = [member.root_id for member in state.members.values()][:1]
         with stopwatch.LOCKS:
             locks.revisions(root_ids).rows(conn)
@@ -139,7 +139,7 @@ def put(conn: Connection, command: TreeCommand, may_create: Callable[[str], None
 def _create_names(
     conn: Connection, command: TreeCommand, may_create: Callable[[str], None]
 ) -> bool:
-    """Create the custom names that do not exist; return whether any were created."""
+    """Create the custom names that do not exist. Return whether any names were created."""
     class_names: set[str] = set()
     trait_names: set[str] = set()
     for listed in command.providers:
@@ -164,10 +164,19 @@ def _create_names(
 
 
 def _read(conn: Connection, command: TreeCommand) -> TreeState:
-    """Read the inputs of a command; the lock of the tree verifies the revision later."""
-    members, others = _read_members(conn, command)
+    """Read the inputs of a command. The lock of the tree verifies the revision later."""
+    known = catalog.look_up(
+        conn,
+        _names(command),
+        {command.root_uuid, *(listed.uuid for listed in command.providers)},
+        (statements.NAMED,),
+        {"names": sorted({listed.name for listed in command.providers})},
+    )
+    members: dict[str, TreeMember] = {}
+    others: list[TreeMember] = []
+    if known.trees or known.further:
+        members, others = _read_members(conn, command, known.revisions)
     ids = [member.id for member in members.values()]
-    known = catalog.look_up(conn, _names(command))
     unlisted = [member.id for member in command.unlisted(members)] if command.prune else []
     trait_ids: dict[int, frozenset[int]] = dict.fromkeys(ids, frozenset())
     for provider_id, of_provider in part_statements.trait_ids(ids).rows(conn):
@@ -189,14 +198,14 @@ def _read(conn: Connection, command: TreeCommand) -> TreeState:
 
 
 def _read_members(
-    conn: Connection, command: TreeCommand
+    conn: Connection, command: TreeCommand, seen_revisions: Mapping[int, int]
 ) -> tuple[dict[str, TreeMember], list[TreeMember]]:
-    """Return the members of the tree by UUID, and others that have a listed UUID or name.
+    """Return the members of the tree by UUID, and other providers with a listed UUID or name.
 
-    Raises Restart where a view may show the new revision of a write without its content.
+    `seen_revisions` are revisions of roots by id that an earlier statement has read. Raises Restart
+    if a view may show the new revision of a write without its content.
     """
     root_forms = identifiers.stored_forms(command.root_uuid)
-    seen = revisions.get_for_provider(conn, command.root_uuid) if revisions.may_tear(conn) else None
     rows = statements.members_and_others(
         root_forms,
         identifiers.stored_forms(*(listed.uuid for listed in command.providers)),
@@ -209,9 +218,9 @@ def _read_members(
             members[member.key] = member
         else:
             others.append(member)
-    if seen is not None and members:
+    if members and revisions.may_tear(conn):
         root = members[command.root_uuid]
-        if seen.get(root.uuid) != root.revision:
+        if seen_revisions.get(root.id) != root.revision:
             raise Restart
     return members, others
 
@@ -228,9 +237,9 @@ def _names(command: TreeCommand) -> dict[str, set[str]]:
 def _write(
     conn: Connection, command: TreeCommand, state: TreeState, *, is_empty: bool
 ) -> TreeOutcome:
-    """Write the difference. is_empty: whether the transaction has written nothing yet.
+    """Write the difference. `is_empty` is whether the transaction has not written anything yet.
 
-    Raises TreesChanged before anything of the tree is written.
+    Raises TreesChanged before any write to the tree.
     """
     change = tree_change(conn, command, state)
     outcome = _outcome(command, state, change)

@@ -1,16 +1,17 @@
-"""Revisions, which show whether the content of a tree has changed and whether it is complete.
+"""Revisions. They show whether the content of a tree has changed and whether it is complete.
 
-A transaction that changes a tree renews the revision of its root (`objects/locking.py`). Content
-that is read together with a revision therefore belongs to that revision, if the view of the
-database is complete.
+A transaction that changes a tree renews the revision of its root (`objects/locking.py`). If the
+view of the database is complete, content that is read together with a revision therefore belongs to
+that revision.
 
-On some engines (`Dialect.tears_views`) a view is collected while transactions end. It may show a
-transaction without another one that this had waited for, and so a new revision with old content.
-But once a view shows a revision, the transaction that wrote it has ended, and so have all
-transactions that it had waited for; no later view can miss them. So content has a revision for
-certain if an earlier view of the same server has already shown that revision. On such engines each
-statement here has a view of its own, and content is read between two reads of the revisions, or
-together with the second one.
+On some engines (`Dialect.tears_views`), transactions can end while a view is being created. The
+view may show a transaction without an earlier transaction for which it had waited, and thus a new
+revision with old content. However, if a view shows a revision, the transaction that wrote it has
+ended, and so have all transactions for which it had waited. All later views show these
+transactions. Therefore, content certainly belongs to a revision if an earlier view of the same
+server has already shown that revision. On such engines, each statement in this module has a
+separate view, and content is read between two reads of the revisions, or together with the second
+read.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,29 +23,28 @@ from placement.db.dialects import ONE_VIEW, dialect_of
 from placement.db.statements import revisions as statements
 from placement.objects import identifiers
 
-# Numbers that are equal only if the content is equal (except with a probability of one in 2^62).
-# None if a tree has no revision, because other software has created it.
+# A state: equal numbers mean equal content, except with a probability of one in 2^62. None if a
+# tree has no revision, because other software has created it.
 State = tuple[int, ...]
 
-# The revision of a tree that other software has created, and of content whose revision is not
-# known.
+# The revision of a tree that other software has created, and of content whose revision is unknown.
 UNKNOWN = 0
 
-MAX_READS = 3  # maximum number of reads of content that keeps changing
+MAX_READS = 3  # maximum number of attempts to read content that keeps changing
 
 Head = TypeVar("Head")
 Content = TypeVar("Content")
 
 
 def may_tear(conn: Connection) -> bool:
-    """Return whether views of the connection may show a revision without all of its content."""
+    """Return whether the views of the connection may show a revision without all of its content."""
     return dialect_of(conn).tears_views
 
 
 def can_confirm(conn: Connection) -> bool:
-    """Return whether content has the revision that an earlier statement has read.
+    """Return whether content belongs to the revision that an earlier statement has read.
 
-    This is not certain if views may be torn and both statements use the same view.
+    This is uncertain if views may be torn and both statements use the same view.
     """
     return not (may_tear(conn) and conn.get_execution_options().get(ONE_VIEW))
 
@@ -58,7 +58,7 @@ def read_between(
     """Read content between two reads of revisions.
 
     If the content keeps changing, it is at least as new as the head that is returned with it. A
-    client that has missed a write can therefore not write with the generation in the head.
+    client that has missed a write therefore cannot write with the generation in the head.
 
     Args:
         conn: the connection.
@@ -81,9 +81,9 @@ def read_between(
 
 
 def get_for_provider(conn: Connection, provider_uuid: str) -> dict[str, int]:
-    """Return stored uuid -> revision of the tree, of the provider with this uuid."""
+    """Return stored uuid -> revision of the tree, for the provider with this uuid."""
     rows = statements.for_providers(identifiers.stored_forms(provider_uuid)).rows(conn)
-    return {row.uuid: row.revision or UNKNOWN for row in rows}
+    return {uuid: revision or UNKNOWN for uuid, revision in rows}
 
 
 def state_of_tree(revision: int) -> State | None:

@@ -1,4 +1,4 @@
-"""Writing of a whole tree of providers that the transaction has locked."""
+"""Write a whole tree of providers that the transaction has locked."""
 
 import uuid as uuid_module
 from collections.abc import Collection, Mapping
@@ -31,12 +31,12 @@ class TreeWriter:
         self._root_id = root_id
         self._state = state
         self._change = change
-        # Ids by UUID of the providers that exist so far.
+        # UUID -> id, for the providers that already exist.
         self._ids = {uuid: member.id for uuid, member in state.members.items()}
         self._ids[root_uuid] = root_id
 
     def write(self) -> None:
-        """Delete, rename, create and move providers, then write their parts."""
+        """Delete, rename, create and move providers. Then write their parts."""
         if self._change.deleted:
             self._delete()
         self._rename()
@@ -51,7 +51,7 @@ class TreeWriter:
         statements.add_aggregates(added).execute(self._conn)
 
     def _delete(self) -> None:
-        """Delete providers; their descendants are children of the root until they are moved."""
+        """Delete providers. Their descendants become children of the root until they are moved."""
         conn, state = self._conn, self._state
         ids = {member.id for member in self._change.deleted}
         uuids = {member.key for member in self._change.deleted}
@@ -66,7 +66,7 @@ class TreeWriter:
         statements.delete(ids).execute(conn)
 
     def _rename(self) -> None:
-        """Rename providers; two providers can exchange their names."""
+        """Rename providers. Two providers can exchange their names."""
         members = self._state.members
         renamed = {
             members[uuid].id: listed.name
@@ -108,7 +108,8 @@ class TreeWriter:
         }
         nothing: dict[int, dict[str, Inventory]] = {row_id: {} for row_id in records}
         new = inventory_change(self._conn, nothing, records, self._state.class_ids)
-        changes = [new, *self._change.inventories.values()]
+        new.insert_and_update(self._conn, are_new=True)
+        changes = self._change.inventories.values()
         change = InventoryChange(
             tuple(row for each in changes for row in each.created),
             {row_id: record for each in changes for row_id, record in each.updated.items()},
@@ -118,11 +119,11 @@ class TreeWriter:
         change.delete(self._conn)
 
     def _links(self, ids: Mapping[str, Collection[int]]) -> set[tuple[int, int]]:
-        """Return (provider id, id) of each trait or aggregate, by UUID of the provider."""
+        """Return (provider id, id) for each trait or aggregate, given by UUID of the provider."""
         return {(self._ids[uuid], row_id) for uuid, row_ids in ids.items() for row_id in row_ids}
 
     def _new_aggregates(self) -> set[tuple[int, int]]:
-        """Create aggregates; return (provider id, aggregate id)."""
+        """Create aggregates. Return (provider id, aggregate id) pairs."""
         created = self._change.aggregates.created
         texts = [text for of_provider in created.values() for text in of_provider]
         if not texts:

@@ -313,7 +313,9 @@ def test_a_file_that_is_broken_later_leaves_the_rules_as_they_were(
     os.utime(path, (1, 2_000_000_000))
     let_time_pass(monkeypatch)
     assert rules.allows("placement:traits:list", caller("auditor"))
-    assert "the policy files cannot be used" in caplog.text
+    assert "policy.yaml: " in caplog.text
+    assert "the previous rules stay in force" in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 def test_the_file_is_found_next_to_placement_conf(
@@ -381,7 +383,7 @@ def test_no_caller_is_checked_while_another_thread_reads_the_files(
 
 
 def test_each_part_that_is_included_needs_its_own_rule(tmp_path: Path) -> None:
-    """Parts are refused in the rule's own words, before the query is checked."""
+    """The response contains the text of the rule, and precedes the check of the query."""
     path = tmp_path / "policy.yaml"
     allowed = ("list", "show", "usages", "traits:list")
     rules = [f'"placement:resource_providers:{rule}": "role:watcher"\n' for rule in allowed]

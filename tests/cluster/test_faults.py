@@ -1,8 +1,9 @@
-"""Plugs that are pulled while claims run: nothing acknowledged is lost, service comes back.
+"""Faults during claims: no acknowledged write is lost, and the service recovers.
 
 Each test prints a line of the table: fault, engine, operations, how many were left without an
 answer, and the seconds from the end of the fault to the first write that was done.
-`PLACEMENT_FAULTS` says how often each fault happens (default 1).
+`PLACEMENT_FAULTS` says how often each fault happens (default 1). If it is repeated, there are more
+operations between two faults.
 """
 
 import os
@@ -20,14 +21,14 @@ from tests.kit.processes import NoAnswerError, Process, send, serving
 from tests.kit.proxy import Cut
 
 TIMES = int(os.environ.get("PLACEMENT_FAULTS", "1"))
-OPERATIONS = 150  # between two faults
+OPERATIONS = 150 if TIMES > 1 else 50  # between two faults
 
 served_by_a_server = pytest.mark.skipif(ENGINE == "sqlite", reason="SQLite has no server")
 in_a_file = pytest.mark.skipif(ENGINE != "sqlite", reason="the database is no file of the service")
 
 
 class Table:
-    """The effects of a fault, measured while writers write."""
+    """The effects of a fault, which are measured while writers are active."""
 
     def __init__(self, fault: str, model: Model, capsys: pytest.CaptureFixture[str]) -> None:
         self._fault = fault
@@ -36,7 +37,7 @@ class Table:
         self.recoveries: list[float] = []
 
     def wait_for_operations(self, number: int = OPERATIONS) -> None:
-        """Wait until the writers have done more."""
+        """Wait until the writers have executed more operations."""
         goal = self._model.operations + number
         deadline = time.monotonic() + PATIENCE
         while self._model.operations < goal and not self._model.shared.stop:
@@ -44,7 +45,7 @@ class Table:
             time.sleep(0.02)
 
     def wait_for_service(self) -> None:
-        """Wait for the first write that is done, and note how long that took."""
+        """Wait for the first successful write, and record how long it took."""
         began = time.monotonic()
         port = self._model.shared.ports[0]
         while True:
@@ -59,7 +60,7 @@ class Table:
         self.recoveries.append(time.monotonic() - began)
 
     def show(self) -> None:
-        """Print the line."""
+        """Print a line of the table."""
         counts = self._model.shared.operations
         unknown = sum(n for kind, n in counts.items() if kind.endswith(": unknown"))
         unavailable = sum(n for kind, n in counts.items() if kind.endswith(": unavailable"))
@@ -87,7 +88,7 @@ def endure(
     disturb: Disturb,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Have writers write while `disturb` does its worst, then check everything."""
+    """Run writers while `disturb` causes a fault. Then check everything."""
     model = Model([process.port for process in processes], seed=7)
     table = Table(fault, model, capsys)
 
@@ -153,13 +154,13 @@ def test_connections_that_are_cut_during_commit(
 
         def disturb(table: Table) -> None:
             proxy.cut = cut
-            table.wait_for_operations(200)
+            table.wait_for_operations(2 * OPERATIONS)
             proxy.cut = Cut.NEVER
 
         endure(f"cut: {cut.value}", url, processes, disturb, capsys)
-        assert proxy.cuts > 10
+        assert proxy.cuts > 5
         # ROLLBACKs of writes: reads end with COMMIT.
-        assert sum(process.log().count("a COMMIT was lost") for process in processes) > 10
+        assert sum(process.log().count("a COMMIT was lost") for process in processes) > 5
         settled = "took effect" if cut is Cut.AFTER_COMMIT else "did not take effect"
         assert any(settled in process.log() for process in processes)
 
@@ -188,7 +189,7 @@ def test_a_disk_that_fills_up(tmp_path: Path, url: str, capsys: pytest.CaptureFi
 
 
 def limit(process: Process, size: int) -> None:
-    """Let the process write files no longer than `size` bytes."""
+    """Limit the size of files that the process may write."""
     for number in process.worker_ids():
         resource.prlimit(number, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 

@@ -1,16 +1,17 @@
-"""Clients that race for capacity and for names, on several server processes.
+"""Races of clients for capacity and for names, on several server processes.
 
 `PLACEMENT_PROCESSES` lists numbers of processes (default 2). `PLACEMENT_RACES` is the number of
 rounds with each of these numbers (default 4).
 """
 
+import itertools
 import os
 import uuid as uuids
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,10 +29,12 @@ CLIENTS = 8
 ROOM = 20
 # A writer that loses a race tries again, which may take long on a busy machine.
 PATIENT = {"OS_PLACEMENT_DATABASE__WRITE_TIMEOUT": "120"}
+MANY_HOSTS = 1000
+_numbers = itertools.count(1)
 
 
 class Racers:
-    """Clients that act at once, each on the next process."""
+    """Clients that act at the same time, each on a different process."""
 
     def __init__(self, url: str, processes: list[Process]) -> None:
         self.url = url
@@ -40,23 +43,63 @@ class Racers:
         self._ports = [next(ports) for _ in range(CLIENTS)]
 
     def race(self, act: Callable[[int, int], list[Answer]]) -> list[Answer]:
-        """Have every client act, given its number and port; all their answers."""
+        """Run every client with its number and port. Return all responses."""
         with ThreadPoolExecutor(CLIENTS) as pool:
             found = pool.map(act, range(CLIENTS), self._ports)
             return [answer for answers in found for answer in answers]
 
     def check(self, hosts: list[str]) -> None:
-        """The tables must be in order."""
+        """Check that the tables are consistent."""
         engine = sa.create_engine(self.url, poolclass=sa.NullPool)
         with engine.connect() as conn:
             assert not list(complaints(conn, hosts))
 
 
-@pytest.fixture(params=PROCESSES)
-def racers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Racers]:
-    url = database_url(tmp_path)
-    with serving(tmp_path, [url] * request.param, 1, **PATIENT) as processes:
+@pytest.fixture(scope="module", params=PROCESSES)
+def racers(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Racers]:
+    """Clients of a cloud with many hosts; tests use hosts, classes and projects of their own."""
+    directory = tmp_path_factory.mktemp("race")
+    url = database_url(directory)
+    with building(sa.create_engine(url, poolclass=sa.NullPool)) as cloud:
+        for number in range(MANY_HOSTS):
+            cloud.add(f"host{number}", {"VCPU": 4})
+    with serving(directory, [url] * request.param, 1, **PATIENT) as processes:
         yield Racers(url, processes)
+
+
+@dataclass(frozen=True)
+class Scarce:
+    """A resource class that only the hosts of one test have, and a project that only it uses."""
+
+    name: str
+    port: int
+
+    def hosts(self, *amounts: int) -> list[str]:
+        """Create a host with each amount."""
+        return [new_host(self.port, None, **{self.name: amount}) for amount in amounts]
+
+    def demand(self) -> dict[str, object]:
+        """Return a claim of one unit from any host."""
+        return {
+            "request": {"groups": {"": {"resources": {self.name: 1}}}},
+            "consumer_uuid": str(uuids.uuid4()),
+            "project_id": self.name,
+            "user_id": "user",
+            "consumer_type": "INSTANCE",
+        }
+
+    def usages(self) -> object:
+        """Return the usages of the project."""
+        return send(self.port, "GET", f"/usages?project_id={self.name}").body["usages"]
+
+
+@pytest.fixture
+def scarce(racers: Racers) -> Scarce:
+    name = f"CUSTOM_SCARCE_{next(_numbers)}"
+    expect(send(racers.port, "PUT", f"/resource_classes/{name}"), 201)
+    return Scarce(name, racers.port)
 
 
 def claim(host: str, amount: int = 1, **more: Any) -> dict[str, object]:
@@ -103,28 +146,19 @@ def test_exactly_what_fits_is_admitted(
         )
 
 
-def demand(amount: int = 1) -> dict[str, object]:
-    return {
-        "request": {"groups": {"": {"resources": {"VCPU": amount}}}},
-        "consumer_uuid": str(uuids.uuid4()),
-        "project_id": "project",
-        "user_id": "user",
-        "consumer_type": "INSTANCE",
-    }
-
-
 PLACES = 100
 CALLERS = 160
 
 
 def test_callers_for_the_last_places_get_exactly_these_and_the_others_hear_that_nothing_is_left(
-    racers: Racers,
+    racers: Racers, scarce: Scarce
 ) -> None:
-    """No client gets a conflict, in any order of the requests."""
-    hosts = [new_host(racers.port, VCPU=amount) for amount in (1, 2, 3, 4) * (PLACES // 10)]
+    """No client receives a conflict, regardless of the order of the requests."""
+    hosts = scarce.hosts(*(1, 2, 3, 4) * (PLACES // 10))
 
     def call(_number: int, port: int) -> list[Answer]:
-        return [send(port, "POST", "/claims", demand(), "2.0") for _ in range(CALLERS // CLIENTS)]
+        bodies = [scarce.demand() for _ in range(CALLERS // CLIENTS)]
+        return [send(port, "POST", "/claims", body, "2.0") for body in bodies]
 
     answers = racers.race(call)
     told = Counter(
@@ -134,19 +168,20 @@ def test_callers_for_the_last_places_get_exactly_these_and_the_others_hear_that_
         (201, ""): PLACES,
         (409, "placement.no_candidates"): CALLERS - PLACES,
     }
-    usages = send(racers.port, "GET", "/usages?project_id=project").body["usages"]
-    assert usages == {"INSTANCE": {"consumer_count": PLACES, "VCPU": PLACES}}
+    assert scarce.usages() == {"INSTANCE": {"consumer_count": PLACES, scarce.name: PLACES}}
     racers.check(hosts)
 
 
-def test_several_claims_at_once_are_met_as_long_as_all_of_them_fit(racers: Racers) -> None:
-    """A request for three units is refused if two are left."""
-    hosts = [new_host(racers.port, VCPU=amount) for amount in (1, 2, 3, 4) * 5]
+def test_several_claims_at_once_are_met_as_long_as_all_of_them_fit(
+    racers: Racers, scarce: Scarce
+) -> None:
+    """A request for three units is refused if only two units are left."""
+    hosts = scarce.hosts(*(1, 2, 3, 4) * 5)
 
     def until_full(_number: int, port: int) -> list[Answer]:
         answers: list[Answer] = []
         while not answers or answers[-1].status == 201:
-            body = {"claims": [demand() for _ in range(3)]}
+            body = {"claims": [scarce.demand() for _ in range(3)]}
             answers.append(send(port, "POST", "/claims", body, "2.0"))
         return answers
 
@@ -154,32 +189,31 @@ def test_several_claims_at_once_are_met_as_long_as_all_of_them_fit(racers: Racer
     refusals = [answer for answer in answers if answer.status != 201]
     assert {answer.code for answer in refusals} == {"placement.no_candidates"}
     assert len(answers) - len(refusals) == 50 // 3
-    usages = send(racers.port, "GET", "/usages?project_id=project").body["usages"]
-    assert usages == {"INSTANCE": {"consumer_count": 48, "VCPU": 48}}
+    assert scarce.usages() == {"INSTANCE": {"consumer_count": 48, scarce.name: 48}}
     racers.check(hosts)
 
 
-def test_one_consumer_that_many_claim_for_gets_what_one_of_them_asks_for(racers: Racers) -> None:
-    hosts = [new_host(racers.port, VCPU=2) for _ in range(CLIENTS)]
-    body = demand()
+def test_one_consumer_that_many_claim_for_gets_what_one_of_them_asks_for(
+    racers: Racers, scarce: Scarce
+) -> None:
+    hosts = scarce.hosts(*[2] * CLIENTS)
+    body = scarce.demand()
     answers = racers.race(lambda _number, port: [send(port, "POST", "/claims", body, "2.0")])
     assert sorted(answer.status for answer in answers) == [201] + [409] * (CLIENTS - 1)
     assert {answer.code for answer in answers if answer.status == 409} == {
         "placement.concurrent_update"
     }
-    usages = send(racers.port, "GET", "/usages?project_id=project").body["usages"]
-    assert usages == {"INSTANCE": {"consumer_count": 1, "VCPU": 1}}
+    assert scarce.usages() == {"INSTANCE": {"consumer_count": 1, scarce.name: 1}}
     racers.check(hosts)
 
 
 def test_claims_on_a_thousand_hosts_are_all_admitted(racers: Racers) -> None:
-    engine = sa.create_engine(racers.url, poolclass=sa.NullPool)
-    with building(engine) as cloud:
-        ids = [cloud.add(f"host{number}", {"VCPU": 4}) for number in range(1000)]
-    hosts = [provider_uuid(row_id) for row_id in ids]
+    hosts = [provider_uuid(number) for number in range(1, MANY_HOSTS + 1)]
 
     def spread(number: int, port: int) -> list[Answer]:
-        mine = [hosts[(number * 7 + turn * 31) % 1000] for turn in range(20 * min(ROUNDS, 20))]
+        mine = [
+            hosts[(number * 7 + turn * 31) % MANY_HOSTS] for turn in range(20 * min(ROUNDS, 20))
+        ]
         return [send(port, "PUT", f"/allocations/{uuids.uuid4()}", claim(host)) for host in mine]
 
     answers = racers.race(spread)

@@ -1,4 +1,4 @@
-"""A release and the next one on one database, under load, with a migration in between.
+"""Two releases on one database under load, with a migration between them.
 
 The next one is a copy of this tree with one revision more. `PLACEMENT_UPDATES` says how often it is
 rolled out and back (default 1). `PLACEMENT_OLDER` names a commit: this tree is rolled out over that
@@ -37,10 +37,11 @@ UPDATES = int(os.environ.get("PLACEMENT_UPDATES", "1"))
 CLIENTS = 4
 HOSTS = 40
 ROOM = 10_000
-PAUSE = 0.05  # seconds between two rounds of a client: this is about faults, not about speed
+PAUSE = 0.1  # seconds between two rounds of a client: this is about faults, not about speed
+FOLLOWERS_PAUSE = 0.2  # seconds: changes are numbered once a second
 BETWEEN = 20  # acknowledged claims between two steps of an update
 
-NEWEST = schema.newest() or ""
+NEWEST = schema.newest()
 NEXT = f"{int(NEWEST[:4]) + 1:04}_since_0003"
 REVISION = f'''
 """What a later release may bring: a column with an index, and a table."""
@@ -74,7 +75,7 @@ def upgrade():
 
 
 def next_release(directory: Path) -> Path:
-    """Make a tree of the code that needs one more revision; its path."""
+    """Create a source tree that needs one more revision. Return its path."""
     code = directory / "next"
     ignored = shutil.ignore_patterns("__pycache__")
     for part in ("placement", "etc"):
@@ -92,7 +93,7 @@ def next_release(directory: Path) -> Path:
 
 
 def older_release(directory: Path, commit: str) -> Path:
-    """Make a tree of the code at a commit; return its path."""
+    """Create a source tree of a commit. Return its path."""
     code = directory / "older"
     code.mkdir()
     command = ["git", "archive", commit, "placement", "etc"]
@@ -109,7 +110,7 @@ def older_release(directory: Path, commit: str) -> Path:
 
 
 def sync(code: Path, url: str) -> str:
-    """Run `placement-manage db sync` of a release; return its output."""
+    """Run `placement-manage db sync` of a release. Return its output."""
     source = "import sys; from placement.cli import main; sys.exit(main(['db', 'sync']))"
     done = subprocess.run(
         [sys.executable, "-c", source],
@@ -124,7 +125,7 @@ def sync(code: Path, url: str) -> str:
 
 
 class Load:
-    """Clients that ask, claim and give back, through whichever process is there.
+    """Clients that search, claim and release through any available process.
 
     As a proxy does, they go to another process where a connection is refused, and nowhere else.
     """
@@ -192,7 +193,7 @@ class Load:
                 thread.join()
 
     def go_on(self) -> None:
-        """Wait until more claims were acknowledged."""
+        """Wait until more claims have been acknowledged."""
         goal = self._acknowledged() + BETWEEN
         deadline = time.monotonic() + ANSWER
         while self._acknowledged() < goal:
@@ -204,7 +205,7 @@ class Load:
 
 
 class Fleet:
-    """Processes of either release on one database."""
+    """Processes of both releases on one database."""
 
     def __init__(self, directory: Path, url: str, load: Load) -> None:
         self._directory, self._url, self._load = directory, url, load
@@ -212,7 +213,7 @@ class Fleet:
         self._started = 0
 
     def add(self, code: Path) -> None:
-        """Start a process, and have clients use it once it answers."""
+        """Start a process. Clients use it as soon as it responds."""
         self._started += 1
         home = self._directory / f"server-{self._started}"
         process = Process(home, self._url, workers=2, code=str(code))
@@ -227,7 +228,7 @@ class Fleet:
         process.stop()
 
     def replace(self, number: int, code: Path) -> None:
-        """Replace this number of processes with processes of a release, one after the other."""
+        """Replace this number of processes with processes of a release, one at a time."""
         for _ in range(number):
             self.add(code)
             self._load.go_on()
@@ -259,7 +260,7 @@ def test_a_release_is_rolled_out_and_back_under_load_and_nothing_is_lost(
         exits.callback(fleet.stop)
         fleet.add(this)
         fleet.add(this)
-        followers = exits.enter_context(following(load.ports, seed=1))
+        followers = exits.enter_context(following(load.ports, seed=1, pause=FOLLOWERS_PAUSE))
         exits.enter_context(load.running())
         for update in range(UPDATES):
             # Expand: the later release's migration, while this one serves and goes on.

@@ -1,4 +1,4 @@
-"""Every write says how many rows it matches, and is not believed when it matches others.
+"""Every write declares how many rows it matches, and detects if it has matched others.
 
 A database may answer OK, 0 rows, to a statement that it has not carried out. Each write of each
 scenario is answered so once: the request must be run again and come out as it does without.
@@ -48,7 +48,7 @@ NOTHING = "UPDATE consumer_types SET name = name WHERE 1 = 0"
 
 
 class Dropping(Service):
-    """A service whose driver answers to one write that it matched nothing, and does nothing."""
+    """A service whose driver skips one write and reports that it matched no rows."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
@@ -76,7 +76,7 @@ class Dropping(Service):
 
     @contextmanager
     def dropping(self, number: int) -> Iterator[None]:
-        """Do not carry out the write of this number (-1: none), counted from here."""
+        """Skip the write with this number, counted from now on. -1 skips none."""
         self.written = self.transactions = 0
         self._drop = number
         try:
@@ -85,7 +85,7 @@ class Dropping(Service):
             self._drop = -1
 
     def make(self, method: str, path: str, body: object = None) -> Any:
-        """A request that must succeed."""
+        """Send a request that must succeed."""
         answer = self.send(method, path, body)
         assert answer.status_code < 300, answer.text
         return answer
@@ -93,7 +93,7 @@ class Dropping(Service):
 
 @dataclass(frozen=True)
 class Scene:
-    """A host with a child, and names that nothing else in the database has."""
+    """A host with a child, and names that are not used elsewhere in the database."""
 
     service: Dropping
     tag: str = field(default_factory=lambda: uuids.uuid4().hex[:8].upper())
@@ -149,7 +149,7 @@ class Scene:
     def listed(
         self, uuid: str, parent: str | None, suffix: str = "", **parts: object
     ) -> dict[str, object]:
-        """A provider as requests for whole trees list it."""
+        """Return a provider in the form of requests for whole trees."""
         name = f"{uuid}{suffix}"
         return {"uuid": uuid, "name": name, "parent_provider_uuid": parent, **parts}
 
@@ -158,16 +158,16 @@ class Scene:
         return self.service.send("PUT", f"/provider_trees/{self.host}", body, "2.0")
 
     def claimed(self) -> None:
-        """Have the consumer use something."""
+        """Allocate resources to the consumer."""
         self.service.make("PUT", f"/allocations/{self.new}", self.claim(None, VCPU=1, DISK_GB=1))
 
     def held(self) -> None:
-        """Make the consumer a hold in a spread group, with a remembered request."""
+        """Make the consumer a hold in a spread group with a stored request."""
         body = {**self.demand(VCPU=1, DISK_GB=1), **TERMS, "spread_group": GROUP}
         assert self.service.send("POST", "/claims", body, "2.0").status_code == 201
 
     def look(self) -> str:
-        """The API's view of all this, without the names."""
+        """Return this data from the API, without names."""
         paths = [
             f"/resource_providers?in_tree={self.host}",
             *(f"{self.path}/{what}" for what in ("inventories", "traits", "aggregates", "usages")),
@@ -269,6 +269,7 @@ SCENARIOS = {
             UNCHANGED,
             BUMP,
             "inventories.create",
+            "inventories.create_unused",
             "inventories.delete_unused",
             "provider_trees.add_aggregates",
             "provider_trees.add_traits",
@@ -281,7 +282,13 @@ SCENARIOS = {
         },
         lambda it: it.put_tree(
             it.listed(it.host, None, "renamed", traits=[it.custom("B")], aggregates=[]),
-            it.listed(it.new, it.host, traits=[it.custom("A")], aggregates=[it.new]),
+            it.listed(
+                it.new,
+                it.host,
+                inventories={"VGPU": {"total": 1}},
+                traits=[it.custom("A")],
+                aggregates=[it.new],
+            ),
             it.listed(it.below, it.new, inventories={"VGPU": {"total": 1}}),
         ),
         before=lambda it: it.put_tree(
@@ -435,7 +442,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dropping]:
 
 @contextmanager
 def noted() -> Iterator[set[str]]:
-    """Collect the functions of `db.statements` that make writes."""
+    """Collect the functions of `db.statements` that create writes."""
     called: set[str] = set()
 
     def noting(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -486,7 +493,7 @@ Work = Callable[[sa.Connection], object]
 
 @dataclass(frozen=True)
 class Repair:
-    """Writes of commands, and the damage that they find."""
+    """Writes of commands, and the damage that they repair."""
 
     writes: set[str]
     work: Work
@@ -536,11 +543,11 @@ REPAIRS = {
     ),
     "changes are numbered for the first time": Repair(
         {
-            "changes.insert_feed",
-            "changes.delete_all",
-            "changes.insert_roots",
-            "changes.insert_batch",
-            "changes.update_feed",
+            "change_numbering.insert_feed",
+            "change_numbering.delete_all",
+            "change_numbering.insert_roots",
+            "change_numbering.insert_batch",
+            "change_numbering.update_feed",
         },
         change_numbering.begin,
         [
@@ -553,12 +560,13 @@ REPAIRS = {
     ),
     "changes are numbered": Repair(
         {
-            "changes.delete_batches",
-            "changes.delete_known",
-            "changes.delete_tombstones",
-            "changes.insert",
-            "changes.insert_batch",
-            "changes.update_feed",
+            "change_numbering.delete_batches",
+            "change_numbering.delete_known",
+            "change_numbering.delete_tombstones",
+            "change_numbering.insert_changed",
+            "change_numbering.insert_deleted",
+            "change_numbering.insert_batch",
+            "change_numbering.update_feed",
         },
         partial(change_numbering.number, max_age=60),
         [

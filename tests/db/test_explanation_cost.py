@@ -48,7 +48,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def warmed(directory: Path, cloud: Cloud) -> Searcher:
-    """A searcher with all trees of the cloud in memory, because reading them counts as work."""
+    """A searcher that has cached all trees of the cloud, because reading trees counts as work."""
     searcher = loaded(directory, cloud)
     explained(searcher, NOBODY)
     return searcher
@@ -75,7 +75,7 @@ def explained(
     max_steps: int | None = None,
     tuning: SearchTuning = DEFAULT_TUNING,
 ) -> tuple[Explanation, int]:
-    """The explanation of a request, and the number of statements."""
+    """Return the explanation of a request, and the number of statements."""
     request = parse_candidates(pairs(path.rpartition("?")[2]), v("2.0"))
     settings = cloud.settings.candidates
     if max_steps is not None:
@@ -118,7 +118,7 @@ def test_an_explanation_reads_nothing_again_that_its_search_has_read(
 def test_roots_that_are_not_kept_are_read_once_more(
     clouds: list[Searcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search has read more roots than are kept for the explanation."""
+    """The search has read more roots than are cached for the explanation."""
     monkeypatch.setattr(roots, "MAX_KEPT_ROOTS", 10)
     cloud = clouds[-1]
     request = parse_candidates(pairs(NOBODY.rpartition("?")[2]), v("2.0"))
@@ -170,23 +170,25 @@ def test_rare_windows_and_batches_change_nothing(clouds: list[Searcher]) -> None
 
 
 def test_a_host_that_takes_too_long_is_undecided(trees: Searcher) -> None:
-    """All steps of the bound are more than one host may take."""
+    """The whole limit on work exceeds the share of one host."""
     path = APART.replace("&isolate=_F1&same_subtree=_COMPUTE,_F1,_F2", "&group_policy=isolate")
     explanation, _statements = explained(trees, path, max_steps=160)
     assert not explanation.hosts.complete
     assert [each.code for each in explanation.blocked] == ["budget"]
-    assert explanation.blocked[0].detail == "not decided within the bound on work"
+    assert explanation.blocked[0].detail == "not decided within the limit on work"
     assert explanation.together[-1].code == "budget"
 
 
 def unlike(hosts: int) -> Cloud:
-    """Hosts with unique traits."""
+    """Create hosts with unique traits."""
     members = [Provider({"VCPU": 4}, traits=(f"CUSTOM_T{host}",)) for host in range(hosts)]
     return Cloud("unlike", lambda: members)
 
 
 def test_the_bound_counts_the_terms_of_hosts_that_are_all_different(directory: Path) -> None:
-    """Each term is evaluated for each set of traits, and each relaxation for each host."""
+    """The explanation evaluates each term for each set of traits, and each relaxation for each
+    host.
+    """
     searcher = loaded(directory, unlike(100))
     traits = ",".join(f"CUSTOM_T{host}" for host in range(100))
     explanation, _statements = explained(
@@ -221,7 +223,7 @@ ANY_OF = "&".join(f"required=in:CUSTOM_T{first},CUSTOM_T{first + 13}" for first 
 def test_a_request_without_a_term_is_planned_once_for_all_hosts(
     tmp_path: Path, terms: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A host that fails several terms needs no plan at all."""
+    """A host that fails several terms does not need any plan."""
     planned: list[CandidateRequest] = []
     plan_of = Joins.from_request
 
@@ -241,7 +243,7 @@ def test_a_request_without_a_term_is_planned_once_for_all_hosts(
 def test_amounts_that_no_host_can_serve_are_counted(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The amount that a host can still provide after any sum that other groups may take."""
+    """These are the amounts that a host can still provide after any sum of other groups."""
     looked_at = 0
     largest = reductions._largest
 
@@ -351,4 +353,4 @@ def test_an_explanation_with_the_largest_possible_amount_is_complete(
 def test_not_even_one_host_may_be_looked_at(wide: Searcher) -> None:
     explanation, _statements = explained(wide, "resources=VCPU:9", max_steps=1)
     assert explanation.hosts == (1, 0, 0, False)
-    assert explanation.text == ("No host of 1 could be looked at within the bound on work.")
+    assert explanation.text == ("No host of 1 could be looked at within the limit on work.")

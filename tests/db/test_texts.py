@@ -1,4 +1,4 @@
-"""Requests whose statements SQLAlchemy executes: none of the frequent ones."""
+"""Requests whose statements SQLAlchemy executes. No frequent request is among them."""
 
 import uuid as uuids
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine import Database
+from tests.kit import rendered
 from tests.kit.service import Service, claim, inventories
 
 CANDIDATES = "/allocation_candidates?resources=VCPU:1&limit=10"
@@ -35,6 +36,7 @@ def by_sqlalchemy(database: Database) -> Iterator[list[str]]:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
+    rendered.forget()
     made = Service(tmp_path)
     yield made
     made.close()

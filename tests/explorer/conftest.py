@@ -36,10 +36,10 @@ def watch(browser: Browser, demo: Demo) -> Iterator[Watch]:
 
 @pytest.fixture
 def open_watch(browser: Browser, demo: Demo) -> Iterator[Open]:
-    """Open a page as a test wishes: its size, its colours, another server."""
+    """Open a page as a test wishes: its size, another server."""
     with ExitStack() as exits:
 
-        def begin(size: str = "wide", *, dark: bool = False, url: str = demo.url) -> Watch:
-            return exits.enter_context(watched(browser, url, size, dark=dark))
+        def begin(size: str = "wide", *, url: str = demo.url) -> Watch:
+            return exits.enter_context(watched(browser, url, size))
 
         yield begin

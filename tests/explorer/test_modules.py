@@ -1,4 +1,4 @@
-"""The parts of the page that only think: requests in their forms, what an inventory can give."""
+"""The modules of the page without elements: forms of requests, and capacity of inventories."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query, query_of
 from falcon_placement_client.request_errors import RequestError
 from tests.explorer.browser import Watch
+from tests.kit.engines import share
 from tests.unit.client.any_request import json_requests
 
-EXAMPLES = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = settings(
+    max_examples=share(200), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @pytest.fixture
@@ -32,7 +35,7 @@ def call(page: Page, module: str, function: str, *arguments: Any) -> Any:
 
 
 def canonical(request: Any) -> JsonRequest:
-    """Return a request as it is once it has been a query."""
+    """Return a request after its conversion to a query and back."""
     return parse_query(query_of(request))
 
 

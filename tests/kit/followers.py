@@ -8,6 +8,7 @@ import time
 import uuid as uuids
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -153,10 +154,18 @@ class Others:
 
 
 @contextmanager
-def following(ports: Sequence[int], seed: int, number: int = 2) -> Iterator[list[Follower]]:
+def following(
+    ports: Sequence[int], seed: int, number: int = 2, pause: float = 0.02
+) -> Iterator[list[Follower]]:
     """Follow the changes during the block, while other writes go on as well.
 
     Afterwards the followers have what a fresh list shows.
+
+    Args:
+        ports: the servers.
+        seed: determines the writes and the sizes of reads.
+        number: how many followers there are.
+        pause: seconds between two steps of a follower, and between two other writes.
     """
     followers = [Follower(ports, seed + each) for each in range(number)]
     others = Others(ports, seed)
@@ -167,7 +176,7 @@ def following(ports: Sequence[int], seed: int, number: int = 2) -> Iterator[list
         try:
             while not stop.is_set():
                 act()
-                time.sleep(0.02)
+                time.sleep(pause)
         except BaseException as error:
             errors.append(error)
 
@@ -183,9 +192,11 @@ def following(ports: Sequence[int], seed: int, number: int = 2) -> Iterator[list
             thread.join()
     if errors:
         raise errors[0]
+    with ThreadPoolExecutor(number) as pool:
+        for _ in pool.map(settle, followers):
+            pass
+    fresh = trees(ports)
     for follower in followers:
-        settle(follower)
-        fresh = trees(ports)
         assert follower.trees == fresh, differences(follower.trees, fresh)
     assert sum(others.counts.values())
 

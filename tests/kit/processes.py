@@ -1,4 +1,4 @@
-"""Server processes of the service, started as operators do, which tests may kill."""
+"""Server processes of the service, with its configuration of gunicorn, which tests may kill."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 
 from tests.kit import service
+from tests.kit.forked import Forked
 from tests.kit.ports import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -104,10 +105,14 @@ class Process:
         code: str = str(REPOSITORY),
         **environment: str,
     ) -> None:
-        """Start the process from a source tree; `await_answer` waits for it."""
+        """Start the process from a source tree; `await_answer` waits for it.
+
+        Another tree than this one needs an interpreter of its own.
+        """
         self.port = free_port()
         self._code = code
         self._home = home
+        self._process: Forked | subprocess.Popen[bytes]
         home.mkdir(parents=True, exist_ok=True)
         self.configure("")
         self._environment = {
@@ -123,21 +128,24 @@ class Process:
             "OS_DEFAULT__LOG_FILE": str(home / "placement.log"),
             **environment,
         }
-        self._command = [
-            sys.executable, "-m", "gunicorn", "--config", "etc/gunicorn.conf.py",
-            "--bind", f"127.0.0.1:{self.port}", application,
+        self._arguments = [
+            "--config", "etc/gunicorn.conf.py", "--bind", f"127.0.0.1:{self.port}", application
         ]  # fmt: skip
         self.start()
 
     def start(self) -> None:
         """Start the process, the first time or again."""
-        with (self._home / "gunicorn.log").open("ab") as log:
+        log = self._home / "gunicorn.log"
+        if self._code == str(REPOSITORY):
+            self._process = Forked(self._arguments, self._code, self._environment, log)
+            return
+        with log.open("ab") as output:
             self._process = subprocess.Popen(
-                self._command,
+                [sys.executable, "-m", "gunicorn", *self._arguments],
                 cwd=self._code,
                 env=self._environment,
-                stdout=log,
-                stderr=log,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
             )
 

@@ -1,11 +1,11 @@
-"""An existing database: made by openstack-placement, a tree of two with one allocation in it."""
+"""An existing database of openstack-placement: a tree of two providers with one allocation."""
 
 from datetime import datetime
 
 import sqlalchemy as sa
 from alembic import command
 
-from placement.db import schema
+from placement.db import revisions, schema
 from placement.db.engine import Database
 from tests.kit.rows import insert
 
@@ -59,9 +59,9 @@ ROWS: dict[str, list[dict[str, object]]] = {
 
 
 def make_tables(database: Database, version: str) -> None:
-    """Make the tables of a version of openstack-placement's schema, empty."""
+    """Create the empty tables of a version of openstack-placement's schema."""
     with database.writer.begin() as conn:
-        command.upgrade(schema._config(conn), "0001")
+        command.upgrade(revisions._config(conn), "0001")
         conn.execute(sa.text(f"DROP TABLE {schema.VERSION_TABLE}"))
         conn.execute(sa.text("UPDATE alembic_version SET version_num = :new"), {"new": version})
         if conn.dialect.name == "mysql":
@@ -81,6 +81,6 @@ def fill(database: Database) -> None:
 
 
 def make(database: Database, version: str = "a082b8bb98d0") -> None:
-    """Make an existing database."""
+    """Create an existing database."""
     make_tables(database, version)
     fill(database)

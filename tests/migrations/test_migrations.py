@@ -1,4 +1,4 @@
-"""The revisions of the schema, one by one, and the commands that run them."""
+"""The revisions of the schema, one at a time, and the commands that run them."""
 
 import os
 import re
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from alembic import command
 
 from placement import __version__, app, cli, status
-from placement.db import schema
+from placement.db import revisions, schema
 from placement.db import tables as t
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
@@ -68,7 +68,7 @@ def described(conn: sa.Connection, names: Iterable[str]) -> dict[str, Any]:
 
 
 def test_the_migrated_schema_is_the_declared_one(database: Database, tmp_path: Path) -> None:
-    database.write(schema.upgrade)
+    database.write(revisions.upgrade)
     other = Database(settings(empty_database(tmp_path)).database)
     with other.writer.begin() as conn:
         t.metadata.create_all(conn)
@@ -183,7 +183,7 @@ def test_syncs_at_once_end_right(
 
 def test_the_columns_have_defaults_for_software_that_does_not_know_them(database: Database) -> None:
     existing.make_tables(database, "a082b8bb98d0")
-    database.write(schema.upgrade)
+    database.write(revisions.upgrade)
     existing.fill(database)
     assert derived_columns(database) == (0, 0, 0)
 
@@ -218,7 +218,7 @@ def test_a_start_refuses_or_mends_what_is_not_counted(
 ) -> None:
     existing.make(database)
     if since is None:
-        database.write(schema.upgrade)
+        database.write(revisions.upgrade)
     else:
         app.migrate(database)
         with database.writer.begin() as conn:
@@ -313,8 +313,8 @@ def test_each_revision_finds_its_work_done(database: Database) -> None:
     existing.make(database)
     for _ in range(2):
         with database.writer.begin() as conn:
-            schema.stamp(conn, "0001")
-            command.upgrade(schema._config(conn), "head")
+            revisions.stamp(conn, "0001")
+            command.upgrade(revisions._config(conn), "head")
     with database.read() as conn:
         for table, name in OURS:
             assert name in {column["name"] for column in sa.inspect(conn).get_columns(table)}

@@ -139,7 +139,7 @@ _MEMBERS: Object[Candidates] = Object(
         Json(
             {
                 "type": "boolean",
-                "description": "false: the bound on work was reached, and the first hosts are the "
+                "description": "false: the limit on work was reached, and the first hosts are the "
                 "first of those looked at.",
                 "examples": [False],
             }

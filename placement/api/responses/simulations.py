@@ -112,7 +112,7 @@ SIMULATION = _Simulation(
             {
                 "type": ["boolean", "null"],
                 "description": "Whether each consumer has a place and each claim a candidate; "
-                "null: not decided within the bound on work.",
+                "null: not decided within the limit on work.",
                 "examples": [True],
             }
         ),

@@ -42,7 +42,7 @@ def text(
     """
     sentences = [_outcome(hosts, mentions.pools)]
     if mentions.nonexistent:
-        # A name that does not exist is the reason for every host.
+        # If a name does not exist, this is the reason for every host.
         sentences += mentions.nonexistent
     elif reasons := _reasons(blocked, mentions):
         sentences.append(f"{reasons[0].upper()}{reasons[1:]}.")
@@ -75,7 +75,7 @@ def _meanings(codes: Iterable[Refusal]) -> Sequence[str]:
 
 
 def _suggested(relaxations: Sequence[Relaxed]) -> Sequence[Relaxed]:
-    """Return the best relaxation of each kind: tree, other condition, smaller amount."""
+    """Return the best relaxation of each kind: a tree, another condition, a smaller amount."""
     best: dict[object, Relaxed] = {}
     for relaxed in sorted(relaxations, key=attrgetter("hosts"), reverse=True):
         kind = KINDS.get(keyword_of(relaxed.term))
@@ -104,7 +104,7 @@ def _outcome_of(hosts: Hosts) -> str:
     if hosts.all is None and hosts.looked == 0:
         return "No host can serve the request"
     if hosts.looked == 0:
-        return f"No host of {hosts.all:,} could be looked at within the bound on work"
+        return f"No host of {hosts.all:,} could be looked at within the limit on work"
     if hosts.looked == 1 and hosts.served == 0:
         only = "The only host" if hosts.all == 1 else "The only host looked at"
         return f"{only} cannot serve the request"
@@ -123,7 +123,7 @@ def _without(relaxed: Relaxed, several: bool) -> str:
 
 
 def _dropped(term: StatedTerm) -> str:
-    """Return the form for a request without the term, to follow "Without"."""
+    """Return the form for a request without the term. The form follows the word "Without"."""
     kind = KINDS.get(keyword_of(term))
     if kind is None:
         return _DROPPED_JOINS[term.keyword]

@@ -1,8 +1,8 @@
-"""The search of a simulation, which returns the first candidate of the first host that has one.
+"""The search of a simulation. It returns the first candidate of the first host that has one.
 
 It uses the trees, plans, terms, constraints and solver of other searches, and only the order
-differs. Candidates of sharing providers come after candidates with other providers, and candidates
-with a split come last.
+differs. Candidates with only sharing providers come after candidates with other providers.
+Candidates with a split come last.
 """
 
 from collections import Counter
@@ -26,12 +26,12 @@ from placement.candidates.trace import Refusal, Trace
 from placement.candidates.trees.sharing import AnchorPools, sharing_pool
 from placement.vocabulary import SHARING_TRAIT
 
-# Maximum number of candidates with a split that are compared on one host.
+# Maximum number of candidates with a split that the search compares on one host.
 MAX_SPLITS = 1000
 
 
 class Why(NamedTuple):
-    """Why a search found nothing."""
+    """The reason why a search found nothing."""
 
     # A code of explanations or of simulations.
     code: str
@@ -40,13 +40,13 @@ class Why(NamedTuple):
 
 
 NO_HOSTS = Why("no_hosts", "There is no host.")
-OUT_OF_BUDGET = Why(Refusal.BUDGET, "The bound on work ended the simulation.")
-# The code of hosts that do not reach the providers of the consumer's other allocations.
+OUT_OF_BUDGET = Why(Refusal.BUDGET, "The limit on work ended the simulation.")
+# The code of hosts that do not reach the providers of the other allocations of the consumer.
 UNREACHED = "rest"
 
 
 class HostSearch:
-    """Repeated searches for one request, while hosts change between them."""
+    """Repeated searches for one request. The hosts may change between the searches."""
 
     def __init__(
         self,
@@ -62,26 +62,26 @@ class HostSearch:
         Args:
             request: the request, with resolved terms and a root term per taint.
             hosts: the hosts to search.
-            budget: bound on the work.
+            budget: limit on the work.
             unsatisfiable: groups that no host can serve, as in `ResolvedRequest`.
             reaches: returns whether a tree may be the anchor. With None, any tree may.
         """
         self._request = request
         self._unsatisfiable = unsatisfiable
-        # Traits of roots whose sharing providers the request may not use.
+        # Traits of roots whose sharing providers the request cannot use.
         self._taints = frozenset(term.name for term in of_kind(request.root, Untainted))
         self._hosts = hosts
         self._budget = budget
         self._reaches = reaches
-        # The refusals since hosts last gained capacity.
+        # The refusals since the last time that hosts gained capacity.
         self._trace = Trace()
         # The value of `hosts.gains` at the latest search.
         self._gains = hosts.gains
-        # The value of `hosts.sharing_changes` at the latest search, or -1 to plan again.
+        # The value of `hosts.sharing_changes` at the latest search, or -1 to create a new plan.
         self._sharing_changes = -1
         # Roots of hosts that have no candidate with a provider that does not share.
         self._refused: set[str] = set()
-        # Whether the latest search found nothing, and no change since then can add a candidate.
+        # Whether the latest search found nothing, and later changes cannot have added a candidate.
         self._found_nothing = False
         # Whether several providers may serve an amount in parts.
         self._can_split = any(group.can_split for group in request.groups)
@@ -90,7 +90,7 @@ class HostSearch:
         self._renew()
 
     def _renew(self) -> None:
-        """Discard cached data that changes of hosts have invalidated."""
+        """Discard cached data that is invalid after changes of hosts."""
         hosts = self._hosts
         if self._gains != hosts.gains:
             self._gains = hosts.gains
@@ -107,7 +107,7 @@ class HostSearch:
             self._pools = AnchorPools(self._sharing, self._budget.spend)
 
     def _useful(self, sharing: Collection[SharingMember]) -> list[SharingMember]:
-        """Return the sharing providers that any anchor may use."""
+        """Return the sharing providers that at least one anchor may use."""
         return [
             provider
             for provider in sharing
@@ -119,7 +119,7 @@ class HostSearch:
         """Return the first candidate, or None.
 
         Raises:
-            BudgetSpentError: the search reached a bound.
+            BudgetSpentError: the search reached a limit.
         """
         if self._unsatisfiable:
             return None
@@ -132,12 +132,12 @@ class HostSearch:
             candidate = found()
             if candidate is not None:
                 return candidate
-        # With less capacity there are no further candidates, unless an amount is split.
+        # If capacity only decreases, no candidates are added, unless an amount can be split.
         self._found_nothing = not self._can_split
         return None
 
     def why(self) -> Why:
-        """Return why the latest search found nothing."""
+        """Return the reason why the latest search found nothing."""
         if self._unsatisfiable:
             self._trace = Trace()
             for code, suffix in self._unsatisfiable:
@@ -190,7 +190,7 @@ class HostSearch:
         return LeastCandidate(self._plan, pool, self._budget).find(one_of=own)
 
     def _all_sharing(self) -> Candidate | None:
-        """Return the first candidate whose providers all share, one of them in its own tree."""
+        """Return the first candidate with only sharing providers, one of them in its own tree."""
         for tree in self._hosts.that_share():
             if not self._may_anchor(tree):
                 continue
@@ -205,7 +205,7 @@ class HostSearch:
         return None
 
     def _reached_only(self) -> Candidate | None:
-        """Return the first candidate of sharing providers whose anchor serves nothing itself."""
+        """Return the first candidate of sharing providers that uses no provider of an anchor."""
         plan = self._plan
         for slot in plan.slots:
             if not any(_has_room(each, dict(slot.resources)) for each in self._sharing):

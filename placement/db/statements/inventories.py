@@ -1,6 +1,7 @@
 """Statements about the inventories of providers and their usage."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -69,13 +70,24 @@ _ALLOCATED = (
 
 
 def create(rows: Sequence[Mapping[str, int | float]]) -> Writes:
-    """Insert inventories, whose `used` is initialized from existing allocations.
+    """Insert inventories. The database initializes `used` from existing allocations.
 
     A row has `resource_provider_id`, `resource_class_id` and the FIELDS.
     """
+    return bulk.insert(_inventory, _dated(rows), (("used", _ALLOCATED),))
+
+
+def create_unused(rows: Sequence[Mapping[str, int | float]]) -> Writes:
+    """Insert inventories as `create` does, of providers that have no allocations.
+
+    PERF: on MariaDB the sums of allocations take as long as the rest of the statement.
+    """
+    return bulk.insert(_inventory, [{**row, "used": 0} for row in _dated(rows)])
+
+
+def _dated(rows: Sequence[Mapping[str, int | float]]) -> list[dict[str, Any]]:
     created_at = t.now()
-    dated = [{**row, "created_at": created_at} for row in rows]
-    return bulk.insert(_inventory, dated, (("used", _ALLOCATED),))
+    return [{**row, "created_at": created_at} for row in rows]
 
 
 def update(rows: Mapping[int, Mapping[str, int | float]]) -> Writes:
@@ -103,16 +115,16 @@ _DELETE_UNUSED = sa.delete(_inventory).where(_inventory.c.used == 0, bulk.in_lis
 
 
 def delete_unused(row_ids: Collection[int]) -> Writes:
-    """Delete inventories without allocations; others do not match."""
+    """Delete inventories without allocations. Inventories with allocations do not match."""
     return bulk.write_by(_DELETE_UNUSED, row_ids)
 
 
 def move_used(moves: Mapping[int, tuple[int, int, int, int]]) -> Writes:
-    """Add to `used` of inventories, if their capacity and units allow it.
+    """Add amounts to `used` of inventories, if their capacity and units allow it.
 
-    A negative delta always fits, because the usage of an overcommitted inventory may shrink. An
-    inventory whose capacity would be exceeded, or whose units do not allow the amounts, does not
-    match.
+    A negative delta always fits, because the usage of an overcommitted inventory may decrease. If
+    the capacity of an inventory would be exceeded, or if its units do not allow the amounts, the
+    inventory does not match.
 
     Args:
         moves: inventory id -> (delta, least, most, divisor). The last three describe the new
@@ -127,16 +139,16 @@ def _move(moves: Mapping[int, Sequence[int]]) -> Write:
     for name, column in zip(_MOVE, columns, strict=True):
         values[name] = dict(zip(moves, column, strict=True))
     if not any(values["most"].values()):
-        # All amounts are released, so no condition is needed.
+        # All amounts are released, so no conditions are needed.
         values = {"delta": values["delta"]}
     update = _move_used(size=len(moves), guarded=len(values) > 1)
     return Write(update, bulk.case_params(moves, **values), matches=len(moves))
 
 
 def take(amounts: Mapping[tuple[int, int], int]) -> Write:
-    """Add to `used` of inventories by (provider id, class id), if their capacity allows it.
+    """Add amounts to `used` of inventories by (provider id, class id), if their capacity allows it.
 
-    It is used for a few inventories whose ids are not known.
+    This statement is used for a few inventories whose ids are unknown.
     """
     params: dict[str, int] = {}
     for index, ((provider_id, class_id), amount) in enumerate(sorted(amounts.items())):

@@ -1,4 +1,4 @@
-"""The reads and writes of requests for whole trees of providers."""
+"""Statements for reading and writing whole trees of providers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -33,14 +33,14 @@ _MEMBER = sa.select(
 
 
 def members(root_uuids: Collection[str]) -> Query:
-    """Select the fields of `TreeMember` of all providers in the tree of a root."""
+    """Select the fields of `TreeMember` for all providers in the tree of a root."""
     return Query(_MEMBERS, {"roots": sorted(root_uuids)}, _parse)
 
 
 def members_and_others(
     root_uuids: Collection[str], uuids: Collection[str], names: Collection[str]
 ) -> Query:
-    """Select the fields of `TreeMember`, of a tree and of providers with these UUIDs or names."""
+    """Select the fields of `TreeMember`, for a tree and for providers with these UUIDs or names."""
     params = {"roots": sorted(root_uuids), "uuids": sorted(uuids), "names": sorted(names)}
     return Query(_MEMBERS_AND_OTHERS, params, _parse)
 
@@ -53,8 +53,17 @@ _MEMBERS_AND_OTHERS = sa.union_all(
 )
 
 
+# Providers that have one of several names, to include in a lookup (`names.with_trees`).
+NAMED = sa.select(
+    sa.literal("named").label("kind"),
+    _provider.c.id,
+    _provider.c.name.label("text"),
+    sa.literal_column("0").label("number"),
+).where(bulk.in_list(_provider.c.name, "names"))
+
+
 def _parse(rows: Sequence[Any]) -> Sequence[Any]:
-    # A provider may come from several parts of the union.
+    # Several parts of the union may return the same provider.
     return list(dict.fromkeys(map(tuple, parse_each(rows))))
 
 
@@ -62,7 +71,7 @@ def _parse(rows: Sequence[Any]) -> Sequence[Any]:
 
 
 def create(rows: Sequence[tuple[str, str, int]], root_id: int) -> Writes:
-    """Insert providers, each (UUID, name, generation), below the root of a tree."""
+    """Insert providers (UUID, name, generation) below the root of a tree."""
     created_at = t.now()
     values = [
         {
@@ -85,7 +94,7 @@ def rename(names: Mapping[int, str]) -> Writes:
 
 
 def move(parents: Mapping[int, int]) -> Writes:
-    """Set the parents of providers: id -> id of the parent."""
+    """Set the parents of providers. The argument is id -> id of the parent."""
     return bulk.set_by_id(_provider.c.parent_provider_id, parents, updated_at=t.now())
 
 
@@ -168,7 +177,8 @@ def _remove(column: sa.Column[int], links: Links) -> Writes:
 def _remove_links(column: sa.Column[int]) -> sa.Delete:
     link = column.table
     pair = sa.tuple_(link.c.resource_provider_id, column)
-    # The first condition lets the engine use an index, which it does not use for a list of pairs.
+    # The first condition allows the engine to use an index, which it does not use for a list of
+    # pairs.
     return sa.delete(link).where(
         bulk.in_list(link.c.resource_provider_id),
         pair.in_(sa.bindparam("links", expanding=True)),

@@ -1,4 +1,4 @@
-"""Statements about revisions, which show a reader whether trees have changed."""
+"""Revisions. They show readers whether trees have changed."""
 
 from collections.abc import Collection
 
@@ -19,16 +19,17 @@ _FOR_PROVIDERS = (
 
 
 def for_providers(uuids: Collection[str]) -> Queries:
-    """Select (uuid, revision of the tree) of providers, or null for a provider without a tree."""
-    return bulk.select_by(_FOR_PROVIDERS, uuids)
+    """Select (uuid, revision of the tree) of providers. Without a tree, the revision is null."""
+    return bulk.select_by(_FOR_PROVIDERS, uuids, parse=list)
 
 
-# Sums instead of an exclusive or: trees that are written together have the same revision, and two
-# of these would cancel each other out. In halves, because SQLite's integers have 63 bits.
+# Sums are used instead of an exclusive or. Trees that are written together have the same revision,
+# and two equal revisions would cancel each other out. The sums are of halves, because SQLite's
+# integers have 63 bits.
 _HALF = 32
 _SUMS = sa.select(
     sa.func.count(),
-    # PostgreSQL shifts by an integer only, not by a bigint such as the column's type.
+    # PostgreSQL can shift only by an integer, not by a bigint, which is the type of the column.
     sa.func.sum(_provider.c.revision.bitwise_rshift(sa.literal(_HALF, sa.Integer()))),
     sa.func.sum(_provider.c.revision.bitwise_and(2**_HALF - 1)),
     sa.func.sum(

@@ -1,4 +1,4 @@
-"""The members of trees, with stocks, traits and aggregates."""
+"""The members of trees, with their stocks, traits and aggregates."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -65,27 +65,27 @@ class MemberRow(NamedTuple):
     id: int
     # Id of the row of the parent, or None for a root.
     parent_id: int | None
-    # Revision of the tree if the provider is its root.
+    # Revision of the tree, if the provider is its root.
     revision: int
     # UUID of the provider, as stored.
     uuid: str
-    # For each class its name and the fields of `Stock`. Members of one statement with equal stocks
-    # share one object.
+    # For each class, its name and the fields of `Stock`. Members with equal stocks share one object
+    # within a statement.
     stocks: tuple[tuple[Any, ...], ...]
-    # Members of one statement with equal traits share one object.
+    # Names of the traits. Members with equal traits share one object within a statement.
     trait_ids: frozenset[int]
-    # Uuids as stored.
+    # Uuids of the aggregates, as stored.
     aggregates: list[str]
 
 
 def members(root_ids: Collection[int]) -> Queries:
-    """Select the members of trees, in any order; a row is a `MemberRow`."""
+    """Select the members of trees, in any order. A row is a `MemberRow`."""
     return bulk.select_by(_MEMBERS, root_ids, parse=_parse_members)
 
 
 def _parse_members(rows: Sequence[Any]) -> list[MemberRow]:
-    # PERF: hosts of one model have the same traits, which are most of the data, and many of them
-    # have the same stocks.
+    # PERF: traits are most of the data, and hosts of one model have the same traits. Many of these
+    # hosts also have the same stocks.
     trait_ids = {
         text: frozenset(trait_id for (trait_id,) in parse_text(text))
         for text in {row[_TRAITS] for row in rows}
@@ -117,4 +117,4 @@ _TRAIT_NAMES = (
 
 def trait_names(ids: Collection[int]) -> Queries:
     """Select (id, name) of traits, by name."""
-    return bulk.select_by(_TRAIT_NAMES, ids)
+    return bulk.select_by(_TRAIT_NAMES, ids, parse=list)

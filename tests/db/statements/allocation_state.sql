@@ -1,4 +1,4 @@
--- allocation_state.state: Select lists that start with a tag.
+-- allocation_state.state: Select lists that start with a tag. The other values in a list depend on the tag.
 -- on sqlite
 SELECT json_array('resource_class', resource_classes.id, resource_classes.name) AS json_row_1
 FROM resource_classes

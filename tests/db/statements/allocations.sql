@@ -110,7 +110,7 @@ WHERE allocations.resource_provider_id = :provider_id
 ORDER BY consumers.id, allocations.id;
 
 
--- allocations.show: Select the allocations of consumers as the API shows them, one row for each.
+-- allocations.show: Select the allocations of consumers in the form of the API, one row for each allocation.
 -- on sqlite
 SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
     user, consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
@@ -149,7 +149,7 @@ WHERE allocations.consumer_id IN (:ids …)
 ORDER BY allocations.id;
 
 
--- allocations.update_consumers: Increment the generations of consumers, and set their owners.
+-- allocations.update_consumers: Increment the generations of consumers and set their owners.
 UPDATE consumers
 SET updated_at=:now, project_id=CASE consumers.id WHEN :id_0 THEN :new_project_id_0 END,
     user_id=CASE consumers.id WHEN :id_0 THEN :new_user_id_0 END, generation=(consumers.generation +

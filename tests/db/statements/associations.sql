@@ -1,9 +1,9 @@
--- associations.add_aggregates: Add a provider to aggregates that it is not in.
+-- associations.add_aggregates: Add a provider to aggregates. The provider must not be in any of them.
 INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id, created_at)
 VALUES (:resource_provider_id_0, :aggregate_id_0, :created_at_0);
 
 
--- associations.add_traits: Add traits that the provider does not have.
+-- associations.add_traits: Add traits to a provider. The provider must not have any of them.
 INSERT INTO resource_provider_traits (resource_provider_id, trait_id, created_at)
 VALUES (:resource_provider_id_0, :trait_id_0, :created_at_0);
 
@@ -23,19 +23,19 @@ WHERE resource_provider_aggregates.resource_provider_id = :provider_id
 ORDER BY placement_aggregates.uuid;
 
 
--- associations.remove_aggregates: Remove a provider from aggregates that it is in.
+-- associations.remove_aggregates: Remove a provider from aggregates. The provider must be in all of them.
 DELETE FROM resource_provider_aggregates
 WHERE resource_provider_aggregates.resource_provider_id = :provider_id AND
     resource_provider_aggregates.aggregate_id IN (:ids …);
 
 
--- associations.remove_traits: Remove traits that the provider has.
+-- associations.remove_traits: Remove traits from a provider. The provider must have all of them.
 DELETE FROM resource_provider_traits
 WHERE resource_provider_traits.resource_provider_id = :provider_id AND
     resource_provider_traits.trait_id IN (:ids …);
 
 
--- associations.traits_of: Select (id, name, changed_at) of a provider's traits.
+-- associations.traits_of: Select (id, name, changed_at) of the traits of a provider.
 -- on sqlite, postgresql
 SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at
 FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id

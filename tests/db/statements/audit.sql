@@ -1,4 +1,4 @@
--- audit.consumers: Select the next consumers by id, with generation, type, project, user and time.
+-- audit.consumers: Select the next consumers by id, with their generation, type, project, user and time.
 -- on sqlite
 SELECT consumers.id, consumers.uuid AS consumer, consumers.generation, consumer_types.name AS type,
     projects.external_id AS project, users.external_id AS user, consumers.created_at AS created

@@ -1,4 +1,4 @@
--- claim_records.before_creation: Select lists that start with a tag, for the creation of records.
+-- claim_records.before_creation: Select lists that start with a tag, for creating records.
 -- on sqlite
 SELECT json_array('consumer', consumers.uuid, consumers.id, consumers.created_at,
     consumers.project_id, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)) AS json_row_1
@@ -109,7 +109,7 @@ WHERE claim_records.project_id IN (SELECT consumers.project_id
 GROUP BY claim_records.project_id;
 
 
--- claim_records.clear_holds: Remove the holds from records (id -> `expires_at` as read) without deleting the records.
+-- claim_records.clear_holds: Remove the holds from records (id -> `expires_at` as read). The records remain.
 UPDATE claim_records
 SET hold_generation=:hold_generation, held_since=:held_since, expires_at=:expires_at,
     mappings=:mappings
@@ -117,7 +117,7 @@ WHERE claim_records.id IN (:ids …) AND coalesce(claim_records.expires_at, 0) =
     WHEN :id_0 THEN :end_0 END;
 
 
--- claim_records.create: Insert records; a row has all columns except `id`, `created_at` and `updated_at`.
+-- claim_records.create: Insert records. A row contains all columns except `id`, `created_at` and `updated_at`.
 INSERT INTO claim_records (consumer_id, consumer_uuid, project_id, consumer_created_at,
     spread_group, max_per_host, hold_generation, held_since, expires_at, mappings, request,
     created_at)
@@ -126,13 +126,13 @@ VALUES (:consumer_id_0, :consumer_uuid_0, :project_id_0, :consumer_created_at_0,
     :created_at_0);
 
 
--- claim_records.delete: Delete records (id -> `expires_at` as read) whose hold has not been extended since.
+-- claim_records.delete: Delete records (id -> `expires_at` as read) whose holds have not been extended since then.
 DELETE FROM claim_records
 WHERE claim_records.id IN (:ids …) AND coalesce(claim_records.expires_at, 0) = CASE claim_records.id
     WHEN :id_0 THEN :end_0 END;
 
 
--- claim_records.expired: Select (id, consumer uuid, time in milliseconds) of the records whose hold ended first.
+-- claim_records.expired: Select (id, consumer uuid, time in milliseconds) of the records whose holds ended first.
 -- on sqlite
 SELECT claim_records.id, claim_records.consumer_uuid, CAST((julianday('now') - 2440587.5) * 86400000
     AS INTEGER) AS clock
@@ -159,13 +159,13 @@ ORDER BY claim_records.expires_at
 LIMIT :size;
 
 
--- claim_records.extend: Set the end of a hold, unless it has changed since it was read.
+-- claim_records.extend: Set the end of a hold, unless the end has changed since it was read.
 UPDATE claim_records
 SET updated_at=:now, expires_at=:new
 WHERE claim_records.id = :row_id AND claim_records.expires_at = :old;
 
 
--- claim_records.for_consumers: Select the records of consumers, and the present time in milliseconds.
+-- claim_records.for_consumers: Select the records of consumers, and the current time in milliseconds.
 -- on sqlite
 SELECT consumers.uuid, claim_records.id, CASE WHEN (claim_records.spread_group IS NOT NULL AND
     claim_records.project_id = consumers.project_id) THEN claim_records.spread_group END AS
@@ -201,7 +201,7 @@ FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AN
 WHERE consumers.uuid IN (:ids …);
 
 
--- claim_records.join_group: Set the spread group of a record, which is one of a project.
+-- claim_records.join_group: Set the spread group of a record. The group belongs to the project of the consumer.
 UPDATE claim_records
 SET updated_at=:now, project_id=:new_project_id, spread_group=:new_spread_group,
     max_per_host=:new_max_per_host
@@ -214,7 +214,7 @@ SET spread_group=:spread_group, max_per_host=:max_per_host
 WHERE claim_records.id IN (:ids …);
 
 
--- claim_records.lock_consumers: Select (id, uuid, time of creation, project id) of consumers with allocations; lock them.
+-- claim_records.lock_consumers: Select (id, uuid, time of creation, project id) of consumers with allocations. Lock them.
 -- on sqlite
 SELECT consumers.id, consumers.uuid, consumers.created_at, consumers.project_id
 FROM consumers
@@ -247,7 +247,7 @@ FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers
 WHERE claim_records.spread_group IS NOT NULL AND claim_records.project_id = consumers.project_id;
 
 
--- claim_records.remember: Set the remembered request of a record.
+-- claim_records.remember: Set the stored request of a record.
 UPDATE claim_records
 SET updated_at=:now, request=:text
 WHERE claim_records.id = :row_id;

@@ -1,4 +1,4 @@
--- consumer_list.page: Select at most `size` consumers with allocations and a uuid after `after`, by uuid.
+-- consumer_list.page: Select up to `size` consumers with allocations and with a uuid after `after`, by uuid.
 -- on sqlite
 SELECT consumers.uuid, projects.external_id AS project, users.external_id AS user,
     consumer_types.name AS type, consumers.generation, CASE WHEN (claim_records.spread_group IS NOT

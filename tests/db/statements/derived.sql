@@ -1,18 +1,18 @@
--- derived.capacities: Select (id, amounts, capacity) of the inventories of a window.
+-- derived.capacities: Select (id, amounts, capacity) of the inventories in a window.
 SELECT inventories.id, inventories.total, inventories.reserved, inventories.allocation_ratio,
     inventories.capacity
 FROM inventories
 WHERE inventories.id > 0 AND inventories.id <= 1000;
 
 
--- derived.distinct_capacities: Select the distinct capacities of a window with their amounts; most inventories are equal.
+-- derived.distinct_capacities: Select the distinct capacities in a window, with their amounts.
 SELECT DISTINCT inventories.total, inventories.reserved, inventories.allocation_ratio,
     inventories.capacity
 FROM inventories
 WHERE inventories.id > 0 AND inventories.id <= 1000;
 
 
--- derived.last_of_window: Select the last inventory id of the window after an id.
+-- derived.last_of_window: Select the last inventory id of the window that starts after an id.
 -- on sqlite
 SELECT max(anon_1.id) AS max_1
 FROM (SELECT inventories.id AS id
@@ -40,7 +40,7 @@ FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL;
 
 
--- derived.roots: Select the ids of the next roots, and lock them.
+-- derived.roots: Select the ids of the next roots and lock the roots.
 -- on sqlite
 SELECT resource_providers.id
 FROM resource_providers
@@ -55,7 +55,7 @@ ORDER BY resource_providers.id
 LIMIT 10000 FOR UPDATE;
 
 
--- derived.roots_without_revision: Select roots without a revision, whose derived columns have never been computed.
+-- derived.roots_without_revision: Select roots without a revision.
 SELECT resource_providers.uuid AS provider
 FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.revision = 0;
@@ -67,14 +67,14 @@ SET used=CASE inventories.id WHEN :id_0 THEN :value_0 END
 WHERE inventories.id IN (:ids …);
 
 
--- derived.set_revision: Set the revision of consecutive roots, which must be locked.
+-- derived.set_revision: Set the revision of consecutive roots. The roots must be locked.
 UPDATE resource_providers
 SET revision=3
 WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id >= 1 AND
     resource_providers.id <= 2;
 
 
--- derived.wrong_used: Select (id, right) of a window's inventories whose `used` is not the sum of allocations.
+-- derived.wrong_used: Select (id, right) of the inventories in a window whose `used` is wrong.
 -- on sqlite, postgresql
 SELECT inventories.id, (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
   FROM allocations

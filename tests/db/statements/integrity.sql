@@ -1,4 +1,4 @@
--- integrity.allocations_without_inventory: Select allocations of a class whose provider has no inventory of it.
+-- integrity.allocations_without_inventory: Select allocations of a class of which their provider has no inventory.
 -- on sqlite, postgresql
 SELECT resource_providers.uuid AS provider, coalesce(resource_classes.name, '?') AS class,
     allocations.consumer_id AS consumer, allocations.used
@@ -84,7 +84,7 @@ WHERE claim_records.hold_generation = consumers.generation AND claim_records.exp
     (CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) / 1000);
 
 
--- integrity.examples: Select the first rows of a statement; all if `size` is None.
+-- integrity.examples: Select the first rows of a statement, or all rows if `size` is None.
 
 -- of others
 -- on sqlite
@@ -142,7 +142,7 @@ FROM inventories INNER JOIN resource_providers ON resource_providers.id =
 WHERE resource_classes.id IS NULL;
 
 
--- integrity.lost: Select inventories, allocations or associations whose provider or other end is missing.
+-- integrity.lost: Select inventories, allocations or associations that refer to a missing row.
 
 -- inventories
 SELECT inventories.resource_provider_id, inventories.resource_class_id, inventories.total
@@ -232,7 +232,7 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
         AND claim_records.consumer_created_at = coalesce(consumers.created_at, :coalesce_1)));
 
 
--- integrity.rootless: Select (id, parent id) of the first providers without a root id; all if `size` is None.
+-- integrity.rootless: Select (id, parent id) of the first providers without a root id, or all if `size` is None.
 -- on sqlite
 SELECT resource_providers.id, resource_providers.parent_provider_id AS parent_id
 FROM resource_providers
@@ -253,7 +253,7 @@ SET root_provider_id=CASE resource_providers.id WHEN :id_0 THEN :value_0 END
 WHERE resource_providers.id IN (:ids …);
 
 
--- integrity.shape: Select no rows from any column; fails if a column is missing or may not be read.
+-- integrity.shape: Select no rows, but all columns. The query fails if a column is missing or cannot be read.
 -- on sqlite
 SELECT (SELECT count(*) AS count_1
   FROM (SELECT allocations.created_at AS created_at, allocations.updated_at AS updated_at,
@@ -509,7 +509,7 @@ SELECT (SELECT count(*) AS count_1
     WHERE false) AS resource_provider_traits_columns) AS anon_16;
 
 
--- integrity.unowned_consumers: Select consumers whose project or user has no record.
+-- integrity.unowned_consumers: Select consumers whose project or user does not exist.
 SELECT consumers.uuid AS consumer, consumers.project_id, consumers.user_id
 FROM consumers
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
@@ -519,7 +519,7 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
     WHERE users.id = consumers.user_id));
 
 
--- integrity.unrecorded_consumers: Select the uuids of consumers that have allocations and no record; all if no limit.
+-- integrity.unrecorded_consumers: Select the uuids of consumers that have allocations but no record.
 SELECT DISTINCT allocations.consumer_id AS consumer
 FROM allocations
 WHERE NOT (EXISTS (SELECT 1 AS anon_1

@@ -1,4 +1,4 @@
--- inventories.create: Insert inventories, whose `used` is initialized from existing allocations.
+-- inventories.create: Insert inventories. The database initializes `used` from existing allocations.
 INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit,
     max_unit, step_size, allocation_ratio, capacity, created_at, used)
 VALUES (:resource_provider_id_0, :resource_class_id_0, :total_0, :reserved_0, :min_unit_0,
@@ -8,7 +8,14 @@ VALUES (:resource_provider_id_0, :resource_class_id_0, :total_0, :reserved_0, :m
         allocations.resource_class_id = :resource_class_id_0));
 
 
--- inventories.delete_unused: Delete inventories without allocations; others do not match.
+-- inventories.create_unused: Insert inventories as `create` does, of providers that have no allocations.
+INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit,
+    max_unit, step_size, allocation_ratio, capacity, created_at, used)
+VALUES (:resource_provider_id_0, :resource_class_id_0, :total_0, :reserved_0, :min_unit_0,
+    :max_unit_0, :step_size_0, :allocation_ratio_0, :capacity_0, :created_at_0, :used_0);
+
+
+-- inventories.delete_unused: Delete inventories without allocations. Inventories with allocations do not match.
 DELETE FROM inventories
 WHERE inventories.used = 0 AND inventories.id IN (:ids …);
 
@@ -53,7 +60,7 @@ WHERE inventories.resource_provider_id IN (:ids …)
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
 
--- inventories.move_used: Add to `used` of inventories, if their capacity and units allow it.
+-- inventories.move_used: Add amounts to `used` of inventories, if their capacity and units allow it.
 
 -- of what somebody gets
 UPDATE inventories
@@ -73,7 +80,7 @@ SET used=(inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :
 WHERE inventories.id IN (:ids …);
 
 
--- inventories.take: Add to `used` of inventories by (provider id, class id), if their capacity allows it.
+-- inventories.take: Add amounts to `used` of inventories by (provider id, class id), if their capacity allows it.
 UPDATE inventories
 SET used=(inventories.used + CASE WHEN (inventories.resource_provider_id = :provider_0 AND
     inventories.resource_class_id = :class_0) THEN :amount_0 WHEN (inventories.resource_provider_id

@@ -1,4 +1,4 @@
--- locks.renew_and_bump: Set a new revision of a few trees, and increment the generations of providers in them.
+-- locks.renew_and_bump: Set a new revision of a few trees, and increment the generations of some of their providers.
 
 -- a tree, and a provider in it
 -- on sqlite, mysql
@@ -65,13 +65,13 @@ WHERE resource_providers.id = ANY (array((SELECT locked.id
           resource_providers.revision = :revision_0);
 
 
--- locks.renew_revisions: Set a new revision of trees, which locks them until the transaction ends.
+-- locks.renew_revisions: Set a new revision of trees. This locks the trees until the transaction ends.
 UPDATE resource_providers
 SET revision=:new_revision
 WHERE resource_providers.id IN (:ids …);
 
 
--- locks.renew_where_seen: Set a new revision of trees, and increment the generations of some providers in them.
+-- locks.renew_where_seen: Set a new revision of trees, and increment the generations of some of their providers.
 
 -- with generations
 -- on sqlite, mysql
@@ -112,7 +112,7 @@ WHERE resource_providers.id = ANY (array((SELECT locked.id
           resource_providers.root_provider_id + 0 IN (:roots …);
 
 
--- locks.revisions: Select (id, revision) of trees, and lock them.
+-- locks.revisions: Select (id, revision) of trees and lock the trees.
 -- on sqlite
 SELECT resource_providers.id, resource_providers.revision
 FROM resource_providers

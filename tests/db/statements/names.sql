@@ -1,9 +1,9 @@
--- names.add: Insert entries. A row has `name`, and `id` if the catalogue does not generate ids.
+-- names.add: Insert entries.
 INSERT INTO resource_classes (created_at, id, name)
 VALUES (:created_at_m0, 10000, 'CUSTOM_A');
 
 
--- names.add_unless_present: Insert the names that do not exist. The database determines which names are equal.
+-- names.add_unless_present: Insert the names that do not exist yet. The database determines which names are equal.
 -- on sqlite, postgresql
 INSERT INTO placement_aggregates (created_at, uuid)
 VALUES (:created_at_m0, 'c0ffee00-0000-4000-8000-000000000000')
@@ -14,7 +14,7 @@ VALUES (:created_at_m0, 'c0ffee00-0000-4000-8000-000000000000')
 ON DUPLICATE KEY UPDATE id = id;
 
 
--- names.all_names: Select (id, name) of a catalogue, by id; all if no limit.
+-- names.all_names: Select (id, name) of a catalogue, by id. Without a limit, select all.
 SELECT traits.id, traits.name AS name
 FROM traits
 ORDER BY traits.id;
@@ -26,7 +26,7 @@ SET id=0
 WHERE resource_classes.id = -1;
 
 
--- names.delete_unused: Delete a trait or class without uses. An entry with uses does not match.
+-- names.delete_unused: Delete a trait or class that has no uses. An entry with uses does not match.
 
 -- of traits
 -- on sqlite
@@ -61,7 +61,7 @@ WHERE resource_classes.name = 'CUSTOM_A' AND (SELECT inventories.resource_class_
   LIMIT 1) IS NULL;
 
 
--- names.entries_with_times: Select (id, name, changed_at) of a catalogue's entries, by id.
+-- names.entries_with_times: Select (id, name, changed_at) of the entries in a catalogue, by id.
 
 -- of one name
 SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
@@ -124,13 +124,13 @@ WHERE (SELECT inventories.resource_class_id
 ORDER BY resource_classes.id;
 
 
--- names.ids: Select (kind, id, text, number) of names of several kinds, a thousand in one statement.
+-- names.ids: Select (kind, id, text, number) for names of several kinds, a thousand in one statement.
 SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …);
 
 
--- names.lock_exclusive: Select the id of an entry, and lock it.
+-- names.lock_exclusive: Select the id of an entry and lock the entry.
 -- on sqlite
 SELECT resource_classes.id
 FROM resource_classes
@@ -141,7 +141,7 @@ FROM resource_classes
 WHERE resource_classes.name = 'CUSTOM_A' FOR UPDATE;
 
 
--- names.lock_shared: Select (id, name) of the existing entries, and lock them against changes.
+-- names.lock_shared: Select (id, name) of the existing entries, and lock the entries against changes.
 -- on sqlite
 SELECT resource_classes.id, resource_classes.name AS name
 FROM resource_classes
@@ -156,7 +156,7 @@ FROM resource_classes
 WHERE resource_classes.id IN (:ids …) FOR SHARE;
 
 
--- names.newest: Select the largest id of a catalogue, or null.
+-- names.newest: Select the largest id in a catalogue, or null.
 SELECT max(resource_classes.id) AS max_1
 FROM resource_classes;
 
@@ -167,7 +167,7 @@ SET updated_at=:updated_at, name='CUSTOM_B'
 WHERE resource_classes.name = 'CUSTOM_A';
 
 
--- names.with_trees: Select rows as `ids` does, and a row ("tree", root id, text, number) for each provider.
+-- names.with_trees: Select rows like `ids`, and a row ("tree", root id, text, number) for each provider.
 
 -- of names and a provider
 -- on sqlite, postgresql

@@ -368,7 +368,7 @@ WHERE resource_providers.id IN (SELECT resource_provider_aggregates.resource_pro
 GROUP BY resource_providers.id >> 8;
 
 
--- provider_list.listed_with_ids: Select the rows of `listed` with these ids; with more than CHUNK_SIZE ids, all rows.
+-- provider_list.listed_with_ids: Select the rows of `listed` with these ids.
 -- on sqlite
 SELECT json_group_array(json_array(resource_providers.id, resource_providers.uuid,
     resource_providers.name, resource_providers.generation, CASE WHEN
@@ -429,7 +429,7 @@ WHERE resource_providers.id IN (:ids …)
 GROUP BY resource_providers.id >> 8;
 
 
--- provider_list.page: Select the rows of `listed` with a uuid after `after`, by uuid: at most `size` rows.
+-- provider_list.page: Select up to `size` rows of `listed` with a uuid after `after`, by uuid.
 
 -- after one
 -- on sqlite
@@ -554,7 +554,7 @@ ORDER BY resource_providers.uuid
 LIMIT :size;
 
 
--- provider_list.revisions: Select (id, revision of the tree or null) of the providers of `listed`, by id.
+-- provider_list.revisions: Select (id, revision of the tree or null) of the same providers as `listed`, by id.
 
 -- all
 -- on sqlite

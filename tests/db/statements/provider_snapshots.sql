@@ -58,7 +58,7 @@ FROM placement_aggregates
 WHERE placement_aggregates.uuid IN (:names …);
 
 
--- provider_snapshots.with_dependants: Select providers with one row about their dependants.
+-- provider_snapshots.with_dependants: Select providers, each with one row about its dependants.
 -- on sqlite
 SELECT json_array('provider', resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS json_row_1
@@ -263,7 +263,7 @@ FROM traits
 WHERE traits.name IN (:names …);
 
 
--- provider_snapshots.without_parts: Select providers without any part.
+-- provider_snapshots.without_parts: Select providers without any of their parts.
 -- on sqlite
 SELECT json_array('provider', resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS json_row_1

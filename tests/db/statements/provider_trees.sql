@@ -14,7 +14,7 @@ FROM resource_provider_aggregates
 WHERE resource_provider_aggregates.resource_provider_id IN (:ids …);
 
 
--- provider_trees.create: Insert providers, each (UUID, name, generation), below the root of a tree.
+-- provider_trees.create: Insert providers (UUID, name, generation) below the root of a tree.
 INSERT INTO resource_providers (uuid, name, generation, parent_provider_id, root_provider_id,
     revision, created_at)
 VALUES (:uuid_0, :name_0, :generation_0, :parent_provider_id_0, :root_provider_id_0, :revision_0,
@@ -32,7 +32,7 @@ FROM allocations
 WHERE allocations.resource_provider_id IN (:ids …);
 
 
--- provider_trees.members: Select the fields of `TreeMember` of all providers in the tree of a root.
+-- provider_trees.members: Select the fields of `TreeMember` for all providers in the tree of a root.
 -- on sqlite
 SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
     resource_providers.generation, parent.uuid, root.id, root.uuid, coalesce(root.revision, 0)) AS
@@ -62,7 +62,7 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
 WHERE root.uuid IN (:roots …);
 
 
--- provider_trees.members_and_others: Select the fields of `TreeMember`, of a tree and of providers with these UUIDs or names.
+-- provider_trees.members_and_others: Select the fields of `TreeMember`, for a tree and for providers with these UUIDs or names.
 -- on sqlite
 SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
     resource_providers.generation, parent.uuid, root.id, root.uuid, coalesce(root.revision, 0)) AS
@@ -146,7 +146,7 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
 WHERE resource_providers.name IN (:names …);
 
 
--- provider_trees.move: Set the parents of providers: id -> id of the parent.
+-- provider_trees.move: Set the parents of providers. The argument is id -> id of the parent.
 UPDATE resource_providers
 SET updated_at=:updated_at, parent_provider_id=CASE resource_providers.id WHEN :id_0 THEN :value_0
     END

@@ -1,4 +1,4 @@
--- providers.bump_generations: Add to the generations of providers.
+-- providers.bump_generations: Add numbers to the generations of providers.
 UPDATE resource_providers
 SET updated_at=:now, generation=(resource_providers.generation + CASE resource_providers.id WHEN
     :id_0 THEN :increment_0 WHEN :id_1 THEN :increment_1 END)
@@ -10,7 +10,7 @@ SET updated_at=:now, generation=(resource_providers.generation + CASE resource_p
 WHERE resource_providers.id IN (:ids …);
 
 
--- providers.clashing: Select (id, uuid, name) of the providers that have this uuid or this name.
+-- providers.clashing: Select (id, uuid, name) of the providers with this uuid or this name.
 -- on sqlite
 SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name) AS
     json_row_1
@@ -29,7 +29,7 @@ FROM resource_providers
 WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
 
 
--- providers.create: Insert a provider. The root id of a new root is set afterwards by `set_root`.
+-- providers.create: Insert a provider.
 -- on sqlite, mysql
 INSERT INTO resource_providers (created_at, uuid, name, generation, root_provider_id,
     parent_provider_id, revision)
@@ -61,7 +61,7 @@ DELETE FROM resource_providers
 WHERE resource_providers.id = 1;
 
 
--- providers.locked: Select providers with the fields of `LockedProvider`, without locking them.
+-- providers.locked: Select providers with the fields of `LockedProvider`. The statement does not lock them.
 SELECT resource_providers.uuid, resource_providers.generation, resource_providers.id,
     resource_providers.root_provider_id, resource_providers.parent_provider_id
 FROM resource_providers
@@ -74,13 +74,13 @@ FROM resource_providers
 WHERE resource_providers.root_provider_id = 1;
 
 
--- providers.rename: Set name and parent.
+-- providers.rename: Set the name and the parent.
 UPDATE resource_providers
 SET updated_at=:updated_at, name='host', parent_provider_id=:parent_provider_id
 WHERE resource_providers.id = 1;
 
 
--- providers.roots_using_class: Select (id, revision) of the roots whose tree has inventories or allocations of a class.
+-- providers.roots_using_class: Select (id, revision) of the roots whose trees use a class, in inventories or allocations.
 -- on sqlite, postgresql
 SELECT root.id, root.revision
 FROM resource_providers AS root JOIN resource_providers ON resource_providers.root_provider_id =

@@ -1,4 +1,4 @@
--- revisions.for_providers: Select (uuid, revision of the tree) of providers, or null for a provider without a tree.
+-- revisions.for_providers: Select (uuid, revision of the tree) of providers. Without a tree, the revision is null.
 SELECT resource_providers.uuid, root.revision
 FROM resource_providers LEFT OUTER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id

@@ -20,7 +20,7 @@ WHERE resource_providers.id IN (SELECT resource_provider_traits.resource_provide
 ORDER BY resource_providers.id;
 
 
--- sharing.others: Select sharing providers after an id, in the form of `FIRST_PROVIDERS_WITH_TRAITS`.
+-- sharing.others: Select sharing providers after an id, with the columns of `FIRST_PROVIDERS_WITH_TRAITS`.
 -- on sqlite
 SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT json_array(root.id, root.revision,
     resource_providers.uuid) AS json_row_1
@@ -102,7 +102,7 @@ FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provi
       > :after) AS sharing;
 
 
--- sharing.reached_sets: Select the distinct sets of aggregates in which trees have members.
+-- sharing.reached_sets: Select the distinct sets of aggregates that the members of trees are in.
 -- on sqlite, postgresql
 SELECT DISTINCT sums.mask0
 FROM (SELECT sum(CASE pairs.aggregate_id WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 0 END) AS mask0

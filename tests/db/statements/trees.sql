@@ -1,4 +1,4 @@
--- trees.members: Select the members of trees, in any order; a row is a `MemberRow`.
+-- trees.members: Select the members of trees, in any order. A row is a `MemberRow`.
 -- on sqlite
 SELECT resource_providers.root_provider_id, resource_providers.id,
     resource_providers.parent_provider_id, resource_providers.revision, resource_providers.uuid,

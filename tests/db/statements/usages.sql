@@ -1,4 +1,4 @@
--- usages.amounts: Select (type, class, sum) for a project, or for a user of it; the type may be null.
+-- usages.amounts: Select (type, class, sum) for a project or for one of its users. The type may be null.
 
 -- of a project
 -- on sqlite, postgresql

@@ -6,8 +6,10 @@ from typing import Any
 
 import orjson
 import pytest
+from jsonschema.exceptions import SchemaError
 
 from placement.api.json_body import MAX_DEPTH, MAX_MEMBERS, Schema, decode
+from placement.api.keywords import Validator
 from placement.api.request_schemas import aggregates, allocations, inventories, providers, traits
 from placement.api.request_schemas.common import MAX_ITEMS, OWNER, UUID_LIKE
 from placement.api.routes import ROUTES
@@ -25,6 +27,24 @@ def refusal(schema: Schema, value: Any) -> str:
 
 def nested(depth: int) -> str:
     return "[" * depth + "1" + "]" * depth
+
+
+def declared() -> Iterator[tuple[str, Schema]]:
+    """Each schema of a body, with its operation and first version."""
+    for route in ROUTES:
+        if route.body_schema is not None:
+            for version, schema in route.body_schema.table.items():
+                yield f"{route.method} {route.path} {version}", schema
+
+
+@pytest.mark.parametrize("schema", [pytest.param(each, id=name) for name, each in declared()])
+def test_a_declared_schema_is_a_schema(schema: Schema) -> None:
+    Validator.check_schema(schema.schema)
+
+
+def test_a_schema_that_is_none_is_noticed() -> None:
+    with pytest.raises(SchemaError):
+        Validator.check_schema(Schema({"type": "object", "required": "name"}).schema)
 
 
 def test_lists_and_objects_may_be_nested_as_deep_as_is_said() -> None:

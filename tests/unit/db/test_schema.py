@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from placement.db import schema
+from placement.db import revisions, schema
 
 # Revisions from before releases could coexist with later ones.
 WITHOUT = ["0001", "0002", "0003"]
@@ -38,11 +38,13 @@ def test_a_later_schema_is_one_that_names_an_earlier_release_than_this(
 
 
 def test_revisions_are_numbered_and_say_since_when_releases_can_work_on_them() -> None:
-    script = schema._script()
-    revisions = [each.revision for each in reversed(list(script.walk_revisions()))]
-    assert revisions[: len(WITHOUT)] == WITHOUT
+    script = revisions._script()
+    names = [each.revision for each in reversed(list(script.walk_revisions()))]
+    assert names == schema._revisions()
+    assert schema.newest() == script.get_current_head()
+    assert names[: len(WITHOUT)] == WITHOUT
     since = 0
-    for number, revision in enumerate(revisions, 1):
+    for number, revision in enumerate(names, 1):
         numbers = schema._numbers(revision)
         assert numbers is not None, revision
         assert numbers[0] == number

@@ -44,7 +44,7 @@ function drawPlan({ moves, unplaceable, undecided }, title, page) {
   return [
     h("h2", {}, title),
     undecided.length
-      ? h("p", { class: "note" }, "The bound on work was reached before all consumers were tried.")
+      ? h("p", { class: "note" }, "The limit on work was reached before all consumers were tried.")
       : null,
     unplaceable.length
       ? table(

@@ -30,7 +30,7 @@ export function drawExplanation(explanation, request, { onTry, nameOf }) {
 
 function bounded({ looked, all }) {
   const part = `${whole(looked)} of ${whole(all)}`;
-  return `Only ${part} hosts were looked at: the bound on work was reached.`;
+  return `Only ${part} hosts were looked at: the limit on work was reached.`;
 }
 
 function relaxations(list, request, onTry, all) {

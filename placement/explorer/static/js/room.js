@@ -76,7 +76,7 @@ export function drawRoom(room, request) {
     h("strong", {}, complete ? `Room for ${number} more` : `Room for at least ${whole(fits)} more`),
     hosts ? ` on ${count(hosts, "host")}, at most ${whole(room.largest)} on one` : "",
     limits.length ? `; limited by ${limits.join(", ")}. ` : ". ",
-    complete ? null : "Not all hosts were looked at: the bound on work was reached. ",
+    complete ? null : "Not all hosts were looked at: the limit on work was reached. ",
     h("a", { href: address("cloud", "", { request: JSON.stringify(request) }) }, "Show on the map"),
   );
 }
