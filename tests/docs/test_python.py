@@ -53,3 +53,4 @@ def test_the_lines_of_the_readme_print_the_documented_output(
         for _run in range(2):
             exec(code.replace("http://127.0.0.1:8778", url), {})
             assert capsys.readouterr().out.splitlines() == shown
+            assert service.dump()["resource_providers"] == []
