@@ -25,6 +25,9 @@ _provider, _inventory, _class = t.resource_providers, t.inventories, t.resource_
 ROOT = _provider.alias("root")
 PROVIDERS_WITH_ROOTS = _provider.join(ROOT, ROOT.c.id == _provider.c.root_provider_id)
 
+# The provider is the root of its tree.
+IS_ROOT = _provider.c.parent_provider_id.is_(None)
+
 # The columns of a stock, in the order of the fields of `Stock`.
 STOCK_COLUMNS = tuple(
     _inventory.c[name] for name in ("capacity", "used", "min_unit", "max_unit", "step_size")

@@ -205,6 +205,11 @@ WARTS = (
         and ENGINE == "postgresql" and request.path == "/usages",
     ),
     Wart(
+        "V2", "the versions include placement 2.0", {"body"},
+        lambda request, ours, peer: request.path == "/"
+        and ours.body["versions"][:1] == peer.body["versions"],
+    ),
+    Wart(
         "S1", "sharing providers that serve the unsuffixed group alone do so at each anchor",
         {"body"}, _more_with_sharing,
     ),

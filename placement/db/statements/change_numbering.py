@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import FEED_ID, NO_PROVIDER, sum_revisions
+from placement.db.fragments import FEED_ID, IS_ROOT, NO_PROVIDER, sum_revisions
 from placement.db.json_rows import JsonRows, parse_rows
 from placement.db.statement import CHUNK_SIZE, Queries, Query, Write, Writes, sorted_chunks
 from placement.vocabulary import MAX_INTEGER
@@ -21,7 +21,6 @@ _provider, _change, _batch, _feed = (
     t.change_batches,
     t.change_feed,
 )
-_is_root = _provider.c.parent_provider_id.is_(None)
 _is_known = _change.c.provider_id != NO_PROVIDER
 
 # -- new changes -------------------------------------------------------------------------------
@@ -67,7 +66,7 @@ def _parse_changed(rows: Sequence[Any]) -> list[ChangedTree]:
     return [ChangedTree(*row) for row in parse_rows(rows)]
 
 
-_root = sa.select(_provider.c.id).where(_is_root, _provider.c.id == _change.c.provider_id)
+_root = sa.select(_provider.c.id).where(IS_ROOT, _provider.c.id == _change.c.provider_id)
 _GONE = (
     sa.select(_change.c.provider_id, _change.c.uuid)
     .where(_is_known, ~_root.exists())
@@ -80,7 +79,7 @@ def gone(size: int) -> Query:
     return Query(_GONE, {"size": size})
 
 
-_ROOTS = sa.select(_provider.c.uuid).where(bulk.in_list(_provider.c.uuid), _is_root)
+_ROOTS = sa.select(_provider.c.uuid).where(bulk.in_list(_provider.c.uuid), IS_ROOT)
 
 
 def roots(uuids: Collection[str]) -> Queries:
@@ -121,7 +120,7 @@ _INSERT_CHANGED = sa.insert(_change).from_select(
         _provider.c.uuid,
         _provider.c.revision,
         sa.bindparam("position", type_=_change.c.position.type) + _number,
-    ).where(bulk.in_list(_provider.c.id), _is_root),
+    ).where(bulk.in_list(_provider.c.id), IS_ROOT),
 )
 
 
@@ -205,7 +204,7 @@ def insert_roots(position: int) -> Write:
     """Assign one number to all roots. The caller checks afterwards whether there are any roots."""
     values = sa.select(_provider.c.id, _provider.c.uuid, _provider.c.revision, sa.literal(position))
     insert = sa.insert(_change).from_select(
-        ["provider_id", "uuid", "revision", "position"], values.where(_is_root)
+        ["provider_id", "uuid", "revision", "position"], values.where(IS_ROOT)
     )
     return Write(insert, matches=MAX_INTEGER, allow_fewer=True)
 

@@ -17,7 +17,6 @@ _provider, _change, _batch, _feed = (
     t.change_batches,
     t.change_feed,
 )
-_is_root = _provider.c.parent_provider_id.is_(None)
 
 # -- the feed ----------------------------------------------------------------------------------
 
@@ -81,7 +80,7 @@ def clock() -> Query:
 
 _root_revision = (
     sa.select(sa.func.max(_provider.c.revision))
-    .where(_provider.c.uuid == _change.c.uuid, _is_root)
+    .where(_provider.c.uuid == _change.c.uuid, fragments.IS_ROOT)
     .scalar_subquery()
 )
 _page = (

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
+from placement.db.fragments import IS_ROOT
 from placement.db.statement import Query, Write, Writes
 
 WINDOW = 10_000  # inventories, or trees, in one statement
@@ -70,26 +71,23 @@ def set_column(column: str, values: Mapping[int, int]) -> Writes:
     return bulk.set_by_id(_inventory.c[column], values)
 
 
-_IS_ROOT = _provider.c.parent_provider_id.is_(None)
-
-
 def roots(after: int) -> Query:
     """Select the ids of the next roots and lock the roots."""
-    rows = sa.select(_provider.c.id).where(_IS_ROOT, _provider.c.id > after)
+    rows = sa.select(_provider.c.id).where(IS_ROOT, _provider.c.id > after)
     return Query(rows.order_by(_provider.c.id).limit(WINDOW).with_for_update())
 
 
 def set_revision(root_ids: Sequence[int], revision: int) -> Write:
     """Set the revision of consecutive roots. The roots must be locked."""
     column = _provider.c
-    run = sa.and_(_IS_ROOT, column.id >= root_ids[0], column.id <= root_ids[-1])
+    run = sa.and_(IS_ROOT, column.id >= root_ids[0], column.id <= root_ids[-1])
     update = sa.update(_provider).where(run).values(revision=revision)
     return Write(update, matches=len(root_ids))
 
 
 def number_of_roots() -> Query:
     """Count the roots."""
-    return Query(sa.select(sa.func.count()).select_from(_provider).where(_IS_ROOT))
+    return Query(sa.select(sa.func.count()).select_from(_provider).where(IS_ROOT))
 
 
 def roots_without_revision(limit: int | None = None) -> Query:
@@ -98,4 +96,4 @@ def roots_without_revision(limit: int | None = None) -> Query:
     The derived columns of their trees have never been computed.
     """
     rows = sa.select(_provider.c.uuid.label("provider"))
-    return Query(rows.where(_IS_ROOT, _provider.c.revision == 0).limit(limit))
+    return Query(rows.where(IS_ROOT, _provider.c.revision == 0).limit(limit))

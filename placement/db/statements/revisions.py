@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
+from placement.db.fragments import IS_ROOT
 from placement.db.statement import Queries, Query
 
 _provider = t.resource_providers
@@ -34,7 +35,7 @@ _SUMS = sa.select(
     sa.func.sum(_provider.c.revision.bitwise_and(2**_HALF - 1)),
     sa.func.sum(
         sa.case(
-            (sa.and_(_provider.c.parent_provider_id.is_(None), _provider.c.revision == 0), 1),
+            (sa.and_(IS_ROOT, _provider.c.revision == 0), 1),
             else_=0,
         )
     ),
