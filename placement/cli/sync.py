@@ -24,6 +24,15 @@ def _sync(conf: cfg.ConfigOpts) -> int:
         before = ", of a later release, is kept; this release needs " + schema.newest()
     print(f"schema: {migration.now}{before}")
     print(f"tables: of version {migration.adopted}")
+    if migration.corrections.trees:
+        _print_corrections(migration)
+    print(
+        f"added: {migration.classes} standard resource classes, {migration.traits} standard traits"
+    )
+    return 0
+
+
+def _print_corrections(migration: app.Migration) -> None:
     print(f"trees: {migration.corrections.trees}, all with a new revision")
     # In a first migration, the columns are new. There was nothing to correct.
     verb = "corrected" if migration.before else "filled in"
@@ -31,7 +40,3 @@ def _sync(conf: cfg.ConfigOpts) -> int:
         f"inventories: used {verb} of {migration.corrections.used}, "
         f"capacity of {migration.corrections.capacity}"
     )
-    print(
-        f"added: {migration.classes} standard resource classes, {migration.traits} standard traits"
-    )
-    return 0

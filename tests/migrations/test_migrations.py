@@ -130,6 +130,14 @@ def test_a_sync_says_what_it_did(
     ]
 
 
+def test_a_sync_of_an_empty_database_does_not_speak_of_trees(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert manage("db", "sync") == 0
+    labels = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert labels == ["schema", "tables", "added"]
+
+
 @pytest.mark.parametrize("make", [lambda database: None, existing.make])
 def test_a_sync_that_is_interrupted_again_and_again_gets_there(
     database: Database, make: Callable[[Database], None]
