@@ -24,7 +24,7 @@ ROUNDS = int(os.environ.get("PLACEMENT_FOLLOWERS", "1"))
 SEED = int(os.environ.get("PLACEMENT_FOLLOWERS_SEED", "3"))
 OPERATIONS = 40  # of a round; the quiet moment after it takes longer
 MORE = 20  # rounds at most until something rare has happened
-SHOW = 50  # rounds between two lines of progress, which pytest -s shows
+SHOW = 50  # rounds between two lines of progress
 DYING = "tests.cluster.dying:application"
 
 
@@ -61,7 +61,8 @@ def test_followers_have_what_a_fresh_list_shows_while_workers_die_in_numberings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = database_url(tmp_path)
-    with serving(tmp_path, [url] * 2, 2, application=DYING, DYING="1") as processes:
+    server_processes = serving(tmp_path, [url] * 2, 2, application=DYING, DYING="1")
+    with server_processes as processes, capsys.disabled():
         counts = follow(processes, url, ROUNDS, is_enough=lambda: count_deaths(processes))
         deaths = count_deaths(processes)
     with capsys.disabled():
@@ -83,7 +84,7 @@ def test_followers_lose_nothing_when_the_database_is_killed(
         server().start()
         time.sleep(1)
 
-    with serving(tmp_path, [url] * 2) as processes:
+    with serving(tmp_path, [url] * 2) as processes, capsys.disabled():
         counts = follow(processes, url, ROUNDS, disturb)
     with capsys.disabled():
         print(f"\n{ENGINE}: {dict(counts)}")

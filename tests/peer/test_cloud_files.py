@@ -24,7 +24,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def use_demo(path: Path) -> None:
     """Write a file of the demonstration cloud whose first host is over its capacity."""
     host = next(each for each in load_file(DEMO).providers if each.name == "compute-a01")
-    text = DEMO.read_text() + "\nconsumers:\n"
+    text = DEMO.read_text().partition("\nconsumers:\n")[0] + "\nconsumers:\n"
     for number in range(1, 6):
         kind = "  type: INSTANCE\n" if number % 2 else ""
         text += (

@@ -88,7 +88,8 @@ def _only_negative_resourceless(request: Request) -> bool:
 
 def _more_with_sharing(request: Request, ours: Answer, peer: Answer) -> bool:
     """Both respond, this service returns more, and each addition uses a sharing provider."""
-    if _statuses(ours, peer) != (200, 200) or not {"", *_groups(request)} > {""}:
+    has_others = {"", *_groups(request)} > {""} or "root_required" in dict(_pairs(request))
+    if _statuses(ours, peer) != (200, 200) or not has_others:
         return False
     unlimited = Request(request.method, request.path, request.minor)
     mine, theirs = (
@@ -143,7 +144,7 @@ WARTS = (
     Wart(
         "W11", "a line feed at the end of a name is 400", ANSWER,
         lambda request, ours, peer: ours.status == 400
-        and (b"A\\n" in (request.body or b"") or "%0A" in request.path),
+        and (b"A\\n" in (request.body or b"") or request.path.endswith(("%0A", "\n"))),
     ),
     Wart(
         "W19", "a negative ratio is 400", ANSWER,
@@ -203,6 +204,11 @@ WARTS = (
         "PG", "usages by type of consumer are told on PostgreSQL too", ANSWER,
         lambda request, ours, peer: _statuses(ours, peer) == (200, 500)
         and ENGINE == "postgresql" and request.path == "/usages",
+    ),
+    Wart(
+        "N1", "a DELETE of no inventory does not say whether the class exists", {"phrases"},
+        lambda request, ours, peer: request.method == "DELETE" and "found for delete" in ours.detail
+        and "found for delete: No such resource class" in peer.detail,
     ),
     Wart(
         "V2", "the versions include placement 2.0", {"body"},
