@@ -14,6 +14,8 @@ from pymysql.constants import COMMAND, SERVER_STATUS
 
 # Maximum number of results whose columns are cached.
 MAX_DESCRIBED = 1000
+# Maximum number of columns of these results, because a larger number takes several bytes.
+MAX_COLUMNS = 250
 
 HEADER = 4  # bytes of a packet before its content
 OK, END, NULL = 0x00, 0xFE, 0xFB  # first byte of a packet, and of a value
@@ -175,7 +177,7 @@ def _key(conn: Any, packets: Sequence[bytes]) -> Key:
 def _describe(conn: Any, packets: Sequence[bytes]) -> None:
     """Cache the columns of a result that the driver has read."""
     result = conn._result
-    if packets and result.rows is not None:
+    if packets and result.rows is not None and len(result.converters) <= MAX_COLUMNS:
         if len(_described) >= MAX_DESCRIBED:
             _described.clear()
         _described[_key(conn, packets)] = Columns(result.description, result.converters)

@@ -217,6 +217,14 @@ def test_the_driver_reads_if_it_has_to_change_the_timeout() -> None:
     assert outcome(FastCursor, conn)[0] == 1
 
 
+def test_results_with_many_columns_are_left_to_the_driver() -> None:
+    number, end = b"\xfc" + struct.pack("<H", 251), b"\xfe" + struct.pack("<HH", 0, 2)
+    columns = [column("", FIELD_TYPE.LONGLONG, BINARY)] * 251
+    conn = connection(*[packets(number, *columns, end, text("7") * 251, end)] * 2)
+    for _ in range(2):
+        assert outcome(FastCursor, conn)[1] == ((7,) * 251,)
+
+
 def test_the_cached_columns_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast, "MAX_DESCRIBED", 2)
     for charset in ("utf8", "latin1", "ascii", "utf8mb4"):
