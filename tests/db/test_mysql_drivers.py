@@ -46,7 +46,6 @@ VALUES = {
     "VARCHAR(9) COLLATE utf8mb3_bin": "ä€",  # its collation does not make it bytes
     "TEXT": "ä€",
     "LONGTEXT COLLATE utf8mb4_bin": "\U0001f600\0'\"\\%s",
-    "VARBINARY(9)": b"\xff\0'",
     "JSON": '{"a": "ä"}',
     "INTEGER": -(2**31),
     "BIGINT": 2**63 - 1,
@@ -82,6 +81,13 @@ def test_a_value_comes_back_as_it_was_stored(database: Database, kind: str) -> N
         for _ in range(2):  # the cursor for PyMySQL parses only the second result itself
             returned, nothing = conn.exec_driver_sql("SELECT * FROM kept").one()
             assert (returned, type(returned), nothing) == (value, type(value), None)
+
+
+def test_bytes_are_read(database: Database) -> None:
+    # The service sends none; the cursor for PyMySQL cannot, with versions before 1.2.
+    with database.reader.connect() as conn:
+        for _ in range(2):
+            assert conn.exec_driver_sql("SELECT X'FF0027'").scalar_one() == b"\xff\0'"
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
