@@ -5,7 +5,7 @@ interrupted, the next run completes it. If there are no differences, a run sends
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,35 +89,51 @@ def apply(
     _make_names(client, "/traits", new_traits)
     holds = _holds(client) if has_records else frozenset()
     temporary = _temporary_inventories(cloud, client, holds) if make_room else {}
-    provider_outcomes: Counter[LoadOutcome] = Counter()
-    new_trees = NewTrees([temporary.get(each.uuid, each) for each in cloud.providers], uuids)
-    with progress(cloud.providers, "providers") as providers:
-        for provider in providers:
+    loaded = [temporary.get(provider.uuid, provider) for provider in cloud.providers]
+    provider_outcomes = _load_providers(cloud, client, progress, loaded, uuids)
+    consumer_outcomes = _load_consumers(cloud, client, progress, holds)
+    for provider in cloud.providers:
+        if provider.uuid in temporary:
+            _sync_parts(client, provider, None)
+    return Summary(provider_outcomes, consumer_outcomes, len(new_classes), len(new_traits))
+
+
+def _load_providers(
+    cloud: Cloud,
+    client: RestClient,
+    progress: Progress,
+    providers: Sequence[CloudProvider],
+    uuids: Collection[str],
+) -> Counter[LoadOutcome]:
+    """Load providers of a file; return the number by outcome. `uuids` are those on the server."""
+    outcomes: Counter[LoadOutcome] = Counter()
+    new_trees = NewTrees(providers, uuids)
+    with progress(providers, "providers") as shown:
+        for provider in shown:
             if new_trees.creates(client, provider.uuid):
-                provider_outcomes[LoadOutcome.CREATED] += 1
+                outcomes[LoadOutcome.CREATED] += 1
                 continue
             try:
-                outcome = _reconcile(
-                    cloud,
-                    client,
-                    temporary.get(provider.uuid, provider),
-                    exists=provider.uuid in uuids,
-                )
+                outcome = _reconcile(cloud, client, provider, exists=provider.uuid in uuids)
             except RefusedError as refusal:
                 raise LoadError(f"{cloud.place(provider)}: {refusal}") from refusal
-            provider_outcomes[outcome] += 1
-    consumer_outcomes: Counter[LoadOutcome] = Counter()
+            outcomes[outcome] += 1
+    return outcomes
+
+
+def _load_consumers(
+    cloud: Cloud, client: RestClient, progress: Progress, holds: Collection[str]
+) -> Counter[LoadOutcome]:
+    """Load the consumers of a file; return the number by outcome. `holds` are on the server."""
+    outcomes: Counter[LoadOutcome] = Counter()
     with progress(cloud.consumers, "consumers") as consumers:
         for consumer in consumers:
             try:
                 outcome = reconcile_consumer(client, consumer, holds)
             except RefusedError as refusal:
                 raise LoadError(f"{cloud.place_of_consumer(consumer)}: {refusal}") from refusal
-            consumer_outcomes[outcome] += 1
-    for provider in cloud.providers:
-        if provider.uuid in temporary:
-            _sync_parts(client, provider, None)
-    return Summary(provider_outcomes, consumer_outcomes, len(new_classes), len(new_traits))
+            outcomes[outcome] += 1
+    return outcomes
 
 
 def _holds(client: RestClient) -> frozenset[str]:
