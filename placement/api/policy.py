@@ -20,8 +20,9 @@ LOG = logging.getLogger(__name__)
 
 REFRESH = 1.0  # seconds
 MAX_ANSWERS = 1000
-# Errors of the library for a file that is not YAML, not readable, or not a mapping.
-FAULTS_OF_FILES = (ValueError, OSError, AttributeError)
+# Errors of the library for a file that is not YAML, not readable, not a mapping of texts, or nested
+# too deeply.
+FAULTS_OF_FILES = (ValueError, OSError, AttributeError, TypeError, RecursionError)
 
 # Kinds of checks that query another service, such as `http`. Their results may change at any time.
 REMOTE_KINDS = frozenset(entry.name for entry in entry_points(group="oslo.policy.rule_checks"))
@@ -86,6 +87,8 @@ class Policy:
         # The rules to which the cached results belong. None means that the results expire at the
         # next refresh.
         self._answered_by: Mapping[str, Any] | None = None
+        # The text of the log line about the policy files, or None if they are valid.
+        self._fault: str | None = None
         # Warnings that are already in the log.
         self._warned_of: set[str] = set()
         self._values: Callable[[RequestContext], tuple[Any, ...]] | None = None
@@ -192,7 +195,11 @@ class Policy:
                 # An operator may be editing the file, so an invalid file must not stop the service.
                 is_of_file = isinstance(error, FAULTS_OF_FILES)
                 text = f"{self._text(error)}; the previous rules stay in force"
-                LOG.error("%s", text, exc_info=not is_of_file)
+                if text != self._fault:
+                    LOG.error("%s", text, exc_info=not is_of_file)
+                self._fault = text
+            else:
+                self._fault = None
             self._forget_outdated()
 
     def _forget_outdated(self) -> None:
@@ -238,12 +245,22 @@ class Policy:
         return f"policy file {self._enforcer.conf.oslo_policy.policy_file}: {text}"
 
     def _load(self) -> None:
+        """Read the policy files if they have changed. If one is invalid, all rules are kept."""
+        enforcer = self._enforcer
+        previous = enforcer.rules, enforcer.file_rules
         # The library validates the files only here, and not at each evaluation.
-        self._enforcer.use_conf = True
+        enforcer.use_conf = True
         try:
-            self._enforcer.load_rules()
+            # After a fault, the library would only read files that have changed since.
+            enforcer.load_rules(force_reload=self._fault is not None)
+            unnamed = [name for name in enforcer.file_rules if not isinstance(name, str)]
+            if unnamed:
+                raise ValueError(f"{unnamed[0]!r} is not the name of a rule: names are strings")
+        except Exception:
+            enforcer.rules, enforcer.file_rules = previous
+            raise
         finally:
-            self._enforcer.use_conf = False
+            enforcer.use_conf = False
 
 
 def _leaves(checks: Iterable[Any]) -> Iterator[policy.Check]:

@@ -76,9 +76,13 @@ class FastCursor(cursors.Cursor):  # type: ignore[misc]  # PyMySQL is not typed
         conn = self._get_db()
         self._clear_result()
         conn._execute_command(COMMAND.COM_QUERY, query)
-        buffer = _arrived(conn)
-        packets = _split(buffer)
-        result = _parse(conn, packets)
+        try:
+            buffer = _arrived(conn)
+            packets = _split(buffer)
+            result = _parse(conn, packets)
+        except BaseException:
+            conn._force_close()  # the response stays unread, so the next one would be another's
+            raise
         if result is None:
             conn._read_query_result()
             _describe(conn, packets)
@@ -124,6 +128,7 @@ def _parse(conn: Any, packets: Sequence[bytes]) -> Result | None:
     if columns is None or first >= len(packets):
         return None
     warnings, status = unpack("<HH", packets[-1][1:])
+    status |= unpack("<H", packets[first - 1][3:])[0]  # with several results, this is of the first
     if status & SERVER_STATUS.SERVER_MORE_RESULTS_EXISTS:
         return None
     rows = tuple([_parse_row(packet, columns.converters) for packet in packets[first:-1]])
@@ -175,9 +180,9 @@ def _key(conn: Any, packets: Sequence[bytes]) -> Key:
 
 
 def _describe(conn: Any, packets: Sequence[bytes]) -> None:
-    """Cache the columns of a result that the driver has read."""
+    """Cache the columns of a result that the driver has read, if all had arrived."""
     result = conn._result
-    if packets and result.rows is not None and len(result.converters) <= MAX_COLUMNS:
+    if result.rows is not None and len(result.converters) <= min(MAX_COLUMNS, len(packets) - 1):
         if len(_described) >= MAX_DESCRIBED:
             _described.clear()
         _described[_key(conn, packets)] = Columns(result.description, result.converters)

@@ -299,23 +299,65 @@ def test_a_changed_file_is_picked_up_without_a_restart(
     assert not rules.allows("placement:traits:list", caller("auditor"))
 
 
-def test_a_file_that_cannot_be_read_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"policy\.yaml: .*scanning"):
-        policy(tmp_path, '"placement:traits:list": "role:')
+INVALID = {
+    "no end": '"placement:traits:list": "role:',
+    "a list": "- no\n- mapping\n",
+    "a number as name": '5: "role:admin"\n',
+    "no name": '~: "role:admin"\n',
+    "a name that is true": 'on: "role:admin"\n',
+    "a number as check": '"placement:traits:list": 5\n',
+    "nested too deeply": "[" * 5000,
+}
 
 
+@pytest.mark.parametrize("text", INVALID.values(), ids=INVALID)
+def test_an_invalid_file_is_refused_at_the_start(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"policy\.yaml: ."):
+        policy(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", INVALID.values(), ids=INVALID)
 def test_a_file_that_is_broken_later_leaves_the_rules_as_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:
     rules = policy(tmp_path, '"placement:traits:list": "role:auditor"\n')
     path = tmp_path / "policy.yaml"
-    path.write_text("- no\n- mapping\n")
+    path.write_text(text)
     os.utime(path, (1, 2_000_000_000))
-    let_time_pass(monkeypatch)
-    assert rules.allows("placement:traits:list", caller("auditor"))
+    for _ in range(2):
+        let_time_pass(monkeypatch)
+        assert rules.allows("placement:traits:list", caller("auditor"))
+        assert not rules.allows("placement:traits:list", caller("admin"))
     assert "policy.yaml: " in caplog.text
-    assert "the previous rules stay in force" in caplog.text
+    assert caplog.text.count("the previous rules stay in force") == 1
     assert "Traceback" not in caplog.text
+    path.write_text('"placement:traits:list": "role:other"\n')
+    let_time_pass(monkeypatch)
+    assert rules.allows("placement:traits:list", caller("other"))
+
+
+def test_all_rules_stay_if_one_of_two_changed_files_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "policy.d"
+    directory.mkdir()
+    further = directory / "further.yaml"
+    further.write_text('"placement:traits:show": "role:auditor"\n')
+    rules = policy(tmp_path, '"placement:traits:list": "role:x"\n', policy_dirs=[str(directory)])
+    (tmp_path / "policy.yaml").write_text('"placement:traits:list": "role:y"\n')
+    further.write_text("- no mapping\n")
+    for path in (tmp_path / "policy.yaml", further):
+        os.utime(path, (1, 2_000_000_000))
+    for _ in range(3):
+        let_time_pass(monkeypatch)
+        assert rules.allows("placement:traits:list", caller("x"))
+        assert rules.allows("placement:traits:show", caller("auditor"))
+        assert not rules.allows("placement:traits:show", caller("admin"))
+        assert rules.allows("placement:traits:update", caller("admin"))
+    further.write_text('"placement:traits:show": "role:other"\n')
+    let_time_pass(monkeypatch)
+    assert rules.allows("placement:traits:list", caller("y"))
+    assert rules.allows("placement:traits:show", caller("other"))
 
 
 def test_the_file_is_found_next_to_placement_conf(

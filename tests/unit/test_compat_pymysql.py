@@ -217,6 +217,38 @@ def test_the_driver_reads_if_it_has_to_change_the_timeout() -> None:
     assert outcome(FastCursor, conn)[0] == 1
 
 
+def test_two_results_are_not_parsed_as_one() -> None:
+    end, more = (b"\xfe" + struct.pack("<HH", 0, status) for status in (2, 2 | MORE))
+    number, row = bytes([len(COLUMNS)]), b"".join([text(value) for value in ROW])
+    both = packets(number, *COLUMNS, more, row, more, number, *COLUMNS, end, row, row, end)
+    conn = connection(result(ROW), both)
+    outcome(FastCursor, conn)
+    cursor = FastCursor(conn)
+    assert cursor.execute("SELECT") == 1
+    assert cursor.nextset()
+    assert len(cursor.fetchall()) == 2
+
+
+def test_columns_that_had_not_all_arrived_are_not_cached() -> None:
+    response = result(ROW)
+    arrived = len(packets(bytes([len(COLUMNS)]), *COLUMNS[:2]))
+    outcome(FastCursor, connection(response[:arrived], response[arrived:]))
+    assert not fast._described
+
+
+def test_a_response_that_is_given_up_closes_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_self: object, _buffer: object) -> int:
+        raise KeyboardInterrupt
+
+    conn = connection(ok())
+    monkeypatch.setattr(Pieces, "readinto", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        outcome(FastCursor, conn)
+    monkeypatch.undo()
+    with pytest.raises(pymysql.err.InterfaceError):
+        outcome(FastCursor, conn)
+
+
 def test_results_with_many_columns_are_left_to_the_driver() -> None:
     number, end = b"\xfc" + struct.pack("<H", 251), b"\xfe" + struct.pack("<HH", 0, 2)
     columns = [column("", FIELD_TYPE.LONGLONG, BINARY)] * 251
