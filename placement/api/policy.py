@@ -24,6 +24,9 @@ MAX_ANSWERS = 1000
 # too deeply.
 FAULTS_OF_FILES = (ValueError, OSError, AttributeError, TypeError, RecursionError)
 
+# Errors of the library for a rule that refers to itself, and for a check that is no comparison.
+FAULTS_OF_RULES = (RecursionError, SyntaxError, TypeError, ValueError)
+
 # Kinds of checks that query another service, such as `http`. Their results may change at any time.
 REMOTE_KINDS = frozenset(entry.name for entry in entry_points(group="oslo.policy.rule_checks"))
 
@@ -161,8 +164,12 @@ class Policy:
         """Evaluate a rule. The default target is the caller's own project."""
         if target is None:
             target = {name: credentials[name] for name in ("project_id", "user_id")}
-        with self._lock:
-            return bool(self._enforcer.authorize(rule, dict(target), credentials))
+        try:
+            with self._lock:
+                return bool(self._enforcer.authorize(rule, dict(target), credentials))
+        except FAULTS_OF_RULES as error:
+            LOG.error("policy rule %s cannot be evaluated: %s; it is false", rule, error)
+            return False
 
     def _roles(self, rule: str) -> Iterable[str]:
         """Return the roles that a rule names directly or by reference, in the order of the rule."""

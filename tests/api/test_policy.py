@@ -336,6 +336,17 @@ def test_a_file_that_is_broken_later_leaves_the_rules_as_they_were(
     assert rules.allows("placement:traits:list", caller("other"))
 
 
+@pytest.mark.parametrize("check", ["rule:a", "rule:placement:traits:list", ":", "project_id:%d"])
+def test_a_rule_that_cannot_be_evaluated_is_false(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, check: str
+) -> None:
+    rules = policy(tmp_path, f'"placement:traits:list": "{check}"\n"a": "not rule:a"\n')
+    assert not rules.allows("placement:traits:list", caller("admin"))
+    assert "policy rule placement:traits:list cannot be evaluated: " in caplog.text
+    assert rules.allows("placement:traits:show", caller("admin"))
+    assert rules.refusal("placement:traits:list", caller("admin"))
+
+
 def test_all_rules_stay_if_one_of_two_changed_files_is_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
