@@ -24,6 +24,9 @@ from tests.kit.service import Service
 
 SIZES = (800, 8000)  # hosts
 PER_PROVIDER = 60  # rows for each provider of the cloud, where all are looked at
+# Rows of small tables, such as types and claim records. A planner may scan them for each row of a
+# page, in either cloud, depending on the statistics of the moment.
+OF_SMALL_TABLES = 200
 
 
 @dataclass
@@ -159,12 +162,12 @@ def test_no_request_reads_more_rows_than_its_answer_needs(
 
 
 def test_no_request_reads_more_in_a_larger_cloud(measured: Mapping[str, Measured]) -> None:
-    """Reading a small table completely may be cheaper, so fewer reads are also accepted."""
+    """Ten times the hosts: what follows the cloud grows tenfold, which this bound does not hide."""
     bounded = [each for each in measured.values() if each.step.most is not None]
     growing = []
     for each in bounded:
         small, large = (total(each.reads[hosts]) for hosts in SIZES)
-        if large > 1.2 * small + 20:
+        if large > 1.2 * small + OF_SMALL_TABLES:
             growing.append(each)
     assert not growing, "\n".join(map(told, growing))
 
