@@ -140,7 +140,9 @@ def claims(project: str) -> Iterator[Step]:
 
 def consumers() -> Iterator[Step]:
     """Yield the requests on holds, and lists of consumers."""
-    held, taken, group = str(uuids.uuid4()), str(uuids.uuid4()), f"group-{uuids.uuid4()}"
+    # The marker of a page sorts before the consumers of the cloud, so that the page is full.
+    held = f"00000000{str(uuids.uuid4())[8:]}"
+    taken, group = str(uuids.uuid4()), f"group-{uuids.uuid4()}"
     project = project_name(7)
     owner = {"project_id": project, "user_id": "user", "consumer_type": "INSTANCE"}
     request = {"groups": {"": {"resources": {"VCPU": 1}}}}

@@ -4,6 +4,7 @@ The cloud is large enough for planners to choose as they do at scale, and known 
 a statement or index that causes a full scan of a table is detected here, for any plan.
 """
 
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,9 +25,6 @@ from tests.kit.service import Service
 
 SIZES = (800, 8000)  # hosts
 PER_PROVIDER = 60  # rows for each provider of the cloud, where all are looked at
-# Rows of small tables, such as types and claim records. A planner may scan them for each row of a
-# page, in either cloud, depending on the statistics of the moment.
-OF_SMALL_TABLES = 200
 
 
 @dataclass
@@ -48,8 +46,13 @@ def total(reads: list[Reads]) -> int:
 
 
 def measure(service: Service, hosts: int, turns: int, measured: dict[str, Measured]) -> None:
-    """Send all requests, several times."""
+    """Send all requests, several times.
+
+    Claims choose a candidate at random, and a search reads the trees that were claimed since: both
+    clouds have the same sequence of choices.
+    """
     for turn in range(turns):
+        random.seed(turn)
         for step in story(service, turn):
             with counted_reads(service.database) as reads:
                 answer = service.send(step.method, step.path, step.body, step.version)
@@ -162,12 +165,12 @@ def test_no_request_reads_more_rows_than_its_answer_needs(
 
 
 def test_no_request_reads_more_in_a_larger_cloud(measured: Mapping[str, Measured]) -> None:
-    """Ten times the hosts: what follows the cloud grows tenfold, which this bound does not hide."""
+    """Reading a small table completely may be cheaper, so fewer reads are also accepted."""
     bounded = [each for each in measured.values() if each.step.most is not None]
     growing = []
     for each in bounded:
         small, large = (total(each.reads[hosts]) for hosts in SIZES)
-        if large > 1.2 * small + OF_SMALL_TABLES:
+        if large > 1.2 * small + 20:
             growing.append(each)
     assert not growing, "\n".join(map(told, growing))
 
