@@ -297,7 +297,7 @@ class Contend(Client):
     """Claims on one host, on which all clients claim."""
 
     def turn(self) -> None:
-        self._claim({provider_uuid(1): {"resources": {"VCPU": 1}}})
+        self._claim({provider_uuid(1): {"resources": {"MEMORY_MB": 1}}})
 
 
 class Provision(Client):
