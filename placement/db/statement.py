@@ -40,6 +40,11 @@ class Unchanged(Exception):
 class Unmatched(Restart):
     """A statement did not match the expected number of rows."""
 
+    def __init__(self, message: str = "", write: "Write | None" = None) -> None:
+        super().__init__(message)
+        # The statement.
+        self.write = write
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -121,7 +126,7 @@ class Write:
         deadline.check()
         with stopwatch.STATEMENT, deadline.waiting():
             matched = texts.write(conn, self.sql, self.params)
-        self._check(conn, matched)
+        self.check(conn, matched)
 
     def insert(self, conn: Connection) -> int:
         """Execute an INSERT of one row like `execute`, and return the id of the row."""
@@ -129,15 +134,16 @@ class Write:
         deadline.check()
         with stopwatch.STATEMENT, deadline.waiting():
             matched, row_id = texts.insert(conn, self.sql, self.params)
-        self._check(conn, matched)
+        self.check(conn, matched)
         assert row_id is not None
         return row_id
 
-    def _check(self, conn: Connection, matched: int) -> None:
+    def check(self, conn: Connection, matched: int) -> None:
+        """Raise Unmatched if the statement has matched another number of rows than expected."""
         if not self._accepts(matched):
             # EXECUTE may have been sent instead of the statement.
             sql = self.sql.compile(dialect=conn.dialect)
-            raise Unmatched(f"{matched} rows instead of {self.matches}: {sql}")
+            raise Unmatched(f"{matched} rows instead of {self.matches}: {sql}", self)
 
     def _accepts(self, matched: int) -> bool:
         """Return whether a number of matched rows is accepted.
@@ -153,13 +159,28 @@ class Writes(tuple[Write, ...]):
     __slots__ = ()
 
     def execute(self, conn: Connection) -> None:
-        """Execute all of them.
+        """Execute all of them, in one round trip if the driver can send them together.
 
         Raises:
-            Unmatched: see `Write.execute`.
+            Unmatched: see `Write.execute`. Writes after the one that did not match may have been
+                executed.
+            Restart: the connection has lost a prepared statement.
         """
-        for write in self:
-            write.execute(conn)
+        batch = None
+        if len(self) > 1:
+            batch = texts.make_batch(conn, [(write.sql, write.params) for write in self])
+        if batch is None:
+            for write in self:
+                write.execute(conn)
+            return
+        deadline.check()
+        with stopwatch.STATEMENT, deadline.waiting():
+            matched = texts.write_batch(conn, batch)
+        if matched is None:
+            raise Restart
+        stopwatch.count_statements(len(self) - 1)
+        for write, number in zip(self, matched, strict=True):
+            write.check(conn, number)
 
 
 def chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -71,7 +71,7 @@ def reshape(conn: Connection, command: ReshapeCommand) -> None:
 
     # Move the allocations while both the old and the new inventories exist.
     new_inventories.insert_and_update(conn)
-    allocations.write_rows(conn, new_allocations)
+    allocations.row_writes(conn, new_allocations).execute(conn)
     moves = new_allocations.moves(new_inventories.created_ids(conn))
     inventory_statements.move_used(moves).execute(conn)
     new_inventories.delete(conn)

@@ -72,12 +72,16 @@ def claim(
     for _consumer, key, amount in rows:
         taken[key] += amount
     provider_ids = {provider_id for provider_id, _class_id in taken}
-    change.write(conn, allocations.ensure_owners(conn, change, snapshot.ids))
-    allocations.create_rows(conn, rows)
+    owner_ids = allocations.ensure_owners(conn, change, snapshot.ids)
     # Lock the trees as late as possible, because other transactions wait for them.
-    revision = locking.lock_unchanged(conn, snapshot.revisions, provider_ids)
+    revision = locking.lock_unchanged(
+        conn,
+        snapshot.revisions,
+        provider_ids,
+        before=(*change.writes(owner_ids), *allocations.create_rows(rows)),
+        after=(inventory_statements.take(taken),),
+    )
     ends = claim_records.add(conn, change.created)
-    inventory_statements.take(taken).execute(conn)
     return revision, ends
 
 
