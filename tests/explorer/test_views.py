@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, Response, Route, expect
 
 from tests.explorer.browser import Watch
 from tests.explorer.cloud import Demo
@@ -174,10 +174,15 @@ def test_a_follower_lists_again_after_its_cursor_has_expired(watch: Watch) -> No
     watch.page.route(
         "**/changes?since=*", lambda route: route.fulfill(status=410, json=expired), times=1
     )
-    with page.expect_response(lambda answer: answer.status == 410):
+    statuses: list[int] = []
+
+    def lists_again(answer: Response) -> bool:
+        """Return whether this is a response to a list after the cursor has expired."""
+        statuses.append(answer.status)
+        return 410 in statuses and answer.url.endswith("/changes")
+
+    with page.expect_response(lists_again):
         page.get_by_label("Follow live").check()
-    with page.expect_response(lambda answer: answer.url.endswith("/changes")):
-        pass
     expect(page.get_by_label("Follow live")).to_be_checked()
 
 
