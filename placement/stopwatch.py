@@ -112,11 +112,6 @@ def statements() -> int:
     return _timers.current.statements
 
 
-def count_statements(number: int) -> None:
-    """Count statements that were sent together with another one."""
-    _timers.current.statements += number
-
-
 class Timed:
     """A context manager that measures its block as a phase. Thread-safe.
 

@@ -1,16 +1,15 @@
-"""A faster cursor for PyMySQL, which offers no way to change how it sends and reads.
+"""A faster cursor for PyMySQL, which offers no way to change how it reads results.
 
 The driver reads each packet of a result in two steps, and describes the columns again each time.
 This cursor parses a result at once if it has arrived completely and has columns that the driver
-has described before. It leaves all other results to the driver: long ones, and errors. It can also
-send several writes before it reads their results.
+has described before. It leaves all other results to the driver: long ones, and errors.
 """
 
 from collections.abc import Sequence
 from struct import unpack
 from typing import Any, NamedTuple
 
-from pymysql import cursors, err
+from pymysql import cursors
 from pymysql.constants import COMMAND, SERVER_STATUS
 
 # Maximum number of results whose columns are cached.
@@ -95,43 +94,6 @@ class FastCursor(cursors.Cursor):  # type: ignore[misc]  # PyMySQL is not typed
         self._do_get_result()
         conn._affected_rows = rows = int(self.rowcount)
         return rows
-
-    def execute_batch(self, texts: Sequence[str]) -> list[int]:
-        """Send writes in one round trip. Return the number of rows that each matched.
-
-        The database executes the writes after one that has failed, too. The caller must then roll
-        the transaction back.
-
-        Raises:
-            MySQLError: the error of the first write that failed.
-        """
-        conn = self._get_db()
-        self._clear_result()
-        packets = []
-        for text in texts:
-            content = bytes([COMMAND.COM_QUERY]) + text.encode(conn.encoding)
-            packets.append(len(content).to_bytes(HEADER, "little") + content)
-        if not conn.open:
-            raise err.InterfaceError(0, "")
-        conn._result = None
-        matched: list[int] = []
-        errors: list[err.MySQLError] = []
-        try:
-            conn._write_bytes(b"".join(packets))
-            for _ in texts:
-                conn._next_seq_id = 1
-                try:
-                    matched.append(conn._read_query_result())
-                except err.MySQLError as error:
-                    if not conn.open:
-                        raise  # no further results follow
-                    errors.append(error)
-        except BaseException:
-            conn._force_close()  # the responses stay unread, so the next one would be another's
-            raise
-        if errors:
-            raise errors[0]
-        return matched
 
 
 def _arrived(conn: Any) -> bytes:

@@ -7,11 +7,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 
-# Function that executes writes with their values on a connection of a driver, in one round trip.
-# It returns the number of rows that each matched. After an error, the transaction must be rolled
-# back, because the database may have executed the writes after the one that failed.
-SendBatch = Callable[[Any, Sequence[tuple[str, Any]]], Sequence[int]]
-
 
 class Expanded(NamedTuple):
     """A compiled statement in which each value of a list has a separate parameter."""
@@ -56,7 +51,7 @@ def execute_text(conn: Connection, sql: str, values: Any) -> DriverResult:
     statement. Without them, a small statement takes half as long. If listeners or the debug log
     must see a statement, `exec_driver_sql` executes it.
     """
-    if is_observed(conn):
+    if conn._has_events or conn._echo or _has_listeners(conn.engine):
         observed = conn.exec_driver_sql(sql, values)
         # Read the number first. Reading the last row closes the cursor, and psycopg then forgets
         # the number.
@@ -73,46 +68,20 @@ def execute_text(conn: Connection, sql: str, values: Any) -> DriverResult:
         result = DriverResult(rows, cursor.rowcount, getattr(cursor, "lastrowid", None))
         cursor.close()
     except BaseException as error:
-        _handle(conn, error, sql, values, cursor)
+        # Other exceptions are about the values and do not affect the connection.
+        if isinstance(error, conn.dialect.loaded_dbapi.Error) or not isinstance(error, Exception):
+            conn._handle_dbapi_exception(error, sql, values, cursor, None)
         raise
     return result
 
 
-def execute_batch(
-    conn: Connection, statements: Sequence[tuple[str, Any]], send: SendBatch
-) -> Sequence[int]:
-    """Execute writes with `send`, and return the number of rows that each matched.
-
-    Errors are the same as with `exec_driver_sql`. Listeners do not see the statements.
-    """
-    if conn._transaction is None:
-        conn._autobegin()
-    try:
-        return send(conn.connection.driver_connection, statements)
-    except BaseException as error:
-        _handle(conn, error, "; ".join(sql for sql, _values in statements), (), None)
-        raise
-
-
-def is_observed(conn: Connection) -> bool:
-    """Return whether listeners or the debug log must see the statements of a connection."""
-    dispatch = conn.engine.dispatch
+def _has_listeners(engine: sa.Engine) -> bool:
+    dispatch = engine.dispatch
     return bool(
-        conn._has_events
-        or conn._echo
-        or dispatch.before_cursor_execute
+        dispatch.before_cursor_execute
         or dispatch.after_cursor_execute
-        or conn.engine.dialect.dispatch.do_execute
+        or engine.dialect.dispatch.do_execute
     )
-
-
-def _handle(conn: Connection, error: BaseException, sql: str, values: Any, cursor: Any) -> None:
-    """Raise the error of SQLAlchemy for an error of the driver, and invalidate the connection.
-
-    Other exceptions are about the values and do not affect the connection.
-    """
-    if isinstance(error, conn.dialect.loaded_dbapi.Error) or not isinstance(error, Exception):
-        conn._handle_dbapi_exception(error, sql, values, cursor, None)
 
 
 def expand(dialect: Dialect, statement: sa.ClauseElement, params: Mapping[str, Any]) -> Expanded:

@@ -27,8 +27,6 @@ class DatabaseSettings:
     wsrep_sync_wait: int | None
     # Whether long statements are prepared on MariaDB.
     prepared_statements: bool
-    # Whether writes that do not need each other's results are sent in one round trip.
-    batch_writes: bool
     # Seconds after which a connection is replaced.
     recycle: int
     # Number of connections that a pool keeps open. None means the default of SQLAlchemy.
@@ -203,7 +201,6 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
         mysql_sql_mode=group.mysql_sql_mode,
         wsrep_sync_wait=group.mysql_wsrep_sync_wait,
         prepared_statements=group.mariadb_prepared_statements,
-        batch_writes=group.batch_writes,
         recycle=group.connection_recycle_time,
         pool_size=group.max_pool_size,
         max_overflow=group.max_overflow,

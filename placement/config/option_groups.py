@@ -241,14 +241,6 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "distributes the transactions of one connection over several server connections, such "
             "as ProxySQL.",
         ),
-        cfg.BoolOpt(
-            "batch_writes",
-            default=True,
-            help="Send the writes of a claim to the database without waiting for the result of "
-            "each (with PyMySQL and psycopg), which takes one round trip instead of four. Set this "
-            "option to false behind a proxy that does not accept a statement before it has "
-            "returned the result of the previous one.",
-        ),
         cfg.IntOpt(
             "connection_recycle_time",
             default=3600,

@@ -130,7 +130,6 @@ def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings)
         "execution_options": {
             "compiled_cache": SizeLimitedDict(MAX_CACHED_PARAMETERS, _parameters),
             texts.OPTION: texts.Texts(prepared=settings.prepared_statements),
-            texts.BATCHES: dialect.batches(url) if settings.batch_writes else None,
         },
         "logging_name": role.value,
         "echo": settings.debug,

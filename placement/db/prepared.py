@@ -65,20 +65,6 @@ class PreparedTexts:
         # prepared.
         self._disabled = False
 
-    def call(self, conn: Connection, sql: str) -> str:
-        """Return the EXECUTE for a statement, or the statement itself if it is not prepared."""
-        return self._call(conn, sql) or sql
-
-    def disable_if_unknown(self, error: exc.DBAPIError) -> bool:
-        """Prepare no further statements if the error is about an unknown one. Return whether it is.
-
-        The database has then not executed the statement, and the transaction continues.
-        """
-        if UNKNOWN not in codes_of(error.orig):
-            return False
-        self._disable(error.orig)
-        return True
-
     def execute(self, conn: Connection, sql: str, values: Any, send: Send[Result]) -> Result:
         """Execute a statement with its values.
 
@@ -93,8 +79,9 @@ class PreparedTexts:
             try:
                 return send(conn, call, values)
             except exc.DBAPIError as error:
-                if not self.disable_if_unknown(error):
+                if UNKNOWN not in codes_of(error.orig):
                     raise
+                self._disable(error.orig)
         return send(conn, sql, values)
 
     def _call(self, conn: Connection, sql: str) -> str | None:
@@ -158,9 +145,9 @@ def should_prepare(dialect: Dialect, text: str) -> bool:
     return len(text) >= MIN_LENGTH and getattr(dialect, "is_mariadb", False)
 
 
-def texts_of(conn: Connection) -> PreparedTexts:
-    """Return the prepared statements of a connection."""
+def execute(conn: Connection, sql: str, values: Any, send: Send[Result]) -> Result:
+    """Execute a statement with its values. Prepare the statement if it was executed before."""
     prepared = conn.info.get(OPTION)
     if prepared is None:
         prepared = conn.info[OPTION] = PreparedTexts()
-    return prepared
+    return prepared.execute(conn, sql, values, send)

@@ -40,11 +40,6 @@ class Unchanged(Exception):
 class Unmatched(Restart):
     """A statement did not match the expected number of rows."""
 
-    def __init__(self, message: str = "", write: "Write | None" = None) -> None:
-        super().__init__(message)
-        # The statement.
-        self.write = write
-
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -126,7 +121,7 @@ class Write:
         deadline.check()
         with stopwatch.STATEMENT, deadline.waiting():
             matched = texts.write(conn, self.sql, self.params)
-        self.check(conn, matched)
+        self._check(conn, matched)
 
     def insert(self, conn: Connection) -> int:
         """Execute an INSERT of one row like `execute`, and return the id of the row."""
@@ -134,16 +129,15 @@ class Write:
         deadline.check()
         with stopwatch.STATEMENT, deadline.waiting():
             matched, row_id = texts.insert(conn, self.sql, self.params)
-        self.check(conn, matched)
+        self._check(conn, matched)
         assert row_id is not None
         return row_id
 
-    def check(self, conn: Connection, matched: int) -> None:
-        """Raise Unmatched if the statement has matched another number of rows than expected."""
+    def _check(self, conn: Connection, matched: int) -> None:
         if not self._accepts(matched):
             # EXECUTE may have been sent instead of the statement.
             sql = self.sql.compile(dialect=conn.dialect)
-            raise Unmatched(f"{matched} rows instead of {self.matches}: {sql}", self)
+            raise Unmatched(f"{matched} rows instead of {self.matches}: {sql}")
 
     def _accepts(self, matched: int) -> bool:
         """Return whether a number of matched rows is accepted.
@@ -159,28 +153,13 @@ class Writes(tuple[Write, ...]):
     __slots__ = ()
 
     def execute(self, conn: Connection) -> None:
-        """Execute all of them, in one round trip if the driver can send them together.
+        """Execute all of them.
 
         Raises:
-            Unmatched: see `Write.execute`. Writes after the one that did not match may have been
-                executed.
-            Restart: the connection has lost a prepared statement.
+            Unmatched: see `Write.execute`.
         """
-        batch = None
-        if len(self) > 1:
-            batch = texts.make_batch(conn, [(write.sql, write.params) for write in self])
-        if batch is None:
-            for write in self:
-                write.execute(conn)
-            return
-        deadline.check()
-        with stopwatch.STATEMENT, deadline.waiting():
-            matched = texts.write_batch(conn, batch)
-        if matched is None:
-            raise Restart
-        stopwatch.count_statements(len(self) - 1)
-        for write, number in zip(self, matched, strict=True):
-            write.check(conn, number)
+        for write in self:
+            write.execute(conn)
 
 
 def chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -12,16 +12,9 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
-from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Dialect, Row
 
-from placement.compat.sqlalchemy import (
-    SendBatch,
-    execute_batch,
-    execute_text,
-    expand,
-    is_observed,
-)
+from placement.compat.sqlalchemy import execute_text, expand
 from placement.db import prepared
 from placement.db.prepared import Result, Send
 
@@ -35,9 +28,7 @@ Sql = (
 )
 Params = Mapping[str, Any]
 
-# Execution options of an engine.
-OPTION = "texts"  # its `Texts`
-BATCHES = "batches"  # its `SendBatch`, or None
+OPTION = "texts"  # execution option of an engine that contains its `Texts`
 
 # Execution options of a write. The cursor of an INSERT does not keep the number of its rows.
 COUNTED = {"preserve_rowcount": True}
@@ -96,10 +87,6 @@ class Texts:
         # The references are weak, so that the texts are removed with their statement.
         self._by_statement: WeakKeyDictionary[Sql, _Variants] = WeakKeyDictionary()
 
-    def knows(self, sql: Sql) -> bool:
-        """Return whether the statement has been executed before."""
-        return sql in self._by_statement
-
     def find(self, dialect: Dialect, sql: Sql, params: Params) -> StatementText | None:
         """Return the text of a statement, or None if SQLAlchemy has to execute it."""
         variants = self._by_statement.get(sql)
@@ -149,48 +136,6 @@ def write(conn: Connection, sql: Sql, params: Params) -> int:
     return _execute(conn, text, params, execute_text).matched
 
 
-def make_batch(
-    conn: Connection, writes: Sequence[tuple[Sql, Params]]
-) -> Sequence[tuple[StatementText, Params]] | None:
-    """Return statements with their values for `write_batch`, or None if it cannot send them."""
-    options = conn.get_execution_options()
-    if options.get(BATCHES) is None or is_observed(conn):
-        return None
-    # Statements that were built for this execution only are not rendered.
-    texts: Texts = options[OPTION]
-    if not all(texts.knows(sql) for sql, _params in writes):
-        return None
-    batch: list[tuple[StatementText, Params]] = []
-    for sql, params in writes:
-        text = _find(conn, sql, params)
-        if text is None:
-            return None
-        batch.append((text, params))
-    return batch
-
-
-def write_batch(
-    conn: Connection, batch: Sequence[tuple[StatementText, Params]]
-) -> Sequence[int] | None:
-    """Execute writes in one round trip. After an error, the transaction must be rolled back.
-
-    Returns the number of rows that each matched. None if the connection has lost a prepared
-    statement. The transaction must then start again, because others have been executed.
-    """
-    send: SendBatch = conn.get_execution_options()[BATCHES]
-    ready = prepared.texts_of(conn)
-    statements = []
-    for text, params in batch:
-        sql = ready.call(conn, text.sql) if text.prepared else text.sql
-        statements.append((sql, text.values(params)))
-    try:
-        return execute_batch(conn, statements, send)
-    except exc.DBAPIError as error:
-        if not ready.disable_if_unknown(error):
-            raise
-        return None
-
-
 def insert(conn: Connection, sql: sa.Insert, params: Params) -> tuple[int, int | None]:
     """Insert a row whose id the database generates. Return the number of rows and the id."""
     text = _find(conn, sql, params)
@@ -211,7 +156,7 @@ def _find(conn: Connection, sql: Sql, params: Params) -> StatementText | None:
 def _execute(conn: Connection, text: StatementText, params: Params, send: Send[Result]) -> Result:
     values = text.values(params)
     if text.prepared:
-        return prepared.texts_of(conn).execute(conn, text.sql, values, send)
+        return prepared.execute(conn, text.sql, values, send)
     return send(conn, text.sql, values)
 
 

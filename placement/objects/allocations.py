@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import Writes
 from placement.db.statements import allocations as statements
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import AllocationsNotFound
@@ -100,10 +99,9 @@ def write_change(
     """Write a change that is based on a state that may not be locked.
 
     The trees are locked as late as possible, because other transactions wait for them. After the
-    lock, only one statement and the COMMIT follow. All statements are sent together if the driver
-    can do so. They contain the following conditions: existing consumers have the generation that
-    was read, new consumers have no row, providers are in the same trees, and the units and the free
-    capacity of the inventories allow the amounts.
+    lock, only one statement and the COMMIT follow. The statements contain the following conditions:
+    existing consumers have the generation that was read, new consumers have no row, providers are
+    in the same trees, and the units and the free capacity of the inventories allow the amounts.
 
     Returns:
         Consumer uuid -> end of the hold in seconds since 1970, of new holds.
@@ -112,40 +110,32 @@ def write_change(
         Unmatched, IntegrityError: the state has changed.
         HostFull, TooManyHolds: see `claim_records.add`.
     """
+    write_rows(conn, change)
     revisions = {root_id: state.revisions[root_id] for root_id in change.root_ids.values()}
-    locking.lock_seen(
-        conn,
-        revisions,
-        change.root_ids,
-        change.provider_ids,
-        before=row_writes(conn, change),
-        after=inventory_statements.move_used(change.moves()),
-    )
-    return claim_records.add(conn, change.consumers.created)
+    locking.lock_seen(conn, revisions, change.root_ids, change.provider_ids)
+    ends = claim_records.add(conn, change.consumers.created)
+    inventory_statements.move_used(change.moves()).execute(conn)
+    return ends
 
 
-def row_writes(conn: Connection, change: AllocationChange) -> Writes:
-    """Return the writes of the consumers and allocations of a change.
+def write_rows(conn: Connection, change: AllocationChange) -> None:
+    """Write the consumers and allocations of a change.
 
-    Missing projects, users and types are created. If the generation of a consumer has changed, its
-    write does not match.
+    Raises:
+        Unmatched: the generation of a consumer has changed.
     """
     # Write the consumers first, because the conditions on their generations protect the other
     # statements.
     owner_ids = ensure_owners(conn, change.consumers, change.ids)
+    change.consumers.write(conn, owner_ids)
     deleted_ids = [row.id for row in change.deleted_rows]
+    statements.delete(deleted_ids).execute(conn)
     amounts = [(each.consumer_uuid, each.key, each.amount) for each in change.amounts]
-    return Writes(
-        (
-            *change.consumers.writes(owner_ids),
-            *statements.delete(deleted_ids),
-            *create_rows(amounts),
-        )
-    )
+    create_rows(conn, amounts)
 
 
-def create_rows(amounts: Iterable[tuple[str, InventoryKey, int]]) -> Writes:
-    """Return inserts of allocations: (consumer uuid, (provider id, class id), amount)."""
+def create_rows(conn: Connection, amounts: Iterable[tuple[str, InventoryKey, int]]) -> None:
+    """Insert allocations: (consumer uuid, (provider id, class id), amount)."""
     rows = [
         {
             "consumer_id": consumer_uuid,
@@ -155,7 +145,7 @@ def create_rows(amounts: Iterable[tuple[str, InventoryKey, int]]) -> Writes:
         }
         for consumer_uuid, (provider_id, class_id), amount in amounts
     ]
-    return statements.create(rows)
+    statements.create(rows).execute(conn)
 
 
 def ensure_owners(conn: Connection, change: ConsumerChange, ids: Ids) -> Ids:

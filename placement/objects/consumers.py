@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from placement.db.statement import Writes
+from sqlalchemy.engine import Connection
+
 from placement.db.statements import allocations as statements
 from placement.db.statements import claim_records as record_statements
 from placement.objects import identifiers
@@ -173,19 +174,24 @@ class ConsumerChange:
         """Return the claims of created and updated consumers."""
         return [*self.created.values(), *(claim for _consumer, claim in self.updated)]
 
-    def writes(self, ids: Ids) -> Writes:
-        """Return the writes of the rows.
-
-        If the generation of a consumer has changed since it was read, its row does not match.
+    def write(self, conn: Connection, ids: Ids) -> None:
+        """Write the rows.
 
         Args:
+            conn: the connection.
             ids: kind -> name -> id of all projects, users and types.
+
+        Raises:
+            Unmatched: the generation of a consumer has changed since it was read.
         """
         # The rows are sorted to avoid deadlocks between concurrent writes of the same new
         # consumers.
         new_rows: list[dict[str, object]] = []
         for uuid, claim in sorted(self.created.items()):
             new_rows.append({"uuid": uuid, **_owner(claim, None, ids)})
+        statements.create_consumers(new_rows).execute(conn)
+        # The generations that were read are conditions. A consumer that has changed since then does
+        # not match, and the transaction starts again.
         changed_rows: dict[int, dict[str, int | None]] = {}
         leaving: list[int] = []
         for consumer, claim in self.updated:
@@ -193,19 +199,14 @@ class ConsumerChange:
             changed_rows[consumer.id] = {"generation": consumer.generation, **owner}
             if consumer.record is not None and owner["project_id"] != consumer.project_id:
                 leaving.append(consumer.record.id)
+        statements.update_consumers(changed_rows).execute(conn)
         generations = {consumer.id: consumer.generation for consumer in self.deleted}
+        statements.delete_consumers(generations).execute(conn)
         # A record must not outlive its consumer, because SQLite may immediately reuse the id of the
         # consumer.
         records = [consumer.record for consumer in self.deleted if consumer.record is not None]
-        return Writes(
-            (
-                *statements.create_consumers(new_rows),
-                *statements.update_consumers(changed_rows),
-                *statements.delete_consumers(generations),
-                *record_statements.delete({each.id: each.expires_at for each in records}),
-                *record_statements.leave_groups(leaving),
-            )
-        )
+        record_statements.delete({each.id: each.expires_at for each in records}).execute(conn)
+        record_statements.leave_groups(leaving).execute(conn)
 
 
 def consumer_change(claims: Sequence[Claim], consumers: Mapping[str, Consumer]) -> ConsumerChange:

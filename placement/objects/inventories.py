@@ -6,7 +6,6 @@ from functools import partial
 from sqlalchemy.engine import Connection
 
 from falcon_placement_client.inventory import InventoryRecord
-from placement.db.statement import Writes
 from placement.db.statements import provider_snapshots as statements
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import (
@@ -209,7 +208,8 @@ def _write(
 
     reader = partial(statements.with_inventories, class_names=class_names)
     provider, change = provider_snapshot.decide(conn, uuid, reader, decide_or_refuse)
-    Writes((*change.inserts_and_updates(conn), *change.deletes())).execute(conn)
+    change.insert_and_update(conn)
+    change.delete(conn)
     return provider.generation + 1
 
 

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from sqlalchemy.engine import Connection
 
 from falcon_placement_client.inventory import InventoryRecord, Stock
-from placement.db.statement import Writes
 from placement.db.statements import inventories as statements
 from placement.errors import InventoryInUse, UnknownInventoryClasses
 from placement.objects import catalog
@@ -53,8 +52,8 @@ class InventoryChange:
     # Inventories to delete.
     deleted: tuple[Inventory, ...] = ()
 
-    def inserts_and_updates(self, conn: Connection, *, are_new: bool = False) -> Writes:
-        """Lock the custom classes of new rows. Return the inserts and updates of rows.
+    def insert_and_update(self, conn: Connection, *, are_new: bool = False) -> None:
+        """Insert and update rows.
 
         Args:
             conn: the connection.
@@ -72,12 +71,13 @@ class InventoryChange:
             new_rows.append(row.columns())
         catalog.lock_classes(conn, class_names)
         create = statements.create_unused if are_new else statements.create
+        create(new_rows).execute(conn)
         changed_rows = {row_id: columns(record) for row_id, record in self.updated.items()}
-        return Writes((*create(new_rows), *statements.update(changed_rows)))
+        statements.update(changed_rows).execute(conn)
 
-    def deletes(self) -> Writes:
-        """Return the deletes of rows. An inventory with allocations does not match."""
-        return statements.delete_unused([row.id for row in self.deleted])
+    def delete(self, conn: Connection) -> None:
+        """Delete rows. Raise Unmatched if an inventory has allocations."""
+        statements.delete_unused([row.id for row in self.deleted]).execute(conn)
 
     def created_ids(self, conn: Connection) -> dict[InventoryKey, int]:
         """Return the ids of the inserted rows."""
@@ -87,7 +87,7 @@ class InventoryChange:
         return {row.key: inventories[row.provider_id][row.class_name].id for row in self.created}
 
     def stocks(self, inventories: Inventories) -> dict[InventoryKey, Stock]:
-        """Return the stocks between `inserts_and_updates` and `deletes`, with the usage as read."""
+        """Return the stocks between `insert_and_update` and `delete`, with the usage as read."""
         stocks = {row.key: row.record.stock(0) for row in self.created}
         for by_class in inventories.values():
             for row in by_class.values():

@@ -7,7 +7,7 @@ After a lost COMMIT, the new revision also identifies the write.
 """
 
 import random
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 
 from placement import stopwatch
 from placement.db.engine import on_lost_commit
-from placement.db.statement import Restart, Unmatched, Write, Writes
+from placement.db.statement import Restart, Unmatched
 from placement.db.statements import locks as statements
 from placement.db.statements import names as name_statements
 from placement.db.statements import providers as provider_statements
@@ -64,9 +64,6 @@ def lock_unchanged(
     revisions: Mapping[int, int],
     provider_ids: Collection[int],
     generations: Mapping[int, int] = NO_GENERATIONS,
-    *,
-    before: Iterable[Write] = (),
-    after: Iterable[Write] = (),
 ) -> int:
     """Lock trees that still have these revisions. Return their new revision.
 
@@ -77,22 +74,17 @@ def lock_unchanged(
         revisions: root id -> revision.
         provider_ids: providers in these trees whose generation is incremented.
         generations: provider id -> expected generation, of providers that were read.
-        before: writes that are executed before the lock, in the same round trip if possible.
-        after: writes that are executed under the lock, in the same way.
 
     Raises:
         TreesChanged: a revision or generation differs. The transaction cannot continue.
-        Unmatched: another write has not matched.
     """
     revision = new_revision()
-    lock = statements.renew_and_bump(revisions, provider_ids, revision, generations)
     try:
         with stopwatch.LOCKS:
-            Writes((*before, lock, *after)).execute(conn)
-    except Unmatched as unmatched:
-        if unmatched.write is lock:
-            raise TreesChanged from None
-        raise
+            write = statements.renew_and_bump(revisions, provider_ids, revision, generations)
+            write.execute(conn)
+    except Unmatched:
+        raise TreesChanged from None
     leave_commit_marker(conn, revisions, revision)
     return revision
 
@@ -102,9 +94,6 @@ def lock_seen(
     revisions: Mapping[int, int],
     root_ids: Mapping[int, int],
     bumped: Collection[int],
-    *,
-    before: Iterable[Write] = (),
-    after: Iterable[Write] = (),
 ) -> None:
     """Lock trees that were read without a lock and may have changed since then.
 
@@ -116,18 +105,16 @@ def lock_seen(
         revisions: root id -> revision, as read.
         root_ids: provider id -> root id, as read, of the providers that the write relies on.
         bumped: providers whose generation is incremented.
-        before: writes that are executed before the lock, in the same round trip if possible.
-        after: writes that are executed under the lock, in the same way.
 
     Raises:
-        Unmatched: a provider has moved to another tree, or another write has not matched.
+        Unmatched: a provider has moved to another tree.
     """
+    if not revisions:
+        return
     revision = new_revision()
-    locks = statements.renew_where_seen(root_ids, bumped, revision)
     with stopwatch.LOCKS:
-        Writes((*before, *locks, *after)).execute(conn)
-    if revisions:
-        leave_commit_marker(conn, revisions, revision)
+        statements.renew_where_seen(root_ids, bumped, revision).execute(conn)
+    leave_commit_marker(conn, revisions, revision)
 
 
 def leave_commit_marker(

@@ -70,11 +70,11 @@ def reshape(conn: Connection, command: ReshapeCommand) -> None:
     new_inventories.refuse_in_use(uuids, new_allocations.deltas)
 
     # Move the allocations while both the old and the new inventories exist.
-    new_inventories.inserts_and_updates(conn).execute(conn)
-    allocations.row_writes(conn, new_allocations).execute(conn)
+    new_inventories.insert_and_update(conn)
+    allocations.write_rows(conn, new_allocations)
     moves = new_allocations.moves(new_inventories.created_ids(conn))
     inventory_statements.move_used(moves).execute(conn)
-    new_inventories.deletes().execute(conn)
+    new_inventories.delete(conn)
     increments = _increments(records, new_allocations.provider_ids)
     providers.bump_generations(conn, increments, state.providers.values())
 

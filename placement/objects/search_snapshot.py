@@ -72,16 +72,12 @@ def claim(
     for _consumer, key, amount in rows:
         taken[key] += amount
     provider_ids = {provider_id for provider_id, _class_id in taken}
-    owner_ids = allocations.ensure_owners(conn, change, snapshot.ids)
+    change.write(conn, allocations.ensure_owners(conn, change, snapshot.ids))
+    allocations.create_rows(conn, rows)
     # Lock the trees as late as possible, because other transactions wait for them.
-    revision = locking.lock_unchanged(
-        conn,
-        snapshot.revisions,
-        provider_ids,
-        before=(*change.writes(owner_ids), *allocations.create_rows(rows)),
-        after=(inventory_statements.take(taken),),
-    )
+    revision = locking.lock_unchanged(conn, snapshot.revisions, provider_ids)
     ends = claim_records.add(conn, change.created)
+    inventory_statements.take(taken).execute(conn)
     return revision, ends
 
 

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import Writes
 from placement.db.statements import inventories as inventory_statements
 from placement.db.statements import provider_trees as statements
 from placement.db.statements import providers as provider_statements
@@ -43,18 +42,13 @@ class TreeWriter:
         self._rename()
         self._create()
         self._move()
+        self._write_inventories()
         of_traits, of_aggregates = self._change.traits, self._change.aggregates
+        statements.remove_traits(self._links(of_traits.removed)).execute(self._conn)
+        statements.add_traits(self._links(of_traits.added)).execute(self._conn)
+        statements.remove_aggregates(self._links(of_aggregates.removed)).execute(self._conn)
         added = {*self._links(of_aggregates.added), *self._new_aggregates()}
-        parts = Writes(
-            (
-                *self._inventory_writes(),
-                *statements.remove_traits(self._links(of_traits.removed)),
-                *statements.add_traits(self._links(of_traits.added)),
-                *statements.remove_aggregates(self._links(of_aggregates.removed)),
-                *statements.add_aggregates(added),
-            )
-        )
-        parts.execute(self._conn)
+        statements.add_aggregates(added).execute(self._conn)
 
     def _delete(self) -> None:
         """Delete providers. Their descendants become children of the root until they are moved."""
@@ -106,7 +100,7 @@ class TreeWriter:
                 parents[self._ids[listed.uuid]] = self._ids[listed.parent_uuid]
         statements.move(parents).execute(self._conn)
 
-    def _inventory_writes(self) -> Writes:
+    def _write_inventories(self) -> None:
         records = {
             self._ids[listed.uuid]: listed.inventories
             for listed in self._change.created
@@ -114,19 +108,15 @@ class TreeWriter:
         }
         nothing: dict[int, dict[str, Inventory]] = {row_id: {} for row_id in records}
         new = inventory_change(self._conn, nothing, records, self._state.class_ids)
+        new.insert_and_update(self._conn, are_new=True)
         changes = self._change.inventories.values()
         change = InventoryChange(
             tuple(row for each in changes for row in each.created),
             {row_id: record for each in changes for row_id, record in each.updated.items()},
             tuple(row for each in changes for row in each.deleted),
         )
-        return Writes(
-            (
-                *new.inserts_and_updates(self._conn, are_new=True),
-                *change.inserts_and_updates(self._conn),
-                *change.deletes(),
-            )
-        )
+        change.insert_and_update(self._conn)
+        change.delete(self._conn)
 
     def _links(self, ids: Mapping[str, Collection[int]]) -> set[tuple[int, int]]:
         """Return (provider id, id) for each trait or aggregate, given by UUID of the provider."""

@@ -1,7 +1,7 @@
 """The service with a planted fault, named in `PLANTED`. The checks must find the fault."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import sqlalchemy as sa
 
@@ -22,13 +22,9 @@ def _no_lock() -> None:
         conn: sa.Connection,
         revisions: Mapping[int, int],
         root_ids: Mapping[int, int],
-        bumped: Collection[int],
-        *,
-        before: Iterable[Write] = (),
-        after: Iterable[Write] = (),
+        bumped: Collection[int] = (),
     ) -> None:
-        bumps = bump_generations(dict.fromkeys(bumped, 1), {})
-        Writes((*before, *bumps, *after)).execute(conn)
+        bump_generations(dict.fromkeys(bumped, 1), {}).execute(conn)
 
     locking.lock_seen = lock_seen
 

@@ -90,7 +90,7 @@ def calls(conn: Connection) -> Any:
 
 
 def execute(conn: Connection, sql: str, values: Any) -> list[Any]:
-    return list(prepared.texts_of(conn).execute(conn, sql, values, execute_text).rows)
+    return list(prepared.execute(conn, sql, values, execute_text).rows)
 
 
 def prepared_by_server(conn: Connection) -> int:

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
-from placement.compat.sqlalchemy import SendBatch
 from placement.config import DatabaseSettings
 from placement.db.dialects import mysqlclient
 from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, ErrorCodes
@@ -128,14 +127,6 @@ class MySql(Dialect):
         if settings.wsrep_sync_wait is not None:
             statements.append(f"SET SESSION {SYNC_WAIT} = {settings.wsrep_sync_wait}")
         run(dbapi_connection, statements)
-
-    def batches(self, url: URL) -> SendBatch | None:
-        """Return the function for PyMySQL. mysqlclient waits for each result."""
-        if url.get_driver_name() != "pymysql":
-            return None
-        from placement.db.dialects.pymysql import send_batch  # noqa: PLC0415
-
-        return send_batch
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
         """Set the limit of the session. MySQL applies it only to SELECT statements."""

@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
-from placement.compat.sqlalchemy import SendBatch
 from placement.config import DatabaseSettings
 from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
@@ -105,12 +104,6 @@ class PostgreSql(Dialect):
         run(dbapi_connection, [f"SET lock_timeout = {round(settings.write_timeout * 1000)}"])
         dbapi_connection.commit()  # a rollback would revert the setting
 
-    def batches(self, url: URL) -> SendBatch | None:
-        """Use the pipeline mode, which libpq supports since version 14."""
-        import psycopg  # noqa: PLC0415
-
-        return _send_batch if psycopg.Pipeline.is_supported() else None
-
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
         """Set the limit of the session, and disable parallel workers and JIT compilation.
 
@@ -153,16 +146,6 @@ class PostgreSql(Dialect):
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
         """Run ANALYZE. Autovacuum would do this only minutes later, and until then scan tables."""
         conn.exec_driver_sql(f"ANALYZE {', '.join(tables)}")
-
-
-def _send_batch(connection: Any, batch: Sequence[tuple[str, Any]]) -> Sequence[int]:
-    cursors = []
-    with connection.pipeline():
-        for sql, values in batch:
-            cursor = connection.cursor()
-            cursor.execute(sql, values)
-            cursors.append(cursor)
-    return [cursor.rowcount for cursor in cursors]
 
 
 def _json_array(columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:

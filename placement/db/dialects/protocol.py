@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
-from placement.compat.sqlalchemy import SendBatch
 from placement.config import DatabaseSettings
 from placement.db.dialects.errors import ErrorCodes
 
@@ -79,10 +78,6 @@ class Dialect(Protocol):
 
         For `Role.READ` it must commit each statement outside of transactions.
         """
-        ...
-
-    def batches(self, url: URL) -> SendBatch | None:
-        """Return how the URL's driver sends several writes in one round trip, or None."""
         ...
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:

@@ -1,7 +1,6 @@
 """A faster cursor for PyMySQL, whose own cursor escapes values with several Python functions."""
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -18,12 +17,13 @@ class Cursor(FastCursor):
     The driver's own cursor writes all others.
     """
 
-    def mogrify(self, query: str, args: Any = None) -> str:
-        """Return a statement with its values, as it is sent."""
+    def execute(self, query: str, args: Any = None) -> int:
+        """Execute a statement with its values. Return the number of rows."""
         if isinstance(args, dict):
-            return query % {name: self._literal(value) for name, value in args.items()}
-        text: str = super().mogrify(query, args)
-        return text
+            query %= {name: self._literal(value) for name, value in args.items()}
+            args = None
+        rows: int = super().execute(query, args)
+        return rows
 
     def _literal(self, value: Any) -> str:
         kind = type(value)
@@ -33,20 +33,10 @@ class Cursor(FastCursor):
             return f"'{value}'"
         if kind is datetime and value.tzinfo is None:
             return _time(value)
-        return self.mogrify("%s", (value,))
+        return str(self.mogrify("%s", (value,)))
 
 
 # PERF: all rows that are written together contain the same time, in whole seconds.
 @lru_cache(maxsize=16)
 def _time(value: datetime) -> str:
     return f"'{value}'"
-
-
-def send_batch(connection: Any, batch: Sequence[tuple[str, Any]]) -> Sequence[int]:
-    """Execute writes with their values. Return the number of rows that each matched."""
-    cursor = connection.cursor()
-    matched: Sequence[int] = cursor.execute_batch(
-        [cursor.mogrify(sql, values) for sql, values in batch]
-    )
-    cursor.close()
-    return matched

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
-from placement.compat.sqlalchemy import SendBatch
 from placement.config import DatabaseSettings
 from placement.db.dialects.errors import FILE, RIGHT, SHAPE, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
@@ -94,10 +93,6 @@ class Sqlite(Dialect):
                 "PRAGMA foreign_keys=ON",
             ),
         )
-
-    def batches(self, url: URL) -> SendBatch | None:
-        """Return None, because there are no round trips."""
-        return None
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
         """Check the time in a progress handler."""
