@@ -294,7 +294,10 @@ class Claim(Client):
 
 
 class Contend(Client):
-    """Claims on one host, on which all clients claim."""
+    """Claims on one host, on which all clients claim.
+
+    The host has enough memory for all claims, because a refused claim is cheaper.
+    """
 
     def turn(self) -> None:
         self._claim({provider_uuid(1): {"resources": {"MEMORY_MB": 1}}})
