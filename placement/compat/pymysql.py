@@ -6,6 +6,7 @@ has described before. It leaves all other results to the driver: long ones, and 
 """
 
 from collections.abc import Sequence
+from io import BufferedReader
 from struct import unpack
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ from pymysql.constants import COMMAND, SERVER_STATUS
 MAX_DESCRIBED = 1000
 # Maximum number of columns of these results, because a larger number takes several bytes.
 MAX_COLUMNS = 250
+
+# Maximum number of bytes that are received at once. The driver receives 8 KiB.
+BUFFER_SIZE = 2**18
 
 HEADER = 4  # bytes of a packet before its content
 OK, END, NULL = 0x00, 0xFE, 0xFB  # first byte of a packet, and of a value
@@ -61,8 +65,17 @@ class Result(NamedTuple):
 _described: dict[Key, Columns] = {}
 
 
+class Received(BufferedReader):
+    """The received bytes of a connection. The buffer is larger than that of the driver."""
+
+
 class FastCursor(cursors.Cursor):  # type: ignore[misc]  # PyMySQL is not typed
     """A cursor that parses small results at once."""
+
+    def __init__(self, connection: Any) -> None:
+        super().__init__(connection)
+        if type(connection._rfile) is BufferedReader:
+            connection._rfile = Received(connection._rfile.detach(), BUFFER_SIZE)
 
     def nextset(self) -> bool | None:
         """Go to the next result; return None if there is none."""
