@@ -189,11 +189,11 @@ def text_view(view: View) -> View:
 
 
 def provider_texts(providers: Iterable[Provider], view: View) -> dict[int, CachedText]:
-    """Return provider id -> text of the provider in a list."""
+    """Return provider id -> text of the provider in a list, with a comma before it."""
     render = PROVIDER.renderer(view)
     texts: dict[int, CachedText] = {}
     for provider in providers:
-        text = _copy(orjson.dumps(render(provider)))
+        text = b",%b" % orjson.dumps(render(provider))
         size = PROVIDER_OVERHEAD + len(text)
         texts[provider.id] = CachedText(text, provider.revision, size, provider.changed_at)
     return texts
@@ -252,7 +252,10 @@ class _List(Object[WithParts | ProviderTexts]):
 def _array(listing: WithParts | ProviderTexts, render: Renderer) -> list[bytes]:
     """Return the texts of all providers, in pieces."""
     if isinstance(listing, ProviderTexts):
-        return [b"[", b",".join([provider.text for provider in listing.providers]), b"]"]
+        # PERF: not joined here, because a copy of the whole list takes longer than the copies of
+        # the pieces that are sent at a time.
+        texts = [provider.text for provider in listing.providers]
+        return [b"[", *[text.removeprefix(b",") for text in texts[:1]], *texts[1:], b"]"]
     providers = listing.providers
     if len(providers) <= CHUNK_SIZE:
         return [orjson.dumps(render(listing))]
