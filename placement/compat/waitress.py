@@ -7,6 +7,7 @@ in the hooks that these classes add.
 
 import re
 import select
+import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -162,6 +163,29 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         """Send as much as the client currently accepts."""
         self._flush_exception(self._flush_some)
 
+    def write_soon(self, data: bytes) -> int:
+        """Send the data that the client currently accepts, and buffer the rest.
+
+        PERF: waitress buffers all data before it sends them, long responses in a file.
+        """
+        with self.outbuf_lock:
+            sent = 0
+            if self.connected and not self.total_outbufs_len:
+                sent = self._flush_exception(partial(self._send_some, data), do_close=False)[0]
+            super().write_soon(memoryview(data)[sent:] if sent else data)
+        return len(data)
+
+    def _send_some(self, data: bytes, do_close: bool) -> int:
+        """Send as much as the client currently accepts. Return the number of sent bytes."""
+        rest = memoryview(data)
+        while rest and (size := self.send(rest, do_close)):
+            rest = rest[size:]
+        sent = len(data) - len(rest)
+        if sent:
+            self.last_activity = time.time()
+            self.after_flush(sent)
+        return sent
+
     def _flush_some(self, do_close: bool = True) -> bool:
         before = self.total_outbufs_len
         flushed = bool(super()._flush_some(do_close=do_close))
@@ -237,6 +261,11 @@ class Watched(dict[int, Any]):
         """Wait for events for at most `seconds`, and handle the events."""
         for file in tuple(self._unsettled):
             watched = self[file]
+            # PERF: most connections can be written to, or closed, without waiting for an event.
+            if file not in self._flags and watched.writable():
+                wasyncore.write(watched)
+                if file not in self:  # closed
+                    continue
             flags = _READ * watched.readable()
             flags |= _WRITE * (watched.writable() and not watched.accepting)
             self._wait_for(file, flags)

@@ -46,6 +46,7 @@ class Channel(waitress.Connection):
     def __init__(self, *args: Any, **options: Any) -> None:
         self._allow(CLIENT_TIMEOUT)
         super().__init__(*args, **options)
+        self.read_event()  # PERF: most clients have sent their request already
 
     def readable(self) -> bool:
         """Return whether the event loop waits for input from the client."""
@@ -55,6 +56,10 @@ class Channel(waitress.Connection):
         """Receive data or the end of the input. The application refuses incomplete bodies."""
         try:
             data = self.socket.recv(self.adj.recv_bytes)
+        except BlockingIOError:
+            if time.monotonic() >= self.deadline:
+                self.handle_close()
+            return
         except OSError:
             self.handle_close()
             return

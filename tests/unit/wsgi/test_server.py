@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import select
 import socket
 import tempfile
 import threading
@@ -14,9 +15,10 @@ import pytest
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
+from placement.compat import waitress
 from placement.wsgi import request, server
 from placement.wsgi.worker import Worker
-from tests.unit.wsgi.serving import TOKEN, is_open, rest, serving, statuses
+from tests.unit.wsgi.serving import PATIENCE, TOKEN, is_open, rest, serving, statuses
 
 GET = b"GET / HTTP/1.1\r\n" + TOKEN + b"\r\n"
 LAST = b"GET / HTTP/1.1\r\n" + TOKEN + b"Connection: close\r\n\r\n"
@@ -150,6 +152,22 @@ def test_an_unread_response_in_small_pieces_waits_in_a_file() -> None:
         assert body == b"".join(b"%04d" % number * 250 for number in range(5000))
 
 
+def test_a_response_that_the_client_accepts_is_sent_without_a_buffer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def application(_environ: object, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [("Content-Length", "200000")])
+        return [b"x" * 100_000, b"y" * 100_000]
+
+    def keep(_buffer: object, _data: bytes) -> None:
+        pytest.fail("the response was buffered")
+
+    monkeypatch.setattr(waitress.OverflowableBuffer, "append", keep)
+    with serving(application) as site:
+        body = site.answer(LAST).partition(b"\r\n\r\n")[2]
+    assert body == b"x" * 100_000 + b"y" * 100_000
+
+
 def test_a_kept_connection_does_not_hold_its_last_answer() -> None:
     def application(_environ: object, start_response: Any) -> list[bytes]:
         start_response("200 OK", [("Content-Length", str(500_000))])
@@ -164,6 +182,30 @@ def test_a_kept_connection_does_not_hold_its_last_answer() -> None:
 
 
 # -- connections ----------------------------------------------------------------------------
+
+
+def test_a_request_that_comes_with_its_connection_is_answered_without_a_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[int] = []
+    accept, wait_for = server.Server.accept, waitress.Watched._wait_for
+
+    def accept_with_request(self: server.Server) -> Any:
+        accepted = accept(self)
+        if accepted is not None:
+            select.select([accepted[0]], [], [], PATIENCE)
+        return accepted
+
+    def note(self: waitress.Watched, file: int, flags: int) -> None:
+        if flags and isinstance(self.get(file), server.Channel):
+            waits.append(flags)
+        wait_for(self, file, flags)
+
+    monkeypatch.setattr(server.Server, "accept", accept_with_request)
+    monkeypatch.setattr(waitress.Watched, "_wait_for", note)
+    with serving() as site:
+        assert statuses(site.answer(LAST)) == [200]
+        assert waits == []
 
 
 def test_the_client_that_waits_longest_gives_way_to_a_newcomer() -> None:
