@@ -137,19 +137,14 @@ class RequestSearch:
         settings, tuning, resolved = self._settings, self._tuning, self.resolved
         conditions = tree_conditions(resolved, plan, self._sharing, tuning)
         spellings = self._sharing.spellings
+        # PERF: the function does not refer to this object, because the objects that such a cycle
+        # refers to, all roots among them, would stay in memory until garbage is collected.
+        roots, trace, limit = self.scan.roots, self._trace, self._limit.count
 
         def make_source() -> RootSource:
-            reader = RootReader(
-                resolved,
-                self.scan.roots,
-                conditions,
-                spellings,
-                self._trace,
-                tuning,
-            )
+            reader = RootReader(resolved, roots, conditions, spellings, trace, tuning)
             if resolved.request.order:  # sorting requires all hosts
                 return RootSource(reader, None, randomize=False, tuning=tuning)
-            limit = self._limit.count
             return RootSource(reader, limit, randomize=settings.randomize, tuning=tuning)
 
         return OpenRoots(
