@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
+from waitress.buffers import OverflowableBuffer
 
 from placement.compat import waitress
 from placement.wsgi import request, server
@@ -162,7 +163,7 @@ def test_a_response_that_the_client_accepts_is_sent_without_a_buffer(
     def keep(_buffer: object, _data: bytes) -> None:
         pytest.fail("the response was buffered")
 
-    monkeypatch.setattr(waitress.OverflowableBuffer, "append", keep)
+    monkeypatch.setattr(OverflowableBuffer, "append", keep)
     with serving(application) as site:
         body = site.answer(LAST).partition(b"\r\n\r\n")[2]
     assert body == b"x" * 100_000 + b"y" * 100_000
