@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
 from placement.api.shapes import Renderer
-from placement.candidates.model import Assignment
+from placement.candidates.model import Assignment, Member
 from placement.candidates.search.candidate import Candidate, SlotLayout, allocations_of, mappings_of
 
 # Input of a renderer: provider -> class -> units, and suffix -> providers.
@@ -29,22 +29,17 @@ _BLANKS = re.compile(rb'"<(\d+)>"')
 MAX_TEMPLATES = 1024
 
 
+# Function that renders a candidate, given the members of its pool.
+Render = Callable[[Sequence[Member]], bytes]
+
+
 class _Template(NamedTuple):
     """The text of candidates without UUIDs."""
 
-    # A format string for `%`.
-    text: bytes
-    # Function that returns the UUIDs of distinct providers in the order of the format string.
-    arrange: Callable[[Sequence[bytes]], Any]
-
-
-class _Filling(NamedTuple):
-    """A template, and the providers that fill it."""
-
-    # Positions of the distinct providers in pools.
-    positions: Sequence[int]
-    # The template of the text.
-    template: _Template
+    # The parts of the text before, between and after the UUIDs.
+    literals: Sequence[bytes]
+    # The numbers of the distinct providers whose UUIDs are between the literals.
+    numbers: Sequence[int]
 
 
 def texts(candidates: Iterable[Candidate], render: Renderer) -> Iterator[bytes]:
@@ -52,18 +47,33 @@ def texts(candidates: Iterable[Candidate], render: Renderer) -> Iterator[bytes]:
     template_of = lru_cache(MAX_TEMPLATES)(partial(_template, render))
 
     @lru_cache(MAX_TEMPLATES)
-    def filling_of(layout: SlotLayout, assignment: Assignment) -> _Filling:
+    def render_of(layout: SlotLayout, assignment: Assignment) -> Render:
         numbers: dict[int, int] = {}  # of distinct providers, by position
         for position in assignment:
             numbers.setdefault(position, len(numbers))
         pattern = tuple([numbers[position] for position in assignment])
-        return _Filling(tuple(numbers), template_of(layout, pattern))
+        return _render(template_of(layout, pattern), tuple(numbers))
 
-    dumps = orjson.dumps
+    layout: SlotLayout | None = None
+    assignment: Assignment | None = None
     for candidate in candidates:
-        positions, (text, arrange) = filling_of(candidate.layout, candidate.assignment)
-        members = candidate.pool.members
-        yield text % arrange([dumps(members[position].uuid) for position in positions])
+        # PERF: equal hosts share their assignments, so most candidates are like the previous one.
+        if candidate.assignment is not assignment or candidate.layout is not layout:
+            layout, assignment = candidate.layout, candidate.assignment
+            render_members = render_of(layout, assignment)
+        yield render_members(candidate.pool.members)
+
+
+def _render(template: _Template, positions: Sequence[int]) -> Render:
+    """Return a function that fills a template with the UUIDs of the members at these positions."""
+    literals, numbers = template
+    dumps = orjson.dumps
+    if len(positions) == 1:  # PERF: most candidates use a single provider
+        (only,) = positions
+        return lambda members: dumps(members[only].uuid).join(literals)
+    text = b"%b".join([literal.replace(b"%", b"%%") for literal in literals])
+    arrange = itemgetter(*numbers)
+    return lambda members: text % arrange([dumps(members[each].uuid) for each in positions])
 
 
 def _template(render: Renderer, layout: SlotLayout, pattern: Sequence[int]) -> _Template:
@@ -78,6 +88,4 @@ def _template(render: Renderer, layout: SlotLayout, pattern: Sequence[int]) -> _
     spelled: RenderInput = allocations_of(layout.slots, blanks), mappings_of(layout.slots, blanks)
     # Literals, alternating with the numbers of providers.
     pieces = _BLANKS.split(orjson.dumps(render(spelled)))
-    literals = [literal.replace(b"%", b"%%") for literal in pieces[::2]]
-    numbers = map(int, pieces[1::2])
-    return _Template(b"%b".join(literals), itemgetter(*numbers))
+    return _Template(pieces[::2], [int(number) for number in pieces[1::2]])
