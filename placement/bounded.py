@@ -1,10 +1,13 @@
-"""A dictionary with a limit on the total size of its values."""
+"""Collections of limited size."""
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
+
+# Maximum number of interned values of one kind, including values that are no longer used.
+MAX_INTERNED = 10_000
 
 
 class SizeLimitedDict(dict[Any, Value]):
@@ -40,3 +43,27 @@ class SizeLimitedDict(dict[Any, Value]):
     def _drop(self, key: Hashable) -> None:
         if key in self:
             self.size -= self._size_of(self.pop(key))
+
+
+class Interned(Generic[Value]):
+    """Interned values of one kind. If there are too many values, all of them are removed.
+
+    Thousands of hosts have the same traits and stocks. Interning saves memory, and a search can
+    compare the values by identity first.
+    """
+
+    def __init__(self, most: int = MAX_INTERNED) -> None:
+        """most: maximum number of values."""
+        self._most = most
+        # Value -> the object that represents all values equal to it.
+        self._values: dict[Hashable | Value, Value] = {}
+
+    def __call__(self, value: Value, key: Hashable = None) -> Value:
+        """Return the object that represents all values equal to this one.
+
+        Args:
+            key: a key that different values never share, for values without a hash by value.
+        """
+        if len(self._values) >= self._most:
+            self._values.clear()
+        return self._values.setdefault(value if key is None else key, value)

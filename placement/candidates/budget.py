@@ -74,7 +74,10 @@ class Budget:
             cost: further work, in units.
         """
         self.steps += 1
-        self.spend(cost + COST_PER_STEP * (1 + constraints))
+        # PERF: the same as `spend`, without a call.
+        self.cost += cost + COST_PER_STEP * (1 + constraints)
+        if self.cost > self._next_check:
+            self._check()
 
     @property
     def steps_left(self) -> int:

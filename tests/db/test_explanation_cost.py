@@ -126,7 +126,7 @@ def test_roots_that_are_not_kept_are_read_once_more(
         scan = Scan.of(conn, request)
         for after in (0, 10, 20):
             scan.roots.run(after, 10)
-        ids = [root.id for window in islice(scan.roots.windows(100), 100) for root in window]
+        ids = [each for window in islice(scan.roots.windows(100), 100) for each in window]
     assert len(ids) == len(set(ids)) == 1000
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bench.clouds import flat, nested, unequal
 from bench.scenarios import FLAT
-from placement.candidates.model import Root
+from placement.candidates.trees.open_roots import OpenRoots
 from tests.kit.cloud import Cloud, load
 from tests.kit.memory import memory_of_trees
 from tests.kit.search import Searcher
@@ -30,7 +30,7 @@ def test_a_provider_takes_few_bytes(
 
 def test_a_search_leaves_no_roots_to_the_garbage_collector(tmp_path: Path) -> None:
     def roots() -> int:
-        return sum(isinstance(each, Root) for each in gc.get_objects())
+        return sum(isinstance(each, OpenRoots) for each in gc.get_objects())
 
     searcher = Searcher(tmp_path)
     load(searcher.database.writer, flat(50))

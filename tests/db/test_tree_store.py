@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from placement.candidates import TreeCache
 from placement.candidates.budget import uncharged
-from placement.candidates.model import Root, Tree
+from placement.candidates.model import Tree
 from placement.candidates.trees.store import COST_PER_PROVIDER, TreeStore
 from placement.db import tables as t
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid
@@ -30,11 +30,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield made
 
 
-def roots(conn: Connection) -> dict[str, Root]:
+def roots(conn: Connection) -> list[dict[int, int]]:
+    """Return each root separately."""
     provider = t.resource_providers.c
-    query = sa.select(provider.uuid, provider.id, provider.revision)
+    query = sa.select(provider.id, provider.revision)
     rows = conn.execute(query.where(provider.parent_provider_id.is_(None)))
-    return {row.uuid: Root(row.id, row.revision) for row in rows}
+    return [{row.id: row.revision} for row in rows]
 
 
 def uuids(trees: list[Tree]) -> list[list[str]]:
@@ -44,16 +45,16 @@ def uuids(trees: list[Tree]) -> list[list[str]]:
 def test_a_tree_is_read_whole_and_once(service: Service) -> None:
     cache, looks = TreeCache(100), list[int]()
     with counted(service.database) as statements, service.database.read_trees() as conn:
-        (first, second, _third) = roots(conn).values()
+        (first, second, _third) = roots(conn)
         statements.clear()
-        (tree,) = TreeStore(conn, cache, (), looks.append).trees([first])
+        (tree,) = TreeStore(conn, cache, {}, looks.append).trees(first)
         assert len(statements) == 2
-        again, other = TreeStore(conn, cache, (), uncharged).trees([first, second])
+        again, other = TreeStore(conn, cache, {}, uncharged).trees(first | second)
         assert len(statements) == 2 + 2
-        TreeStore(conn, cache, (), uncharged).trees([second, first])
+        TreeStore(conn, cache, {}, uncharged).trees(second | first)
         assert len(statements) == 2 + 2
     assert again is tree
-    assert other.id == second.id
+    assert [other.id] == [*second]
     assert looks == [3 * COST_PER_PROVIDER]
     assert [member.parent for member in tree.members] == [-1, 0, 1]
     assert [set(member.stocks) for member in tree.members] == [{"DISK_GB"}, {"VCPU"}, {"VGPU"}]
@@ -64,14 +65,14 @@ def test_a_tree_is_read_whole_and_once(service: Service) -> None:
 def test_pinned_trees_are_read_with_the_first_others_and_kept(service: Service) -> None:
     cache = TreeCache(0)  # nothing stays in memory
     with counted(service.database) as statements, service.database.read_trees() as conn:
-        (first, second, third) = roots(conn).values()
+        (first, second, third) = roots(conn)
         statements.clear()
-        store = TreeStore(conn, cache, [second], uncharged)
-        assert uuids(store.trees([first]))[0][0] == provider_uuid(1)
+        store = TreeStore(conn, cache, second, uncharged)
+        assert uuids(store.trees(first))[0][0] == provider_uuid(1)
         (pinned,) = store.pinned()
-        assert store.trees([second]) == [pinned]
+        assert store.trees(second) == [pinned]
         assert len(statements) == 2
-        assert [tree.id for tree in store.trees([third, second])] == [third.id, second.id]
+        assert [tree.id for tree in store.trees(third | second)] == [*third, *second]
         assert len(statements) == 2 + 2
 
 
@@ -84,7 +85,7 @@ def test_a_tree_that_has_changed_is_read_again(tmp_path: Path) -> None:
 
         def vcpus() -> int:
             with service.database.read_trees() as conn:
-                (tree,) = TreeStore(conn, cache, (), uncharged).trees([roots(conn)[uuid]])
+                (tree,) = TreeStore(conn, cache, {}, uncharged).trees(*roots(conn))
             return tree.root.stocks["VCPU"].capacity
 
         assert vcpus() == 8
@@ -103,6 +104,6 @@ def test_parents_precede_children_with_any_ids(tmp_path: Path) -> None:
             body = {"name": f"p{child}", "parent_provider_uuid": provider_uuid(parent)}
             service.expect(200, "PUT", path, body)
         with service.database.read_trees() as conn:
-            (tree,) = TreeStore(conn, TreeCache(100), (), uncharged).trees([*roots(conn).values()])
+            (tree,) = TreeStore(conn, TreeCache(100), {}, uncharged).trees(*roots(conn))
         assert uuids([tree]) == [[provider_uuid(3), provider_uuid(2), provider_uuid(1)]]
         assert [member.parent for member in tree.members] == [-1, 0, 1]

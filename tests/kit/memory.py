@@ -14,7 +14,7 @@ from placement.api.responses.summaries import whole_trees
 from placement.api.shapes import View
 from placement.candidates import TreeCache
 from placement.candidates.budget import uncharged
-from placement.candidates.model import Root
+from placement.candidates.trees.roots import batches
 from placement.candidates.trees.store import TreeStore
 from placement.db import tables as t
 from tests.kit.builders import make_database
@@ -57,9 +57,9 @@ def _read(
     """Read and show all trees, a thousand at a time."""
     provider = t.resource_providers.c
     query = sa.select(provider.id, provider.revision).where(provider.parent_provider_id.is_(None))
-    roots = [Root(*row) for row in conn.execute(query.limit(most))]
-    store = TreeStore(conn, cache, (), uncharged)
-    for start in range(0, len(roots), CHUNK_SIZE):
-        trees = store.trees(roots[start : start + CHUNK_SIZE])
+    roots = {row.id: row.revision for row in conn.execute(query.limit(most))}
+    store = TreeStore(conn, cache, {}, uncharged)
+    for batch in batches(roots, CHUNK_SIZE, CHUNK_SIZE):
+        trees = store.trees(batch)
         if show:
             whole_trees(trees, View(LATEST))

@@ -1,6 +1,6 @@
-"""Dictionaries with a limit on the total size of their values."""
+"""Collections of limited size."""
 
-from placement.bounded import SizeLimitedDict
+from placement.bounded import Interned, SizeLimitedDict
 
 
 def test_the_first_go_where_all_weigh_too_much() -> None:
@@ -25,3 +25,11 @@ def test_one_that_is_too_heavy_is_kept_until_the_next() -> None:
     assert dict(kept) == {"first": "heavy"}
     kept["second"] = "2!"
     assert (dict(kept), kept.size) == ({"second": "2!"}, 2)
+
+
+def test_equal_values_are_interned_as_one_object_until_there_are_too_many() -> None:
+    interned = Interned[list[int]](most=2)
+    first = interned([1], key="first")
+    assert interned([1], key="first") is first
+    interned([2], key="second")
+    assert interned([1], key="first") is not first

@@ -4,7 +4,7 @@ A search stops as soon as its result is known. An explanation reads every tree, 
 windows of roots. It uses the same cache and evaluates the same conditions as a search.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from placement import deadline
@@ -17,8 +17,9 @@ from placement.candidates.explanation.split_evaluator import make_evaluators
 from placement.candidates.explanation.taint_gains import TaintGains
 from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Explanation, Hosts
-from placement.candidates.model import Root, Tree
+from placement.candidates.model import Roots, Tree
 from placement.candidates.trees.inventories import read_names
+from placement.candidates.trees.roots import batches
 from placement.candidates.trees.scan import AnchorReader, Scan
 from placement.candidates.trees.sharing import roots_of
 from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
@@ -65,7 +66,8 @@ def explain(
     for roots in _windows(scan, tuning):
         hosts += len(roots)
         try:
-            for batch in _batches(() if spent else roots, tuning):
+            unread = {} if spent else roots
+            for batch in batches(unread, tuning.first_batch, tuning.largest_batch):
                 trees = reader.trees(batch)
                 taint_gains = taint_gains or TaintGains(explain_request, evaluator, reader)
                 for tree in trees:
@@ -92,7 +94,7 @@ def explain(
         return replace(explanation, providers=single_hosts.read(scan.conn))
 
 
-def _windows(scan: Scan, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
+def _windows(scan: Scan, tuning: SearchTuning) -> Iterator[Roots]:
     """Yield all roots in windows, also after the deadline."""
     windows = scan.roots.windows(tuning.largest_window)
     while True:
@@ -101,14 +103,6 @@ def _windows(scan: Scan, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
         if roots is None:
             return
         yield roots
-
-
-def _batches(roots: Sequence[Root], tuning: SearchTuning) -> Iterator[Sequence[Root]]:
-    """Yield roots whose trees are read together. The first batches are small."""
-    start, size = 0, tuning.first_batch
-    while start < len(roots):
-        yield roots[start : start + size]
-        start, size = start + size, min(4 * size, tuning.largest_batch)
 
 
 def _explanation(

@@ -8,6 +8,7 @@ again for each class in turn, as if it had enough of the class or a larger max_u
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import COST_PER_STEP, BudgetSpentError
@@ -121,7 +122,7 @@ class SumCauses:
                     lifted = _lifted(stock, enough, units_only=units_only)
                     stocks = Stocks({**member.stocks, name: lifted})
                     members[position] = member._replace(stocks=stocks)
-        return pool._replace(members=tuple(members))
+        return replace(pool, members=tuple(members))
 
 
 def _bounds_room(pool: Pool, name: str) -> bool:

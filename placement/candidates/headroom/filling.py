@@ -75,7 +75,7 @@ class HostFiller:
         plan = self._split_plan
         if pool.sharing:  # a plan caches which sharing providers have capacity
             plan = SearchPlan(plan.request, splits=True)
-        return SplitSearches(plan, budget).start(pool).next()
+        return SplitSearches(plan, budget).start(pool).first
 
 
 def _rows(candidate: Candidate) -> Counter[Row]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from sqlalchemy.engine import Connection
 
@@ -9,10 +10,11 @@ from placement import stopwatch
 from placement.candidates.budget import Budget
 from placement.candidates.headroom.measure import Emptied, measure_headroom
 from placement.candidates.headroom.value import Headroom, HeadroomRequest
-from placement.candidates.model import Root, SharingMember, Tree
+from placement.candidates.model import Roots, SharingMember, Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.terms import MemberOf, of_kind
 from placement.candidates.trees.resolve import ResolvedRequest, resolve_all
+from placement.candidates.trees.roots import batches
 from placement.candidates.trees.scan import Scan
 from placement.candidates.trees.sharing import roots_of, sharing_members
 from placement.candidates.trees.store import TreeCache, TreeStore
@@ -112,18 +114,18 @@ class _Reader:
         """
         size = self._tuning.first_batch
         for roots in self._scan.roots.windows(self._tuning.largest_window):
-            start = 0
-            while start < len(roots):
-                trees = self._trees(roots[start : start + size])
+            pending = iter(roots.items())
+            while batch := dict(islice(pending, size)):
+                trees = self._trees(batch)
                 yield trees if self._emptied is None else list(map(self._emptied, trees))
-                start, size = start + size, min(BATCH_GROWTH * size, MAX_BATCH)
+                size = min(BATCH_GROWTH * size, MAX_BATCH)
 
-    def _trees(self, roots: Sequence[Root]) -> list[Tree]:
+    def _trees(self, roots: Roots) -> list[Tree]:
         """Return the trees of roots, read in batches of a search."""
         size = self._tuning.largest_batch
         trees: list[Tree] = []
-        for start in range(0, len(roots), size):
-            trees += self._store.trees(roots[start : start + size])
+        for batch in batches(roots, size, size):
+            trees += self._store.trees(batch)
         return trees
 
     def sharing(self) -> Sequence[SharingMember]:

@@ -62,4 +62,4 @@ def with_members(pool: Pool, members: Sequence[Member]) -> Pool:
     anchor = pool.anchor
     if anchor is not None:
         anchor = replace(anchor, members=tuple(members[: pool.local]))
-    return pool._replace(anchor=anchor, members=tuple(members))
+    return replace(pool, anchor=anchor, members=tuple(members))

@@ -4,7 +4,7 @@ Hosts of one hardware model often have equal values for everything that a search
 first of these hosts is searched. The other hosts reuse its assignments or its refusal.
 """
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -34,50 +34,37 @@ MakeCandidate = Callable[[SearchPlan, Pool, Assignment], Candidate]
 class Search:
     """The candidates of one pool. Except for the first one, they are searched on demand."""
 
-    __slots__ = (
-        "_assignments",
-        "_make_candidate",
-        "_place",
-        "_plan",
-        "exhausted",
-        "outcome",
-        "pool",
-    )
+    __slots__ = ("_others", "exhausted", "first", "outcome")
 
     def __init__(
         self,
         outcome: Outcome,
-        plan: SearchPlan,
-        pool: Pool,
-        assignments: Assignments | None = None,
-        make_candidate: MakeCandidate = Candidate,
+        first: Candidate | None = None,
+        others: "OtherCandidates | None" = None,
     ) -> None:
-        """assignments: shared with equal pools, not empty, or None if there are no candidates."""
         # The outcome for the statistics.
         self.outcome = outcome
-        # Whether the search is known to have no more candidates.
-        self.exhausted = assignments is None
-        # The providers that the candidates use.
-        self.pool = pool
-        self._plan = plan
-        self._assignments = assignments
-        self._place = 0  # index of the next assignment
-        self._make_candidate = make_candidate
+        # The first candidate, or None if there is none.
+        self.first = first
+        # Whether it is known that no candidate follows.
+        self.exhausted = others is None
+        self._others = others
 
     def next(self) -> Candidate | None:
-        """Return the next candidate, or None.
+        """Return the next candidate after the first one, or None.
 
         Raises:
             BudgetSpentError: the search reached a limit.
         """
-        if self._assignments is None or self.exhausted:
+        if self._others is None or self.exhausted:
             return None
-        assignment = self._assignments.after(self._place)
-        self._place += 1
-        self.exhausted = assignment is None or self._assignments.end == self._place
-        return (
-            None if assignment is None else self._make_candidate(self._plan, self.pool, assignment)
-        )
+        candidate, self.exhausted = next(self._others, (None, True))
+        return candidate
+
+
+# Yields the candidates of a pool after the first one, each with a flag that is True if it is known
+# to be the last.
+OtherCandidates = Iterator[tuple[Candidate, bool]]
 
 
 class FirstResult(NamedTuple):
@@ -217,9 +204,22 @@ class AnchorSearches:
         self.searched += not outcome.wrong_root
         if assignments is None:
             self._trace.refuse_tree(pool.root, *refusal)
-        else:
-            self.served += 1
-        return Search(outcome, self._plan, pool, assignments, make_candidate)
+            return Search(outcome)
+        self.served += 1
+        first = make_candidate(self._plan, pool, assignments.first)
+        # PERF: most hosts have one candidate for a flavor.
+        if assignments.end == 1:
+            return Search(outcome, first)
+        return Search(outcome, first, self._others(pool, assignments, make_candidate))
+
+    def _others(
+        self, pool: Pool, assignments: Assignments, make_candidate: MakeCandidate
+    ) -> OtherCandidates:
+        """Yield the candidates of all assignments after the first one."""
+        index = 1
+        while (assignment := assignments.at(index)) is not None:
+            index += 1
+            yield make_candidate(self._plan, pool, assignment), assignments.end == index
 
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
         """Return a key that is equal for pools with the same assignments, or None for large pools.
@@ -258,12 +258,8 @@ class AnchorSearches:
 
 def dedup_key(pool: Pool) -> Hashable:
     """Return a key of all data of a pool, except for the names of its own members."""
-    own = () if pool.anchor is None else pool.anchor.members
-    members = [
-        (parent, stocks, traits, aggregates)
-        for _uuid, parent, stocks, traits, aggregates, _id in own
-    ]
-    return (*members, pool.reached) if pool.reached else tuple(members)
+    profile = None if pool.anchor is None else pool.anchor.profile
+    return (profile, pool.reached) if pool.reached else profile
 
 
 def solutions(

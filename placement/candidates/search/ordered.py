@@ -28,11 +28,14 @@ class _Host:
 
     __slots__ = ("_first", "_may_share", "_search", "shared")
 
-    def __init__(self, first: Candidate, search: Search) -> None:
-        """search: yields the candidates after the first one."""
+    def __init__(self, search: Search) -> None:
+        """search: a search that has a candidate."""
+        first = search.first
+        assert first is not None
         # Candidates that use only sharing providers, at least one of them from this host.
         # Candidates that use only providers of other trees are found at those trees.
         self.shared: list[Candidate] = []
+        # The first candidate, or None after it was returned.
         self._first: Candidate | None = first
         self._search = search
         # Whether the pool has sharing providers that a candidate may use.
@@ -125,14 +128,13 @@ class OrderedHosts:
 
     def _sorted(self, searches: Iterable[Search]) -> list[_Found]:
         """Search all hosts for a first candidate, and return the hosts that have one, sorted."""
-        # PERF: these are tuples without candidates, because a limit leaves most hosts unused.
         found: list[_Found] = []
         rank_of = rank_by(self._order)
         cost = len(self._order)
         try:
             for search in searches:
-                tree = search.pool.anchor
-                if search.outcome.served and tree is not None:
+                tree = None if search.first is None else search.first.pool.anchor
+                if tree is not None:
                     found.append((rank_of(tree), tree.uuid, search))
                     self._spend(len(tree.members) * cost)
         except (BudgetSpentError, DeadlineExceeded) as error:
@@ -148,9 +150,7 @@ class OrderedHosts:
         """Yield candidates with a provider that does not share, and add all hosts to `hosts`."""
         waiting: deque[_Host] = deque()
         for rank, uuid, search in found:
-            first = search.next()  # the candidate is already known
-            assert first is not None
-            host = _Host(first, search)
+            host = _Host(search)
             hosts.append(host)
             self._ranks[uuid] = rank
             yield from self._turn(host, waiting)

@@ -41,7 +41,7 @@ def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[C
     """
     waiting: deque[Search] = deque()
     for search in searches:
-        candidate = search.next()
+        candidate = search.first
         while candidate is not None:
             yield candidate
             if breadth_first:

@@ -230,22 +230,23 @@ class Assignments:
         self._budget = budget
         self._search()
 
-    def after(self, place: int) -> Assignment | None:
-        """Return the assignment with an index, or None if there are fewer.
+    @property
+    def first(self) -> Assignment:
+        """The first assignment. There must be one."""
+        return self._known[0]
 
-        Args:
-            place: number of assignments that the pool has read before.
+    def at(self, index: int) -> Assignment | None:
+        """Return the assignment with an index above 0, or None if there are fewer.
 
         Raises:
             BudgetSpentError: the search reached a limit.
         """
-        if 0 < place < len(self._known):
-            # Charge a cached assignment as one step. The start of a pool has already charged the
-            # first step.
+        if index < len(self._known):
+            # Charge a cached assignment as one step.
             self._budget.step()
-        elif place == len(self._known) and self.end is None:
+        elif index == len(self._known) and self.end is None:
             self._search()
-        return self._known[place] if place < len(self._known) else None
+        return self._known[index] if index < len(self._known) else None
 
     def _search(self) -> None:
         try:

@@ -50,7 +50,7 @@ class SplitSearches(AnchorSearches):
         """
         plan, size = self._plan, len(pool.members)
         if pool.anchor is None or plan.root_refusal(pool.anchor) is not None:
-            return Search(WRONG_ROOT, plan, pool)
+            return Search(WRONG_ROOT)
 
         # Find the providers of parts. Sharing providers of other trees cannot serve parts.
         splits: dict[int, Splits] = {}

@@ -171,7 +171,7 @@ class HostSearch:
                 continue
             pool = self._pools.pool(tree)
             search = self._anchors.start(pool)
-            first = search.next()
+            first = search.first
             if first is not None:
                 candidate = self._least(pool, search, first)
                 if candidate is not None:
@@ -263,7 +263,9 @@ class HostSearch:
 
 def _candidates(search: Search) -> Iterator[Candidate]:
     """Yield the first candidates of a search."""
-    for _ in range(MAX_SPLITS):
+    if search.first is not None:
+        yield search.first
+    for _ in range(1, MAX_SPLITS):
         candidate = search.next()
         if candidate is None:
             return

@@ -5,7 +5,7 @@ from sqlalchemy.engine import Connection
 from placement import deadline
 from placement.candidates.budget import uncharged
 from placement.candidates.model import Tree
-from placement.candidates.trees.roots import PlainRoots
+from placement.candidates.trees.roots import PlainRoots, batches
 from placement.candidates.trees.store import TreeCache, TreeStore
 from placement.candidates.tuning import SearchTuning
 
@@ -21,11 +21,10 @@ def read_cloud(conn: Connection, cache: TreeCache, tuning: SearchTuning) -> list
     Raises:
         DeadlineExceeded: the deadline was reached.
     """
-    store = TreeStore(conn, cache, (), uncharged)
+    store = TreeStore(conn, cache, {}, uncharged)
     trees: list[Tree] = []
     for roots in PlainRoots(conn, None).windows(tuning.largest_window):
-        for start in range(0, len(roots), tuning.largest_batch):
-            batch = roots[start : start + tuning.largest_batch]
+        for batch in batches(roots, tuning.largest_batch, tuning.largest_batch):
             deadline.check()
             trees += store.trees(batch)
     return trees

@@ -10,7 +10,7 @@ from itertools import islice
 
 from placement import stopwatch
 from placement.candidates.budget import Charge
-from placement.candidates.model import Root
+from placement.candidates.model import Roots
 from placement.candidates.stats import Outcome, RootStats
 from placement.candidates.trees.roots import RootSource
 
@@ -56,14 +56,14 @@ class OpenRoots:
         self._part: Sequence[int] = ()
         # The outcomes of the first roots of the batch, in their order.
         self._outcomes: list[Outcome] = []
-        # Id -> root, for roots that were not refused, in the order in which they were read.
-        self._open: dict[int, Root] = {}
+        # The roots that were not refused, in the order in which they were read.
+        self._open: dict[int, int] = {}
         # Ids of refused roots.
         self._refused: set[int] = set()
         # Ids of roots whose outcomes are not in the statistics yet.
         self._uncounted: set[int] = set()
 
-    def batches(self, spend: Charge) -> Iterator[Sequence[Root]]:
+    def batches(self, spend: Charge) -> Iterator[Roots]:
         """Yield the roots of a search in batches.
 
         Args:
@@ -73,8 +73,8 @@ class OpenRoots:
         if self._stats.trees and not self._resumed:
             self._source, self._stats = self._make_source(), RootStats()
             self._open.clear()
-        known = iter(tuple(self._open.values()))
-        while batch := tuple(islice(known, self._batch)):
+        known = iter(tuple(self._open.items()))
+        while batch := dict(islice(known, self._batch)):
             spend(COST_PER_ROOT * len(batch))
             yield batch
         while True:
@@ -87,9 +87,13 @@ class OpenRoots:
                 return
             spend(COST_PER_ROOT * len(roots))
             if self._repeated:
-                roots = [root for root in roots if root.id not in self._refused]
-                self._open.update((root.id, root) for root in roots)
-                self._uncounted.update(root.id for root in roots)
+                roots = {
+                    root_id: revision
+                    for root_id, revision in roots.items()
+                    if root_id not in self._refused
+                }
+                self._open.update(roots)
+                self._uncounted.update(roots)
             yield roots
 
     def outcomes(self, part: Sequence[int]) -> list[Outcome]:

@@ -9,11 +9,12 @@ rarest condition.
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.model import Root
+from placement.candidates.model import Roots
 from placement.candidates.stats import RootStats
 from placement.candidates.trace import Trace
 from placement.candidates.trees.conditions import TreeCondition, choose_driver, root_condition
@@ -106,7 +107,8 @@ class RootSource:
         self._tuning = tuning
         # Whether the next window is a random sample.
         self._to_sample = randomize and limit is not None and not reader.pinned
-        self._sample: frozenset[int] = frozenset()  # ids
+        # The roots of the random sample, which no window returns again.
+        self._sample: Roots = {}
         # The latest window, or None before the first one.
         self._window: Window | None = None
         # The number of roots that the window returned.
@@ -114,34 +116,31 @@ class RootSource:
         # The id of the last of these roots.
         self._last = 0
         self._served_before = 0  # trees with a candidate before the latest window
-        # The roots of the window that have not been returned yet.
-        self._pending: Sequence[Root] = ()
+        # The roots of the window that have not been returned yet, as (id, revision).
+        self._pending: Iterator[tuple[int, int]] = iter(())
         # Number of roots of the next batch.
         self._batch_size = tuning.first_batch
 
-    def next_batch(self, stats: RootStats) -> Sequence[Root] | None:
+    def next_batch(self, stats: RootStats) -> Roots | None:
         """Return the next roots, or None if there are no more.
 
         Args:
             stats: outcomes of all roots returned so far.
         """
-        while not self._pending:
-            pending = self._read(stats)
-            if pending is None:
+        while not (batch := dict(islice(self._pending, self._batch_size))):
+            roots = self._read(stats)
+            if roots is None:
                 return None
-            self._pending = pending
+            self._pending = iter(roots.items())
             self._batch_size = self._tuning.first_batch
-        batch = self._pending[: self._batch_size]
-        self._pending = self._pending[self._batch_size :]
         self._batch_size = min(4 * self._batch_size, self._tuning.largest_batch)
         return batch
 
-    def _read(self, stats: RootStats) -> Sequence[Root] | None:
+    def _read(self, stats: RootStats) -> Roots | None:
         if self._to_sample:
             self._to_sample = False
-            roots = self._reader.sample(first_size(self._limit, self._tuning))
-            self._sample = frozenset(root.id for root in roots)
-            return roots
+            self._sample = self._reader.sample(first_size(self._limit, self._tuning))
+            return self._sample
         window = self._next_window(stats)
         if window is None:
             return None
@@ -151,7 +150,9 @@ class RootSource:
             roots = self._reader.matching(window.after, stats)
         else:
             roots, self._rows, self._last = self._reader.run(window.after, window.size)
-        return [root for root in roots if root.id not in self._sample]
+        for root_id in self._sample:
+            roots.pop(root_id, None)
+        return roots
 
     def _next_window(self, stats: RootStats) -> Window | None:
         tuning = self._tuning
@@ -194,17 +195,17 @@ class RootReader:
         self._trace = trace
         self._tuning = tuning
 
-    def sample(self, size: int) -> list[Root]:
+    def sample(self, size: int) -> Roots:
         """Return some roots from random positions, in random order."""
         least, most = root_windows.outermost_roots().row(self._conn)
         if least is None:
-            return []
-        roots: set[Root] = set()
+            return {}
+        roots: dict[int, int] = {}
         for after, length in random_runs(least, most, size, self._tuning):
-            roots.update(self.run(after, length)[0])
-        return random.sample(sorted(roots), len(roots))
+            roots |= self.run(after, length)[0]
+        return dict(random.sample(sorted(roots.items()), len(roots)))
 
-    def matching(self, after: int, stats: RootStats) -> list[Root]:
+    def matching(self, after: int, stats: RootStats) -> dict[int, int]:
         """Return the roots after an id whose trees may match.
 
         If only a few roots satisfy the driving condition, the other conditions are not evaluated in
@@ -223,16 +224,16 @@ class RootReader:
 
     def _few(
         self, after: int, condition: TreeCondition, driving: DrivingCondition
-    ) -> list[Root] | None:
+    ) -> dict[int, int] | None:
         """Return the roots that satisfy the driving condition, or None if there are too many."""
         most = self._tuning.few_roots
         query = statements.driven_roots(after, condition.member, driving.driver, most + 1)
         rows = query.rows(self._conn)
-        return _sound(dict.fromkeys(map(tuple, rows))) if len(rows) <= most else None
+        return _sound(rows) if len(rows) <= most else None
 
     def _meeting(
         self, after: int, conditions: Sequence[TreeCondition], driving: DrivingCondition | None
-    ) -> list[Root]:
+    ) -> dict[int, int]:
         """Return the roots whose trees may satisfy all conditions."""
         # A tree that serves nothing itself is not an anchor. Only a query with all conditions can
         # exclude such trees.
@@ -244,7 +245,7 @@ class RootReader:
             after, TreeFilter(members, self._root, needs_own), driving
         )
         rows = query.rows(self._conn)
-        return _sound((root_id, revision) for root_id, revision, matches in rows if matches)
+        return _sound([(root_id, revision) for root_id, revision, matches in rows if matches])
 
     def _widened(self, condition: MemberCondition) -> MemberCondition:
         """Return the condition with the rows of all spellings of the aggregates that it reaches."""
@@ -266,11 +267,11 @@ class PlainRoots:
         self.conn = conn
         self._first = first
         # The cached roots, ordered by id.
-        self._kept: list[Root] = []
+        self._kept: dict[int, int] = {}
         self._last = 0  # id of the last cached root
         self._complete = False  # whether all roots are cached
 
-    def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
+    def run(self, after: int, size: int) -> tuple[dict[int, int], int, int]:
         """Return the next roots after an id, the number of rows read, and the last row's id."""
         if after == 0 and self._first is not None and size <= root_windows.FIRST:
             rows = self._first[:size]
@@ -279,17 +280,17 @@ class PlainRoots:
         roots = _sound(rows)
         last = rows[-1][0] if rows else after
         if after == self._last and not self._complete and len(self._kept) < MAX_KEPT_ROOTS:
-            self._kept += roots
+            self._kept |= roots
             self._last = last
             self._complete = len(rows) < size
         return roots, len(rows), last
 
-    def windows(self, size: int) -> Iterator[Sequence[Root]]:
+    def windows(self, size: int) -> Iterator[Roots]:
         """Yield all roots: first the cached roots, and then windows of this size."""
         if not self._last and self._first is not None and len(self._first) < root_windows.FIRST:
             self.run(0, root_windows.FIRST)  # the first rows are all roots
         if self._kept:
-            yield tuple(self._kept)
+            yield self._kept.copy()
         after, complete = self._last, self._complete
         while not complete:
             roots, rows, after = self.run(after, size)
@@ -297,9 +298,25 @@ class PlainRoots:
             yield roots
 
 
-def _sound(rows: Iterable[Sequence[int]]) -> list[Root]:
+def batches(roots: Roots, size: int, largest: int) -> Iterator[Roots]:
+    """Split roots into batches. Each batch has four times the size of the previous batch.
+
+    Args:
+        size: size of the first batch.
+        largest: maximum size of a batch.
+    """
+    pending = iter(roots.items())
+    while batch := dict(islice(pending, size)):
+        yield batch
+        size = min(4 * size, largest)
+
+
+def _sound(rows: Iterable[Sequence[int]]) -> dict[int, int]:
     """Return the roots of (id, revision) rows.
 
     Rows without a revision, which in a damaged database refer to another root, are skipped.
     """
-    return [Root(root_id, revision) for root_id, revision in rows if revision is not None]
+    roots: dict[int, int] = dict(rows)  # type: ignore[arg-type]  # rows have two values
+    if None in roots.values():
+        return {row_id: revision for row_id, revision in roots.items() if revision is not None}
+    return roots

@@ -9,7 +9,7 @@ from typing import Self
 from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import Charge
-from placement.candidates.model import Pool, Root, SharingMember, Tree
+from placement.candidates.model import Pool, Roots, SharingMember, Tree
 from placement.candidates.request import CandidateRequest, Slot
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
 from placement.candidates.trees.roots import PlainRoots
@@ -91,7 +91,7 @@ class AnchorReader:
         # Whether `pool` is set.
         self._is_ready = False
 
-    def trees(self, roots: Sequence[Root]) -> list[Tree]:
+    def trees(self, roots: Roots) -> list[Tree]:
         """Return the trees of the roots, in their order."""
         trees = self._store.trees(roots)
         if not self._is_ready:

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from falcon_placement_client.inventory import Stock, fits
 from placement.candidates.budget import Charge
-from placement.candidates.model import Pool, Root, SharingMember, Tree
+from placement.candidates.model import Pool, Roots, SharingMember, Tree
 from placement.candidates.request import Slot
 from placement.candidates.terms import Term
 from placement.candidates.terms.base import AGGREGATES, TRAITS, MemberTerm
@@ -30,8 +30,10 @@ class SharingProvider:
 
     # UUID of the provider.
     uuid: str
-    # Root of the tree of the provider.
-    root: Root
+    # Id of the root of the provider's tree.
+    root_id: int
+    # Revision of the tree.
+    revision: int
     # Ids of its aggregates.
     aggregates: set[int]
     # The normalized UUIDs of its aggregates. Empty if the request names no aggregates.
@@ -95,7 +97,7 @@ class Sharing:
     spellings: Spellings
 
     @property
-    def roots(self) -> Collection[Root]:
+    def roots(self) -> Roots:
         """The distinct roots of the providers that have capacity."""
         return roots_of(self.providers)
 
@@ -124,9 +126,9 @@ def _may_meet(term: MemberTerm, providers: Iterable[SharingProvider]) -> Iterabl
     return providers
 
 
-def roots_of(providers: Iterable[SharingProvider]) -> Collection[Root]:
+def roots_of(providers: Iterable[SharingProvider]) -> Roots:
     """Return the distinct roots of sharing providers."""
-    return {provider.root.id: provider.root for provider in providers}.values()
+    return {provider.root_id: provider.revision for provider in providers}
 
 
 def _aggregates(providers: Iterable[SharingProvider]) -> frozenset[int]:
@@ -168,7 +170,8 @@ def _provider(row: SharingRow, traits: Mapping[int, str], *, with_keys: bool) ->
     named = [traits[row_id] for (row_id,) in row.traits if row_id in traits] if traits else ()
     return SharingProvider(
         row.uuid,
-        Root(row.root_id, row.revision),
+        row.root_id,
+        row.revision,
         {aggregate for aggregate, _name in row.aggregates},
         keys,
         {class_id: Stock(*fields) for class_id, *fields in row.stocks},
@@ -279,5 +282,5 @@ def _needs_search_alone(sharing: Sharing, *, asks_root: bool) -> bool:
         return False
     if asks_root:
         return True
-    trees = {provider.root.id for provider in sharing.providers}
+    trees = {provider.root_id for provider in sharing.providers}
     return len(sharing.by_slot) > 1 and len(trees) > 1

@@ -1,25 +1,21 @@
 """Get the trees of roots from the cache, or read them from the database."""
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from sys import intern
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from falcon_placement_client.inventory import Stock
 from placement import events, stopwatch
+from placement.bounded import Interned
 from placement.candidates.budget import COST_PER_STEP, Charge
-from placement.candidates.model import Member, Root, Stocks, Tree
+from placement.candidates.model import Member, Roots, Stocks, Tree
 from placement.db.statements import trees as statements
 from placement.events import Event
 from placement.objects import identifiers, revisions
 from placement.objects.revision_cache import RevisionCache
-
-T = TypeVar("T")
-
-# Maximum number of values of one kind, including values that are no longer used.
-MAX_INTERNED = 10_000
 
 # Cost of reading a provider and of adding it to a tree.
 COST_PER_PROVIDER = 15 * COST_PER_STEP
@@ -37,7 +33,7 @@ class TreeStore:
         self,
         conn: Connection,
         cache: TreeCache,
-        pinned: Collection[Root],
+        pinned: Roots,
         spend: Charge,
         pending_trees: Mapping[int, Tree] = NO_TREES,
     ) -> None:
@@ -58,38 +54,43 @@ class TreeStore:
         # Root id -> tree, for the pinned roots that have been read.
         self._pinned: dict[int, Tree] = {}
 
-    def trees(self, roots: Sequence[Root]) -> list[Tree]:
+    def trees(self, roots: Roots) -> list[Tree]:
         """Return the trees of the roots from the cache, or read them with two statements.
 
         If each statement has its own view, a tree may have been deleted since its root was read.
         Such roots are skipped.
         """
-        needed = {root.id: root for root in (*roots, *self._to_pin)}
+        needed = {**roots, **self._to_pin}
+        for root_id in self._pinned:
+            needed.pop(root_id, None)
         with stopwatch.TREES:
-            trees = self._get([root for root in needed.values() if root.id not in self._pinned])
-        for root in self._to_pin:
-            if root.id in trees:
-                self._pinned[root.id] = trees[root.id]
-        self._to_pin = ()
+            trees = self._get(needed)
+        for root_id in self._to_pin:
+            if root_id in trees:
+                self._pinned[root_id] = trees[root_id]
+        self._to_pin = {}
         trees |= self._pinned
-        return [trees[root.id] for root in roots if root.id in trees]
+        return [tree for tree in map(trees.get, roots) if tree is not None]
 
-    def known_first(self, roots: Sequence[Root]) -> list[Sequence[Root]]:
+    def known_first(self, roots: Roots) -> list[Roots]:
         """Return the roots whose trees are cached, and the other roots."""
-        known = self._cache.get(dict(roots)).keys() | self._pending_trees.keys()
-        cached = [root for root in roots if root.id in known]
+        known = self._cache.get(roots).keys() | self._pending_trees.keys()
+        cached = {row_id: revision for row_id, revision in roots.items() if row_id in known}
         if len(cached) in {0, len(roots)}:
             return [roots]
-        return [cached, [root for root in roots if root.id not in known]]
+        return [cached, {row_id: roots[row_id] for row_id in roots if row_id not in known}]
 
     def pinned(self) -> Collection[Tree]:
         """Return the trees that the request needs until its end."""
-        self.trees(())
+        self.trees({})
         return self._pinned.values()
 
-    def _get(self, roots: Sequence[Root]) -> dict[int, Tree]:
-        """Return root id -> tree."""
-        seen = dict(roots)
+    def _get(self, seen: dict[int, int]) -> dict[int, Tree]:
+        """Return root id -> tree.
+
+        `seen` maps the ids of the roots to the revisions that were read.
+        """
+        roots = len(seen)
         pending_trees = {
             root_id: self._pending_trees[root_id]
             for root_id in self._pending_trees.keys() & seen.keys()
@@ -104,7 +105,7 @@ class TreeStore:
 
         trees = self._cache.read(seen, load) | pending_trees
         if trees:
-            cached, kept = len(roots) - len(missing), self._cache.size
+            cached, kept = roots - len(missing), self._cache.size
             events.emit(Event.TREES, cached=cached, loaded=len(missing), kept=kept)
         return trees
 
@@ -122,16 +123,19 @@ class TreeStore:
         stocks = {fields: _stocks(fields) for fields in {row.stocks for row in rows}}
         confirms = revisions.can_confirm(self._conn)
         rows_by_root: dict[int, list[_Row]] = {}
-        roots: list[Root] = []
+        roots: dict[int, int] = {}
         for root_id, row_id, parent_id, revision, uuid, fields, trait_ids, aggregates in rows:
             if row_id == root_id:
                 # If a tree has changed since its root was read, it may be inconsistent.
                 is_true = confirms and revision == seen[root_id]
-                roots.append(Root(root_id, revision if is_true else revisions.UNKNOWN))
+                roots[root_id] = revision if is_true else revisions.UNKNOWN
             keys = _one_set(frozenset(map(identifiers.key, aggregates)))
             row = _Row(row_id, parent_id, uuid, stocks[fields], names[trait_ids], keys)
             rows_by_root.setdefault(root_id, []).append(row)
-        return {root.id: _tree(root, rows_by_root[root.id]) for root in roots}
+        return {
+            root_id: _tree(root_id, revision, rows_by_root[root_id])
+            for root_id, revision in roots.items()
+        }
 
     def _trait_names(
         self, sets: Collection[frozenset[int]]
@@ -163,7 +167,7 @@ class _Row(NamedTuple):
     aggregates: frozenset[str]
 
 
-def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
+def _tree(root_id: int, revision: int, rows: Iterable[_Row]) -> Tree:
     """Build a tree from the rows of its members. Parents come before children."""
     children: dict[int | None, list[_Row]] = {}
     for row in sorted(rows):
@@ -172,35 +176,11 @@ def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
     waiting = [(row, -1) for row in children[None]]
     for row, parent in waiting:
         position = len(members)
-        row_id = row.id if members else root.id  # one object for the id of a root
+        row_id = row.id if members else root_id  # one object for the id of a root
         members.append(Member(row.uuid, parent, row.stocks, row.traits, row.aggregates, row_id))
         waiting += [(child, position) for child in children.get(row.id, ())]
     aggregates = _one_set(frozenset().union(*[member.aggregates for member in members]))
-    return Tree(root.id, members[0].uuid, root.revision, tuple(members), aggregates)
-
-
-class Interned(Generic[T]):
-    """Interned values of one kind. If there are too many values, all of them are removed.
-
-    Thousands of hosts have the same traits and stocks. Interning saves memory, and a search can
-    compare the values by identity first.
-    """
-
-    def __init__(self, most: int = MAX_INTERNED) -> None:
-        """most: maximum number of values."""
-        self._most = most
-        # Value -> the object that represents all values equal to it.
-        self._values: dict[Hashable | T, T] = {}
-
-    def __call__(self, value: T, key: Hashable = None) -> T:
-        """Return the object that represents all values equal to this one.
-
-        Args:
-            key: a key that different values never share, for values without a hash by value.
-        """
-        if len(self._values) >= self._most:
-            self._values.clear()
-        return self._values.setdefault(value if key is None else key, value)
+    return Tree(root_id, members[0].uuid, revision, tuple(members), aggregates)
 
 
 _one_set: Interned[frozenset[str]] = Interned()

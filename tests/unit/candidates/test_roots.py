@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.model import Root
 from placement.candidates.stats import SERVED, UNSERVED, RootStats
 from placement.candidates.trees.roots import RootReader, RootSource
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
@@ -27,20 +26,18 @@ class FakeReader:
         self.pinned = pinned
         self.asked: list[str] = []
 
-    def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
+    def run(self, after: int, size: int) -> tuple[dict[int, int], int, int]:
         self.asked.append(f"run of {size}")
         ids = [root_id for root_id in self.ids if root_id > after][:size]
-        return [Root(root_id, 1) for root_id in ids], len(ids), ids[-1] if ids else after
+        return dict.fromkeys(ids, 1), len(ids), ids[-1] if ids else after
 
-    def sample(self, size: int) -> list[Root]:
+    def sample(self, size: int) -> dict[int, int]:
         self.asked.append(f"sample of {size}")
-        return [Root(root_id, 1) for root_id in self.ids[1::2][:size]]
+        return dict.fromkeys(self.ids[1::2][:size], 1)
 
-    def matching(self, after: int, stats: RootStats) -> list[Root]:
+    def matching(self, after: int, stats: RootStats) -> dict[int, int]:
         self.asked.append(f"matching after {after}")
-        return [
-            Root(root_id, 1) for root_id in self.ids if root_id > after and root_id in self.matches
-        ]
+        return {root_id: 1 for root_id in self.ids if root_id > after and root_id in self.matches}
 
 
 def read_all(
@@ -55,8 +52,8 @@ def read_all(
     stats = RootStats()
     batches = []
     while (batch := source.next_batch(stats)) is not None:
-        batches.append([root.id for root in batch])
-        stats = stats.plus([SERVED if root.id in reader.matches else UNSERVED for root in batch])
+        batches.append([*batch])
+        stats = stats.plus([SERVED if each in reader.matches else UNSERVED for each in batch])
         if limit is not None and stats.served >= limit:
             break
     return batches

@@ -349,7 +349,7 @@ def test_a_host_with_the_same_disks_and_a_larger_tree_is_searched_again() -> Non
     request = CandidateRequest((RequestGroup("", (("VGPU", 1), ("DISK_GB", 1))),))
     anchors = AnchorSearches(SearchPlan(request), Budget(10**6), Trace())
     pools = AnchorPools([SharingMember(disk, disk.root, 0)], Budget(10).spend)
-    candidates = [anchors.start(pools.pool(each)).next() for each in (small, large)]
+    candidates = [anchors.start(pools.pool(each)).first for each in (small, large)]
     assert [each and each.providers for each in candidates] == [
         ("small", "disk"),
         ("large-0", "disk"),
@@ -398,7 +398,7 @@ def test_where_all_hosts_are_used_differently_none_is_compared_for_long() -> Non
     anchors = AnchorSearches(SearchPlan(CandidateRequest(like_groups(1))), Budget(10**6), Trace())
     unlike = [tree(f"host{number}", [1]) for number in range(MAX_UNIQUE_POOLS + 1)]
     for each in (*unlike, named("twin", unlike[0])):
-        assert anchors.start(alone(each)).next()
+        assert anchors.start(alone(each)).first
     assert anchors.duplicates == 0
 
 

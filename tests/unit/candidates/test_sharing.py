@@ -7,7 +7,7 @@ import pytest
 
 from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import uncharged
-from placement.candidates.model import Member, Root, SharingMember, Stocks, Tree
+from placement.candidates.model import Member, SharingMember, Stocks, Tree
 from placement.candidates.terms import (
     ForbiddenTrait,
     InTree,
@@ -43,7 +43,7 @@ DISK = tree(4, "disk", RACK)
 
 
 def provider(*uuids: str) -> list[SharingProvider]:
-    return [SharingProvider(uuid, Root(3, 1), {7}, frozenset(), {}, frozenset()) for uuid in uuids]
+    return [SharingProvider(uuid, 3, 1, {7}, frozenset(), {}, frozenset()) for uuid in uuids]
 
 
 def test_sharing_providers_are_found_where_they_stand() -> None:
@@ -106,7 +106,7 @@ def test_a_provider_has_room_for_all_or_does_not_serve(
     resources: list[tuple[int, int]], expected: bool
 ) -> None:
     stock = Stock(capacity=100, used=50, min_unit=10, max_unit=100, step_size=10)
-    sharing = SharingProvider("disk", Root(1, 1), {7}, frozenset(), {2: stock}, frozenset())
+    sharing = SharingProvider("disk", 1, 1, {7}, frozenset(), {2: stock}, frozenset())
     assert sharing.has_room(resources) == expected
 
 
@@ -137,7 +137,7 @@ def names(*each: str) -> frozenset[str]:
 def test_a_tree_reaches_only_providers_that_may_satisfy_all_terms(
     terms: list[Term], expected: bool
 ) -> None:
-    disk = SharingProvider("disk", Root(1, 1), {70}, names("7", "8"), {}, names("1", "2"))
+    disk = SharingProvider("disk", 1, 1, {70}, names("7", "8"), {}, names("1", "2"))
     sharing = Sharing(((disk,),), (disk,), (disk,), Mock())
     reached = frozenset({70} if expected else ())
     assert (sharing.reach(terms), sharing.reach(terms, 0)) == (reached, reached)
