@@ -11,7 +11,7 @@ from placement.api.microversion import Microversion
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
-from placement.objects.revision_cache import CachedText, KindCaches
+from placement.objects.revision_cache import BlockCache, CachedText, KindCaches, RevisionCache
 from placement.turns import Turns
 
 MAX_TEXT = 16 * 1024 * 1024  # bytes cached of one kind of text
@@ -32,9 +32,13 @@ class Service:
     # Window and cache sizes of searches. They do not affect the results.
     tuning: SearchTuning = DEFAULT_TUNING
     # Texts of parts of providers, by part and version.
-    parts: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 5, MAX_TEXT))
+    parts: KindCaches[RevisionCache[CachedText]] = field(
+        default_factory=partial(KindCaches, 5, partial(RevisionCache, MAX_TEXT))
+    )
     # Texts of providers in lists, by view.
-    lists: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 2, MAX_TEXT))
+    lists: KindCaches[BlockCache[CachedText]] = field(
+        default_factory=partial(KindCaches, 2, partial(BlockCache, MAX_TEXT))
+    )
     # Turns of expensive requests. A process executes only one such request at a time.
     large_work: Turns = field(default_factory=Turns)
 

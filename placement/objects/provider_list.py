@@ -177,15 +177,24 @@ def find_with_parts(
     return listed, texts, False
 
 
-def revisions(conn: Connection, selection: ProviderSelection) -> dict[int, int]:
-    """Return provider id -> revision of the tree, for the selected providers in their order.
+def revisions(conn: Connection, selection: ProviderSelection) -> Sequence[str]:
+    """Return the revisions of the selected providers as texts, which `parse_revisions` parses."""
+    if selection.condition is None:
+        return ()
+    return statements.revisions(selection.condition).rows(conn)
+
+
+def parse_revisions(block: str) -> dict[int, int]:
+    """Return provider id -> revision of the tree, by id.
 
     The revision of a provider without a tree is UNKNOWN.
     """
-    if selection.condition is None:
-        return {}
-    rows = statements.revisions(selection.condition).rows(conn)
-    return {row_id: revision or UNKNOWN for row_id, revision in rows}
+    return {row_id: revision or UNKNOWN for row_id, revision in statements.parse_revisions(block)}
+
+
+def count_providers(block: str) -> int:
+    """Return the number of providers of a block without parsing it."""
+    return block.count("[") - 1
 
 
 def read(conn: Connection, selection: ProviderSelection, ids: Collection[int]) -> list[Provider]:

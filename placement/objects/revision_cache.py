@@ -8,10 +8,13 @@ belong to any revision.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from placement.bounded import SizeLimitedDict
 from placement.objects.revisions import UNKNOWN
 
 
@@ -154,21 +157,91 @@ def _only_at(revisions: Mapping[int, int], entries: Mapping[int, Entry]) -> dict
     }
 
 
-class KindCaches(Generic[Entry]):
+class _Block(NamedTuple, Generic[Entry]):
+    """The entries of a block."""
+
+    # The lowest id.
+    first: int
+    # The entries by id.
+    entries: Sequence[Entry]
+
+
+class BlockCache(Generic[Entry]):
+    """A cache of entries by id, and of blocks of entries by the text of their ids and revisions.
+
+    PERF: most blocks of a large list have not changed since the previous request. Comparing their
+    texts is faster than parsing the texts and looking up each id.
+    """
+
+    def __init__(self, max_size: int) -> None:
+        """max_size: maximum sum of the sizes of the entries, and of the entries in blocks."""
+        self._entries: RevisionCache[Entry] = RevisionCache(max_size)
+        self._blocks: SizeLimitedDict[_Block[Entry]] = SizeLimitedDict(max_size, _size_of_block)
+
+    def read(
+        self, texts: Collection[str], parse: Callable[[str], Mapping[int, int]], load: Load[Entry]
+    ) -> list[Entry]:
+        """Return the entries of all blocks in the order of their ids.
+
+        Entries come from memory or from a single call of `load`. Blocks must not overlap.
+
+        Args:
+            texts: the texts of the blocks.
+            parse: returns id -> revision of the entries of a block, by id.
+            load: loads entries. Entries that no longer exist are omitted.
+        """
+        blocks: list[_Block[Entry]] = []
+        changed: dict[str, Mapping[int, int]] = {}
+        for text in texts:
+            block = self._blocks.get(text)
+            if block is None:
+                changed[text] = parse(text)
+            else:
+                blocks.append(block)
+        if changed:
+            revisions = dict(chain.from_iterable(each.items() for each in changed.values()))
+            entries = self._entries.read(revisions, load)
+            for text, seen in changed.items():
+                blocks.append(self._make_block(text, seen, entries))
+        return list(chain.from_iterable(block.entries for block in sorted(blocks, key=_FIRST)))
+
+    def _make_block(
+        self, text: str, seen: Mapping[int, int], entries: Mapping[int, Entry]
+    ) -> _Block[Entry]:
+        """Return the block of entries, and cache it if it is exact."""
+        listed = [entries[entry_id] for entry_id in seen if entry_id in entries]
+        block = _Block(next(iter(seen), 0), listed)
+        found = [entry.revision for entry in listed]
+        if found == list(seen.values()) and UNKNOWN not in found:
+            self._blocks[text] = block
+        return block
+
+
+_FIRST = attrgetter("first")
+
+
+def _size_of_block(block: _Block[Entry]) -> int:
+    return sum([entry.size for entry in block.entries])
+
+
+Cache = TypeVar("Cache")
+
+
+class KindCaches(Generic[Cache]):
     """An LRU cache of caches. There is one cache for each kind."""
 
-    def __init__(self, max_kinds: int, max_size: int) -> None:
-        """max_size: maximum size of the cache of one kind."""
+    def __init__(self, max_kinds: int, make: Callable[[], Cache]) -> None:
+        """make: creates the cache of one kind."""
         self._max_kinds = max_kinds
-        self._max_size = max_size
-        self._caches: OrderedDict[Any, RevisionCache[Entry]] = OrderedDict()
+        self._make = make
+        self._caches: OrderedDict[Any, Cache] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, kind: Hashable) -> RevisionCache[Entry]:
+    def get(self, kind: Hashable) -> Cache:
         """Return the cache of a kind."""
         with self._lock:
             if kind not in self._caches:
-                self._caches[kind] = RevisionCache(self._max_size)
+                self._caches[kind] = self._make()
             self._caches.move_to_end(kind)
             if len(self._caches) > self._max_kinds:
                 self._caches.popitem(last=False)

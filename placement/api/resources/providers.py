@@ -79,8 +79,8 @@ def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> R
 def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[CachedText] | None:
     """Return the text of each listed provider, or None if there are too many for the cache."""
     view = text_view(View(call.version, call.mount))
-    seen = provider_list.revisions(conn, selection)
-    if len(seen) > MAX_CACHED:
+    blocks = provider_list.revisions(conn, selection)
+    if sum(map(provider_list.count_providers, blocks)) > MAX_CACHED:
         return None
 
     def load(missing: Mapping[int, int]) -> dict[int, CachedText]:
@@ -88,8 +88,7 @@ def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[C
         # deleted.
         return provider_texts(provider_list.read(conn, selection, missing.keys()), view)
 
-    texts = call.service.lists.get(view).read(seen, load)
-    return [texts[row_id] for row_id in seen if row_id in texts]
+    return call.service.lists.get(view).read(blocks, provider_list.parse_revisions, load)
 
 
 def create_resource_provider(call: Call) -> Reply:

@@ -13,7 +13,7 @@ from placement.db import tables as t
 from placement.db.conditions import SQL_OF, ProviderCondition, provider_clauses
 from placement.db.constructs import inline_literals, same_text
 from placement.db.fragments import Selection, changed_at
-from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_time
+from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_text, parse_time
 from placement.db.statement import CHUNK_SIZE, Queries, Query
 from placement.vocabulary import ConditionKind
 
@@ -77,8 +77,21 @@ def listed(condition: ProviderCondition) -> Query:
 
 
 def revisions(condition: ProviderCondition) -> Query:
-    """Select (id, revision of the tree or null) of the same providers as `listed`, by id."""
-    return Query(_revisions(condition), parse=parse_rows)
+    """Select the revisions of the same providers as `listed`, in blocks.
+
+    A block is a text with the ids and the revisions of providers with similar ids. It is equal if
+    the providers have not changed. `parse_revisions` parses it. The blocks have no order.
+    """
+    return Query(_revisions(condition), parse=_first_values)
+
+
+def _first_values(rows: Sequence[Sequence[str]]) -> list[str]:
+    return [value for (value,) in rows]
+
+
+def parse_revisions(block: str) -> list[list[Any]]:
+    """Return (id, revision of the tree or null) of the providers of a block, by id."""
+    return sorted(parse_text(block))
 
 
 def listed_with_ids(condition: ProviderCondition, ids: Collection[int]) -> Queries:

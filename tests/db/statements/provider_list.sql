@@ -554,7 +554,7 @@ ORDER BY resource_providers.uuid
 LIMIT :size;
 
 
--- provider_list.revisions: Select (id, revision of the tree or null) of the same providers as `listed`, by id.
+-- provider_list.revisions: Select the revisions of the same providers as `listed`, in blocks.
 
 -- all
 -- on sqlite

@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
-from placement.objects.revision_cache import KindCaches, RevisionCache, read_kinds
+from placement.objects.revision_cache import BlockCache, KindCaches, RevisionCache, read_kinds
+from placement.objects.revisions import UNKNOWN
 
 
 class Value(NamedTuple):
@@ -133,12 +135,88 @@ def test_kinds_are_loaded_together_and_kept_apart() -> None:
 
 
 def test_the_kinds_that_were_used_last_are_kept() -> None:
-    caches = KindCaches[Value](2, 100)
+    caches = KindCaches(2, partial(RevisionCache[Value], 100))
     for kind in ("j", "k", "j", "l"):
         caches.get(kind).put({1: Value(kind, 1)})
     found = {kind: caches.get(kind).get({1: 1}) for kind in ("j", "l")}
     assert found == {kind: {1: Value(kind, 1)} for kind in ("j", "l")}
     assert caches.get("k").get({1: 1}) == {}
+
+
+def parse(block: str) -> dict[int, int]:
+    """Parse a block such as 1:11 2:12."""
+    return {int(pair[0]): int(pair[2:]) for pair in block.split()}
+
+
+class Blocks:
+    """A cache of blocks that records what it loads and parses."""
+
+    def __init__(self, max_size: int = 100) -> None:
+        self.cache = BlockCache[Value](max_size)
+        self.loaded: list[int] = []
+        self.parsed: list[str] = []
+        self.revisions: dict[int, int] = {}  # that are loaded instead of the requested revisions
+        self.gone: set[int] = set()
+
+    def read(self, *texts: str) -> list[str]:
+        self.loaded.clear()
+        self.parsed.clear()
+        return [value.name for value in self.cache.read(texts, self._parse, self._load)]
+
+    def _parse(self, text: str) -> dict[int, int]:
+        self.parsed.append(text)
+        return parse(text)
+
+    def _load(self, missing: Mapping[int, int]) -> dict[int, Value]:
+        self.loaded += missing
+        return {
+            number: Value(f"v{number}", self.revisions.get(number, revision))
+            for number, revision in missing.items()
+            if number not in self.gone
+        }
+
+
+def test_blocks_are_listed_by_id_and_equal_ones_are_not_parsed_again() -> None:
+    blocks = Blocks()
+    for texts in (("7:1 8:1", "1:1 2:1"), ("1:1 2:1", "7:1 8:1")):
+        assert blocks.read(*texts) == ["v1", "v2", "v7", "v8"]
+    assert (blocks.parsed, blocks.loaded) == ([], [])
+
+
+def test_only_changed_entries_of_a_changed_block_are_loaded() -> None:
+    blocks = Blocks()
+    blocks.read("1:1 2:1", "7:1")
+    assert blocks.read("1:1 2:2", "7:1") == ["v1", "v2", "v7"]
+    assert (blocks.parsed, blocks.loaded) == (["1:1 2:2"], [2])
+
+
+def test_a_block_is_not_cached_with_other_revisions_than_its_text_states() -> None:
+    blocks = Blocks()
+    blocks.revisions[2] = 3  # changed since the revisions were read
+    assert blocks.read("1:1 2:1") == ["v1", "v2"]
+    blocks.revisions.clear()
+    assert blocks.read("1:1 2:1") == ["v1", "v2"]
+    assert (blocks.parsed, blocks.loaded) == (["1:1 2:1"], [2])
+
+
+def test_a_block_is_not_cached_without_an_entry_or_with_an_unknown_revision() -> None:
+    for number, revision in ((2, 1), (3, UNKNOWN)):
+        blocks = Blocks()
+        blocks.gone.add(2)
+        text = f"1:1 {number}:{revision}"
+        for _ in range(2):
+            assert blocks.read(text) == ["v1", "v3"][: number - 1]
+            assert blocks.parsed == [text]
+
+
+def test_blocks_are_evicted_with_the_sizes_of_their_entries() -> None:
+    blocks = Blocks(max_size=30)
+    for text in ("1:1 2:1", "3:1", "4:1"):
+        blocks.read(text)
+    blocks.read("3:1", "4:1")
+    assert blocks.parsed == []
+    blocks.read("1:1 2:1")
+    assert blocks.parsed == ["1:1 2:1"]
 
 
 def test_threads_share_it() -> None:
