@@ -96,19 +96,19 @@ class Tree:
 
     @property
     def profile(self) -> int:
-        """A number that only trees with equal members share. Names and ids may differ.
+        """A number. Trees with the same number are equal, except for names and ids.
 
-        PERF: hosts of one hardware model often have equal values, so that one search serves all of
-        them. Comparing numbers is faster than comparing the values of each host in each search.
+        Equal trees may have different numbers. PERF: hosts of one hardware model often have equal
+        values, so that one search serves all of them. Comparing numbers is faster than comparing
+        the values of each host in each search.
         """
         if self._profile is None:
-            values = tuple(
-                [
-                    (parent, stocks, traits, aggregates)
-                    for _uuid, parent, stocks, traits, aggregates, _id in self.members
-                ]
-            )
-            object.__setattr__(self, "_profile", _one_profile(next(_profiles), values))
+            members = [
+                _one_number(next(_numbers), (parent, stocks, traits, aggregates))
+                for _uuid, parent, stocks, traits, aggregates, _id in self.members
+            ]
+            profile = _one_profile(next(_numbers), tuple(members), len(members))
+            object.__setattr__(self, "_profile", profile)
         assert self._profile is not None
         return self._profile
 
@@ -147,9 +147,11 @@ class Tree:
         return replace(self, members=tuple(members))
 
 
-_profiles = count()
-# Values of the members of a tree -> the profile.
-_one_profile: Interned[int] = Interned()
+_numbers = count()
+# Values of a member, except for its names -> number of the values.
+_one_number: Interned[int] = Interned()
+# Numbers of the values of all members -> profile. The maximum size is about 8 MiB.
+_one_profile: Interned[int] = Interned(most=500_000)
 
 
 class SharingMember(NamedTuple):
@@ -165,9 +167,9 @@ class SharingMember(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Pool:
-    """The providers that an anchor can use. Immutable.
+    """The providers that an anchor can use. It must not be changed.
 
-    PERF: not declared as immutable, because creating such an object takes three times as long.
+    PERF: the class is not frozen, because creating a frozen object takes three times as long.
     """
 
     # The tree of the anchor, or None if the anchor serves nothing itself.

@@ -1,6 +1,6 @@
 """The list of providers that satisfy a filter."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, Protocol
@@ -189,12 +189,12 @@ def parse_revisions(block: str) -> dict[int, int]:
 
     The revision of a provider without a tree is UNKNOWN.
     """
-    return {row_id: revision or UNKNOWN for row_id, revision in statements.parse_revisions(block)}
+    return {row_id: revision or UNKNOWN for row_id, revision in statements.rows_of_block(block)}
 
 
-def count_providers(block: str) -> int:
-    """Return the number of providers of a block without parsing it."""
-    return block.count("[") - 1
+def count_providers(blocks: Iterable[str]) -> int:
+    """Return the number of providers of blocks without parsing them."""
+    return sum(map(statements.count_rows, blocks))
 
 
 def read(conn: Connection, selection: ProviderSelection, ids: Collection[int]) -> list[Provider]:

@@ -174,7 +174,12 @@ class BlockCache(Generic[Entry]):
     """
 
     def __init__(self, max_size: int) -> None:
-        """max_size: maximum sum of the sizes of the entries, and of the entries in blocks."""
+        """Create an empty cache.
+
+        Args:
+            max_size: maximum sum of the sizes of the entries by id, and of the entries of the
+                blocks. Most of them are the same objects.
+        """
         self._entries: RevisionCache[Entry] = RevisionCache(max_size)
         self._blocks: SizeLimitedDict[_Block[Entry]] = SizeLimitedDict(max_size, _size_of_block)
 
@@ -203,7 +208,9 @@ class BlockCache(Generic[Entry]):
             entries = self._entries.read(revisions, load)
             for text, seen in changed.items():
                 blocks.append(self._make_block(text, seen, entries))
-        return list(chain.from_iterable(block.entries for block in sorted(blocks, key=_FIRST)))
+        return list(
+            chain.from_iterable(block.entries for block in sorted(blocks, key=attrgetter("first")))
+        )
 
     def _make_block(
         self, text: str, seen: Mapping[int, int], entries: Mapping[int, Entry]
@@ -215,9 +222,6 @@ class BlockCache(Generic[Entry]):
         if found == list(seen.values()) and UNKNOWN not in found:
             self._blocks[text] = block
         return block
-
-
-_FIRST = attrgetter("first")
 
 
 def _size_of_block(block: _Block[Entry]) -> int:

@@ -80,7 +80,7 @@ def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[C
     """Return the text of each listed provider, or None if there are too many for the cache."""
     view = text_view(View(call.version, call.mount))
     blocks = provider_list.revisions(conn, selection)
-    if sum(map(provider_list.count_providers, blocks)) > MAX_CACHED:
+    if provider_list.count_providers(blocks) > MAX_CACHED:
         return None
 
     def load(missing: Mapping[int, int]) -> dict[int, CachedText]:

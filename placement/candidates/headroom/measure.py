@@ -253,7 +253,7 @@ class _Meter:
         aggregates = tree.root.aggregates
         assert self._shared is not None
         if self._shared.concerns(pool):
-            self._shared.add(pool, key or tree.id, room)
+            self._shared.add(pool, tree.id if key is None else key, room)
             lower = min(room.lower, room.upper)
             self._totals.add_alone(lower, limit, aggregates)
         elif room.is_exact:

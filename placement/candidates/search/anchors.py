@@ -30,6 +30,10 @@ MIN_DUPLICATE_RATIO = 3
 # Function that creates the candidate of an assignment.
 MakeCandidate = Callable[[SearchPlan, Pool, Assignment], Candidate]
 
+# Yields the candidates of a pool after the first one, each with a flag that is True if it is known
+# to be the last.
+OtherCandidates = Iterator[tuple[Candidate, bool]]
+
 
 class Search:
     """The candidates of one pool. Except for the first one, they are searched on demand."""
@@ -40,13 +44,13 @@ class Search:
         self,
         outcome: Outcome,
         first: Candidate | None = None,
-        others: "OtherCandidates | None" = None,
+        others: OtherCandidates | None = None,
     ) -> None:
         # The outcome for the statistics.
         self.outcome = outcome
         # The first candidate, or None if there is none.
         self.first = first
-        # Whether it is known that no candidate follows.
+        # Whether it is known that `next` has no further candidates.
         self.exhausted = others is None
         self._others = others
 
@@ -60,11 +64,6 @@ class Search:
             return None
         candidate, self.exhausted = next(self._others, (None, True))
         return candidate
-
-
-# Yields the candidates of a pool after the first one, each with a flag that is True if it is known
-# to be the last.
-OtherCandidates = Iterator[tuple[Candidate, bool]]
 
 
 class FirstResult(NamedTuple):
@@ -258,8 +257,7 @@ class AnchorSearches:
 
 def dedup_key(pool: Pool) -> Hashable:
     """Return a key of all data of a pool, except for the names of its own members."""
-    profile = None if pool.anchor is None else pool.anchor.profile
-    return (profile, pool.reached) if pool.reached else profile
+    return None if pool.anchor is None else pool.anchor.profile, pool.reached
 
 
 def solutions(

@@ -312,7 +312,7 @@ def batches(roots: Roots, size: int, largest: int) -> Iterator[Roots]:
 
 
 def _sound(rows: Iterable[Sequence[int]]) -> dict[int, int]:
-    """Return the roots of (id, revision) rows.
+    """Return the roots of (id, revision) rows. A statement may return a root several times.
 
     Rows without a revision, which in a damaged database refer to another root, are skipped.
     """

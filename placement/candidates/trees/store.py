@@ -88,9 +88,10 @@ class TreeStore:
     def _get(self, seen: dict[int, int]) -> dict[int, Tree]:
         """Return root id -> tree.
 
-        `seen` maps the ids of the roots to the revisions that were read.
+        `seen` maps the ids of the roots to the revisions that were read. This function removes the
+        roots with pending trees.
         """
-        roots = len(seen)
+        requested = len(seen)
         pending_trees = {
             root_id: self._pending_trees[root_id]
             for root_id in self._pending_trees.keys() & seen.keys()
@@ -105,7 +106,7 @@ class TreeStore:
 
         trees = self._cache.read(seen, load) | pending_trees
         if trees:
-            cached, kept = roots - len(missing), self._cache.size
+            cached, kept = requested - len(missing), self._cache.size
             events.emit(Event.TREES, cached=cached, loaded=len(missing), kept=kept)
         return trees
 

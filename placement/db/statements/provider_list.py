@@ -79,8 +79,8 @@ def listed(condition: ProviderCondition) -> Query:
 def revisions(condition: ProviderCondition) -> Query:
     """Select the revisions of the same providers as `listed`, in blocks.
 
-    A block is a text with the ids and the revisions of providers with similar ids. It is equal if
-    the providers have not changed. `parse_revisions` parses it. The blocks have no order.
+    A block is a text with the ids and the revisions of providers with consecutive ids. If two texts
+    are equal, the providers have not changed. The blocks have no order.
     """
     return Query(_revisions(condition), parse=_first_values)
 
@@ -89,9 +89,14 @@ def _first_values(rows: Sequence[Sequence[str]]) -> list[str]:
     return [value for (value,) in rows]
 
 
-def parse_revisions(block: str) -> list[list[Any]]:
+def rows_of_block(block: str) -> list[list[Any]]:
     """Return (id, revision of the tree or null) of the providers of a block, by id."""
     return sorted(parse_text(block))
+
+
+def count_rows(block: str) -> int:
+    """Return the number of providers of a block without parsing it."""
+    return block.count("[") - 1
 
 
 def listed_with_ids(condition: ProviderCondition, ids: Collection[int]) -> Queries:

@@ -22,6 +22,15 @@ def test_trees_that_differ_in_traits_or_stocks_have_different_profiles() -> None
     assert len({tree.profile for tree in trees}) == 3
 
 
+def test_trees_that_differ_in_a_child_have_different_profiles() -> None:
+    def tree(*parents: int) -> Tree:
+        members = [Member(f"m{parent}", parent, VCPU, NONE, NONE) for parent in (-1, *parents)]
+        return Tree(1, "root", 1, tuple(members), NONE)
+
+    assert tree(0, 1).profile == tree(0, 1).profile
+    assert len({each.profile for each in (tree(), tree(0), tree(0, 0), tree(0, 1))}) == 4
+
+
 def test_a_tree_after_a_claim_has_a_new_profile() -> None:
     tree = host("a")
     before = tree.profile
