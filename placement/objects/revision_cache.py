@@ -218,8 +218,8 @@ class BlockCache(Generic[Entry]):
         """Return the block of entries, and cache it if it is exact."""
         listed = [entries[entry_id] for entry_id in seen if entry_id in entries]
         block = _Block(next(iter(seen), 0), listed)
-        found = [entry.revision for entry in listed]
-        if found == list(seen.values()) and UNKNOWN not in found:
+        revisions = [entry.revision for entry in listed]
+        if revisions == list(seen.values()) and UNKNOWN not in revisions:
             self._blocks[text] = block
         return block
 
