@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from oslo_config import cfg
 
-from placement.config.sources import describe_error
+from placement.config.sources import describe_error, describe_sources
 from placement.errors import ConfigurationError
 
 TRAIT_NAME = re.compile(r"[A-Z0-9_]{1,255}")
@@ -187,8 +187,8 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
     group = conf.placement_database
     if not group.connection:
         raise ConfigurationError(
-            "[placement_database] connection is not set: set it in placement.conf "
-            "or in OS_PLACEMENT_DATABASE__CONNECTION"
+            "[placement_database] connection is not set: set it in placement.conf or in "
+            f"OS_PLACEMENT_DATABASE__CONNECTION; {describe_sources(conf)}"
         )
     return DatabaseSettings(
         connection=_with_parameters(group.connection, group.connection_parameters),

@@ -21,6 +21,16 @@ LIBRARY_GROUPS = frozenset(
     {"DEFAULT", "cors", "keystone_authtoken", "oslo_middleware", "oslo_policy"}
 )
 
+# Names in `DEFAULT` that are not registered: an option whose former group this is, former names of
+# options of oslo.log, and options of openstack-placement without an effect.
+OTHER_DEFAULTS = frozenset(
+    {"auth_strategy", "log_config", "log_options", "logdir", "logfile", "pybasedir", "state_path",
+     "tempdir"}
+)  # fmt: skip
+
+# Minimum similarity of an option in `DEFAULT` to an existing one, to be reported as misspelt.
+MISSPELT = 0.8
+
 # The same groups in the spelling of environment variables.
 _LIBRARY_VARIABLES = frozenset(group.upper() for group in LIBRARY_GROUPS)
 
@@ -100,28 +110,45 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
     Args:
         conf: receives the values.
         argv: command line, without the program.
-        files: configuration files to read if the command line names none. None means
-            the file in the directory that the environment names, or else the usual files.
+        files: the only files to read, unless the command line names others. None means the file in
+            the directory that the environment names, or else the file in the usual directories;
+            `placement.conf.d` of these directories is read as well.
 
     Raises:
         ConfigurationError: a file cannot be read, or a value is not allowed.
     """
+    directories: list[str] | None = None if files is None else []
     if files is None and not any(argument.startswith("--config-") for argument in argv):
         files = named_files()
+        if files is not None:
+            directories = _directories_beside(files[0])
     try:
         conf(
             list(argv),
             project="placement",
             version=__version__,
             default_config_files=files,
-            # A directory in the environment replaces the usual directories. Configurations are
-            # never mixed.
-            default_config_dirs=[] if files is not None else None,
+            default_config_dirs=directories,
         )
     except cfg.ConfigFilesNotFoundError as error:
         raise ConfigurationError(f"cannot read {', '.join(error.config_files)}") from None
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(describe_error(error)) from None
+
+
+def _directories_beside(file: str) -> list[str]:
+    """Return the usual directories of additional files, and the one beside a file, if it exists."""
+    usual = [path.rstrip("/") for path in cfg.find_config_dirs("placement")]
+    beside = [f"{file}.d"] if Path(f"{file}.d").is_dir() else []
+    return list(dict.fromkeys([*usual, *beside]))
+
+
+def describe_sources(conf: cfg.ConfigOpts) -> str:
+    """Return a sentence about the files and directories from which the options were read."""
+    paths = [*(conf.config_file or []), *(conf.config_dir or [])]
+    if not paths:
+        return "no configuration file was found"
+    return f"the options were read from {', '.join(paths)}"
 
 
 def describe_error(error: Exception) -> str:
@@ -145,13 +172,15 @@ def unknown_settings(conf: cfg.ConfigOpts) -> Iterable[str]:
 def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
     """Yield unknown groups in the files, and unknown options in groups of this service.
 
-    Options in the groups of libraries are not checked, because only the libraries know these
-    options.
+    In `DEFAULT`, only names that resemble an existing option are reported: other libraries may own
+    the rest. Options in the other groups of libraries are not checked, because only the libraries
+    know these options.
     """
     names_by_group = {
         group: {opt.dest for opt in opts} | {opt.name for opt in opts}
         for group, opts in OPTIONS.items()
     }
+    names_by_group["DEFAULT"] = OTHER_DEFAULTS | set(conf)
     for path in _files_read(conf):
         sections: dict[str, dict[str, list[str]]] = {}
         cfg.ConfigParser(path, sections).parse()
@@ -164,8 +193,12 @@ def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
                 yield UnknownOption(path, group, "", nearest(group, groups))
             known = names_by_group.get(group, names.keys())
             for name in names:
-                if name not in known:
+                if name in known:
+                    continue
+                if group != "DEFAULT":
                     yield UnknownOption(path, group, name, nearest(name, known))
+                elif proposals := nearest(name, known, MISSPELT):
+                    yield UnknownOption(path, group, name, proposals)
 
 
 def unknown_variables(environment: Iterable[str]) -> Iterable[str]:

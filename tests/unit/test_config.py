@@ -168,6 +168,53 @@ def test_commands_read_the_named_directory_unless_the_command_line_names_files(
         assert unknown == [f"site_name_{source}"]
 
 
+@pytest.mark.parametrize("place", ["named", "home"])
+def test_files_in_the_usual_directory_and_beside_the_named_file_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    named, home = tmp_path / "named", tmp_path / "home"
+    added = {"named": named, "home": home / ".placement"}[place] / "placement.conf.d"
+    for directory in (named, added):
+        directory.mkdir(parents=True, exist_ok=True)
+    (added / "database.conf").write_text("[placement_database]\nconnection = sqlite:///added\n")
+    monkeypatch.setenv("HOME", str(home))
+    conf = load(named, FILE, monkeypatch)
+    assert config.settings(conf).database.connection == "sqlite:///added"
+    (added / "database.conf").write_text("[placement_database]\nconection = sqlite:///added\n")
+    warnings = [str(each) for each in config.unknown_options(load(named, FILE, monkeypatch))]
+    assert [warning.partition(":")[0] for warning in warnings] == [f"{added}/database.conf"]
+
+
+def test_a_refusal_names_the_files_that_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "placement.conf.d").mkdir()
+    conf = load(tmp_path, "[api]\nauth_strategy = noauth2\n", monkeypatch)
+    where = f"read from {tmp_path}/placement.conf, {tmp_path}/placement.conf.d"
+    with pytest.raises(ConfigurationError, match=f"connection is not set.*{where}"):
+        config.settings(conf)
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, "")
+    monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
+    conf = config.options()
+    config.load_for_service(conf)
+    with pytest.raises(ConfigurationError, match="no configuration file was found"):
+        config.settings(conf)
+
+
+def test_a_misspelt_option_of_a_library_is_found_in_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"[DEFAULT]\ndebugg = true\nlog_fil = x\nlogfile = y\nstate_path = /z\nmy_ip = 1\n{FILE}"
+    warnings = list(map(str, config.unknown_options(load(tmp_path, text, monkeypatch))))
+    assert [
+        warning.removeprefix(f"{tmp_path}/placement.conf: [DEFAULT] ") for warning in warnings
+    ] == [
+        "debugg is not an option of this service (did you mean debug?); it is ignored",
+        "log_fil is not an option of this service (did you mean log_file?); it is ignored",
+    ]
+
+
 @pytest.mark.parametrize("main", [cli.main, status.main], ids=["manage", "status"])
 def test_commands_find_the_database_by_the_directory_that_the_environment_names(
     tmp_path: Path,
