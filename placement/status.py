@@ -101,7 +101,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _rules(self) -> Result:
         try:
-            return _warn_of(policy.Policy(self._conf, GUARDED).warnings())
+            return _warn_of(*policy.Policy(self._conf, GUARDED).report())
         except ConfigurationError as error:
             return Result(Code.FAILURE, console.describe(error))
 
@@ -118,9 +118,11 @@ class Checks(upgradecheck.UpgradeCommands):
     )
 
 
-def _warn_of(warnings: Iterable[str]) -> Result:
-    details = "\n".join(warnings)
-    return Result(Code.WARNING, details) if details else Result(Code.SUCCESS)
+def _warn_of(warnings: Iterable[str], information: str | None = None) -> Result:
+    """Return the warnings and the information as a result, which is SUCCESS without warnings."""
+    warnings = list(warnings)
+    details = "\n".join([*warnings, *([information] if information else [])])
+    return Result(Code.WARNING if warnings else Code.SUCCESS, details or None)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

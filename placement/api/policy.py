@@ -1,11 +1,9 @@
 """Authorization with rules of oslo.policy, each for one or several operations."""
 
-import ast
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -13,8 +11,8 @@ from oslo_config import cfg
 from oslo_context.context import RequestContext
 from oslo_policy import opts, policy
 
+from placement.api import policy_report
 from placement.errors import ConfigurationError
-from placement.suggestions import PARENTHESES, did_you_mean, nearest
 
 LOG = logging.getLogger(__name__)
 
@@ -26,14 +24,6 @@ FAULTS_OF_FILES = (ValueError, OSError, AttributeError, TypeError, RecursionErro
 
 # Errors of the library for a rule that refers to itself, and for a check that is no comparison.
 FAULTS_OF_RULES = (RecursionError, SyntaxError, TypeError, ValueError)
-
-# Kinds of checks that query another service, such as `http`. Their results may change at any time.
-REMOTE_KINDS = frozenset(entry.name for entry in entry_points(group="oslo.policy.rule_checks"))
-
-# Kinds of checks that do not compare an attribute of the caller, and attributes that they may
-# compare instead.
-_OTHER_KINDS = REMOTE_KINDS | {"role", "rule"}
-_ATTRIBUTES = frozenset(RequestContext(overwrite=False).to_policy_values())
 
 REASON = "the rule is granted to the service role in its own right"
 
@@ -102,12 +92,17 @@ class Policy:
             self._load()
         except FAULTS_OF_FILES as error:
             raise ConfigurationError(self._text(error)) from None
+        LOG.info("%s", policy_report.describe_files(self._enforcer))
         self._forget_outdated()
 
     def rules(self) -> Mapping[str, policy.RuleDefault]:
         """Return the registered rules by name, with their defaults."""
         registered: Mapping[str, policy.RuleDefault] = self._enforcer.registered_rules
         return registered
+
+    def report(self) -> tuple[list[str], str]:
+        """Return warnings about the rules, and a sentence about the files that they are from."""
+        return policy_report.warnings(self._enforcer), policy_report.describe_files(self._enforcer)
 
     def allows(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
@@ -196,6 +191,7 @@ class Policy:
             if now < self._refresh_at:
                 return  # another thread was faster
             self._refresh_at = now + REFRESH
+            before = self._enforcer.rules
             try:
                 self._load()
             except Exception as error:
@@ -207,6 +203,8 @@ class Policy:
                 self._fault = text
             else:
                 self._fault = None
+            if self._enforcer.rules is not before:
+                LOG.info("%s", policy_report.describe_files(self._enforcer))
             self._forget_outdated()
 
     def _forget_outdated(self) -> None:
@@ -216,35 +214,12 @@ class Policy:
         if rules == self._answered_by:
             return
         self._answers = {}
-        for warning in self.warnings():
+        for warning in policy_report.warnings(self._enforcer):
             if warning not in self._warned_of:
                 self._warned_of.add(warning)
                 LOG.warning("%s", warning)
-        is_remote = any(check.kind in REMOTE_KINDS for check in _leaves(rules.values()))
+        is_remote = policy_report.queries_services(rules.values())
         self._answered_by = None if is_remote else rules
-
-    def warnings(self) -> list[str]:
-        """Return a sentence for each unknown name in the current rules.
-
-        Unknown names are rules in the files that no operation and no other rule uses, references to
-        undefined rules, and attributes that no caller has.
-        """
-        rules: Mapping[str, Any] = self._enforcer.rules
-        leaves = [(name, leaf) for name, check in rules.items() for leaf in _leaves([check])]
-        used = {*self._enforcer.registered_rules}
-        used |= {leaf.match for _name, leaf in leaves if leaf.kind == "rule"}
-        warnings = [
-            f"policy rule {name} is not a rule of this service{_hint(name, used)}; it is ignored"
-            for name in self._enforcer.file_rules.keys() - used
-        ]
-        for name, leaf in leaves:
-            where = f"policy rule {name}: {leaf}"
-            if leaf.kind == "rule" and leaf.match not in rules:
-                warnings.append(f"{where} is not defined{_hint(leaf.match, rules)}; it is false")
-            elif leaf.kind not in _OTHER_KINDS and not _is_readable(leaf.kind):
-                hint = _hint(leaf.kind, sorted(_ATTRIBUTES | _OTHER_KINDS))
-                warnings.append(f"{where} compares an attribute of no caller{hint}; it is false")
-        return sorted(warnings)
 
     def _text(self, error: Exception) -> str:
         """Return a line that names the policy file and the fault in it."""
@@ -268,32 +243,6 @@ class Policy:
             raise
         finally:
             enforcer.use_conf = False
-
-
-def _leaves(checks: Iterable[Any]) -> Iterator[policy.Check]:
-    """Yield the elementary checks of rules, without constants."""
-    for check in checks:
-        if isinstance(check, policy.AndCheck | policy.OrCheck):
-            yield from _leaves(check.rules)
-        elif isinstance(check, policy.NotCheck):
-            yield from _leaves([check.rule])
-        elif isinstance(check, policy.Check):
-            yield check
-
-
-def _hint(unknown: str, names: Iterable[str]) -> str:
-    return did_you_mean(nearest(unknown, names), PARENTHESES)
-
-
-def _is_readable(kind: str) -> bool:
-    """Return whether the left side of a comparison is an attribute of callers, or a constant."""
-    if kind.partition(".")[0] in _ATTRIBUTES:
-        return True
-    try:
-        ast.literal_eval(kind)
-    except (ValueError, SyntaxError):
-        return False
-    return True
 
 
 def _credentials(caller: RequestContext, *more_roles: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -176,7 +176,7 @@ def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
     the rest. Options in the other groups of libraries are not checked, because only the libraries
     know these options.
     """
-    names_by_group = {
+    names_by_group: dict[str, Set[str]] = {
         group: {opt.dest for opt in opts} | {opt.name for opt in opts}
         for group, opts in OPTIONS.items()
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -383,6 +384,47 @@ def test_the_file_is_found_next_to_placement_conf(
     assert rules.allows("placement:traits:list", caller("auditor"))
 
 
+def test_the_log_names_the_files_in_force_at_the_start_and_after_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    policy(tmp_path)
+    assert "policy: all rules have their defaults; there is no file" in caplog.text
+    caplog.clear()
+    rules = policy(tmp_path, '"placement:traits:list": "role:auditor"\n')
+    in_force = f"policy: rules of {tmp_path}/policy.yaml override the defaults"
+    assert [record.getMessage() for record in caplog.records] == [in_force]
+    path = tmp_path / "policy.yaml"
+    path.write_text('"placement:traits:list": "role:other"\n')
+    os.utime(path, (1, 2_000_000_000))
+    for _ in range(2):
+        let_time_pass(monkeypatch)
+        assert rules.allows("placement:traits:list", caller("other"))
+    assert [record.getMessage() for record in caplog.records] == [in_force, in_force]
+
+
+def test_a_file_in_another_directory_than_the_configuration_is_not_used_silently(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    home, named = tmp_path / "home" / ".placement", tmp_path / "named"
+    for directory in (home, named):
+        directory.mkdir(parents=True)
+    (home / "policy.yaml").write_text('"placement:traits:list": "role:auditor"\n')
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(named))
+
+    def warnings(text: str) -> list[str]:
+        (named / "placement.conf").write_text(text)
+        conf = config.options()
+        config.load_for_service(conf)
+        return Policy(conf, [("placement:traits:list", "GET", "/traits")]).report()[0]
+
+    [warning] = warnings("[placement_database]\nconnection = sqlite://\n")
+    assert warning.startswith(f"policy file {home}/policy.yaml is in force, but is not beside")
+    assert warning in caplog.text
+    assert warnings(f"[oslo_policy]\npolicy_file = {home}/policy.yaml\n") == []
+
+
 def test_files_of_a_directory_override_too(tmp_path: Path) -> None:
     directory = tmp_path / "policy.d"
     directory.mkdir()
@@ -534,7 +576,7 @@ def test_what_a_rule_names_and_does_not_exist_is_logged(
 ) -> None:
     rules = policy(tmp_path, f'"placement:traits:list": "{rule}"\n')
     expected = f"policy rule placement:traits:list: {warning}"
-    assert rules.warnings() == [expected]
+    assert rules.report()[0] == [expected]
     assert expected in [record.getMessage() for record in caplog.records]
 
 
@@ -544,7 +586,7 @@ def test_what_a_rule_names_and_does_not_exist_is_logged(
      "service_roles:a", "is_admin_project:True", "http://127.0.0.1:9/rule", "rule:admin_api"],
 )  # fmt: skip
 def test_what_rules_can_ask_is_known(tmp_path: Path, rule: str) -> None:
-    assert policy(tmp_path, f'"placement:traits:list": "{rule}"\n').warnings() == []
+    assert policy(tmp_path, f'"placement:traits:list": "{rule}"\n').report()[0] == []
 
 
 @pytest.mark.parametrize(

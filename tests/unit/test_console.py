@@ -116,7 +116,11 @@ def test_the_directory_of_the_configuration_may_follow_the_command(
 @pytest.mark.parametrize(
     ("options", "rules", "expected"),
     [
-        ("", '"placement:traits:list": "role:a"', {"Options": "", "Policy Rules": ""}),
+        (
+            "",
+            '"placement:traits:list": "role:a"',
+            {"Options": "", "Policy Rules": "policy: rules of "},
+        ),
         (
             "[placement]\nmax_serch_steps = 3\n",
             '"placement:traits:list": "rolle:a"',
