@@ -6,12 +6,12 @@ The layer stores the caller as an oslo.context RequestContext in the environment
 
 import logging
 from collections.abc import Collection, Iterable
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 from oslo_context.context import RequestContext
 
+from placement.api import identity_options
 from placement.api.request_log import refuse
 from placement.errors import ConfigurationError
 
@@ -78,8 +78,12 @@ class Keystone:
             self._guard = auth_token.AuthProtocol(_let_pass, options)
         except (cfg.Error, ClientException, auth_token.ConfigurationError) as error:
             text = " ".join(str(error).split())
-            raise ConfigurationError(f"[keystone_authtoken] {text}") from None
-        _require_memcached(conf.keystone_authtoken)
+            raise ConfigurationError(f"{identity_options.GROUP} {text}") from None
+        except OSError:
+            # A file of an option is missing. The error does not name it.
+            identity_options.refuse_unusable(conf.keystone_authtoken)
+            raise
+        identity_options.refuse_unusable(conf.keystone_authtoken)
         self._faults: type[Exception] = ClientException
         self._application = application
         self._public = {"", *public}
@@ -114,15 +118,3 @@ def _let_pass(_environ: "WSGIEnvironment", start_response: "StartResponse") -> I
 def _unavailable(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
     detail = "The identity service, which validates tokens, is unavailable; retry later"
     return refuse(environ, start_response, 503, detail, RETRY_AFTER)
-
-
-def _require_memcached(options: cfg.ConfigOpts.GroupAttr) -> None:
-    if not options.memcached_servers:
-        return
-    encrypted = options.memcache_tls_enabled and options.memcache_use_advanced_pool
-    library = "bmemcached" if options.memcache_sasl_enabled or encrypted else "memcache"
-    if find_spec(library) is None:
-        raise ConfigurationError(
-            f"[keystone_authtoken] memcached_servers is set, and the library {library} is not "
-            f"installed: pip install 'falcon-placement[memcached]', or remove the option"
-        )

@@ -1,6 +1,7 @@
 """The setup of oslo.log, for the service and for commands."""
 
 import logging
+from importlib.util import find_spec
 
 from oslo_config import cfg
 from oslo_log import log as oslo_log
@@ -22,9 +23,14 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
         ConfigurationError: the log cannot be written.
     """
     set_log_defaults()
+    if conf.use_journal and find_spec("systemd") is None:
+        raise ConfigurationError(
+            "[DEFAULT] use_journal is set, and the library systemd is not installed: install "
+            "systemd-python (Debian: python3-systemd), or remove the option"
+        )
     try:
         oslo_log.setup(conf, "placement", __version__)
-    except (OSError, ValueError, RuntimeError, oslo_log.LogConfigError) as error:
+    except (OSError, TypeError, ValueError, RuntimeError, oslo_log.LogConfigError) as error:
         text = " ".join(str(error).split())
         raise ConfigurationError(
             f"cannot log with [DEFAULT] log_* and use_* as configured: {text}"

@@ -149,6 +149,18 @@ def test_what_the_identity_service_cannot_be_asked_for_is_503(
         ({"auth_section": "nowhere"}, "nowhere"),
         ({"auth_type": "nonsense"}, "nonsense"),
         ({"memcache_security_strategy": "MAC"}, "memcache_secret_key"),
+        ({"auth_type": ""}, "auth_type is not set: set it to password, and set auth_url"),
+        ({"certfile": "/none/c.pem"}, "certfile: cannot read the file /none/c.pem"),
+        ({"certfile": __file__, "keyfile": "/none/k.pem"}, "keyfile: cannot read the file"),
+        ({"cafile": "/none/ca.pem"}, "cafile: cannot read the file /none/ca.pem"),
+        (
+            {
+                "memcached_servers": "127.0.0.1:1",
+                "memcache_tls_enabled": "true",
+                "memcache_tls_cafile": "/none/ca.pem",
+            },
+            "memcache_tls_cafile: cannot read the file /none/ca.pem",
+        ),
     ],
 )
 def test_options_that_cannot_be_used_are_refused_at_the_start(
@@ -159,6 +171,13 @@ def test_options_that_cannot_be_used_are_refused_at_the_start(
     assert str(refused.value).startswith("[keystone_authtoken] ")
     assert reason in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_files_that_are_not_used_may_be_missing(tmp_path: Path) -> None:
+    unused = {"insecure": "true", "cafile": "/none", "memcache_tls_cafile": "/none"}
+    with identity_service() as url:
+        service = with_keystone(tmp_path, url, **unused)
+        assert get(service, "/traits", "token-admin").status_code == 200
 
 
 # -- custom policies ------------------------------------------------------------------------
@@ -258,6 +277,10 @@ def test_headers_make_no_caller_without_a_token(tmp_path: Path) -> None:
         ("bmemcached", {"memcache_sasl_enabled": "true"}),
         ("bmemcached", {"memcache_tls_enabled": "true"}),
         ("memcache", {"memcache_tls_enabled": "true", "memcache_use_advanced_pool": "false"}),
+        (
+            "cryptography",
+            {"memcache_security_strategy": "encrypt", "memcache_secret_key": "secret"},
+        ),
     ],
 )
 def test_a_token_cache_without_its_library_is_refused_at_the_start(
@@ -273,8 +296,12 @@ def test_a_token_cache_without_its_library_is_refused_at_the_start(
 
 # The library leaves a socket that could not connect to the garbage collector.
 @pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
-def test_a_token_cache_that_is_down_does_not_stop_the_service(tmp_path: Path) -> None:
+@pytest.mark.parametrize("strategy", ["None", "MAC", "ENCRYPT"])
+def test_a_token_cache_that_is_down_does_not_stop_the_service(
+    tmp_path: Path, strategy: str
+) -> None:
+    options = {"memcache_security_strategy": strategy, "memcache_secret_key": "secret"}
     with identity_service() as url:
-        service = with_keystone(tmp_path, url, memcached_servers="127.0.0.1:1")
+        service = with_keystone(tmp_path, url, memcached_servers="127.0.0.1:1", **options)
         for _ in range(2):
             assert get(service, "/traits", "token-admin").status_code == 200

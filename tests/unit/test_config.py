@@ -302,3 +302,22 @@ def test_the_extra_that_brings_a_missing_driver_is_named(
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'falcon-placement\[postgresql\]'"):
         Database(database)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("use_journal = true", r"use_journal is set, .* install systemd-python"),
+        ("use_syslog = true\nsyslog_log_facility = LOG_NOPE", "as configured: syslog facility"),
+        ("log_config_append = /none/log.conf", "as configured: .*/none/log.conf"),
+        ("log_dir = /none", "as configured: .*/none"),
+    ],
+)
+def test_a_log_that_cannot_be_written_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, words: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "systemd", None)
+    load(tmp_path, f"[DEFAULT]\n{options}\n{FILE}", monkeypatch)
+    with pytest.raises(ConfigurationError, match=words) as raised:
+        app.serve()
+    assert "\n" not in str(raised.value)
