@@ -28,6 +28,11 @@ CONTENTS = (
     "reshape",
 )
 
+# Files for passwords. Only their owner can write them, and only its group can read them.
+SECRETS = frozenset(
+    ("placement.conf", "placement.conf.sample", "deploy/kubernetes/secret.example.yaml")
+)
+
 
 def set_up(parser: Any) -> None:
     """Add the arguments and the action of the command to its parser."""
@@ -50,6 +55,7 @@ def _write(conf: cfg.ConfigOpts) -> int:
         for name, source in samples.items():
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(0o640 if name in SECRETS else 0o666)
             path.write_bytes(source.read_bytes())
     except OSError as error:
         raise ConfigurationError(f"{error.filename}: cannot write: {error.strerror}") from None

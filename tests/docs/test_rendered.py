@@ -29,6 +29,12 @@ def error_boxes(folder: Path) -> list[str]:
     return boxes
 
 
+def test_no_comment_of_a_field_is_shown_as_its_type(built: Path) -> None:
+    page = (built / "reference" / "python.html").read_text()
+    assert ">Type<" not in page
+    assert "The property to compare: " in page
+
+
 def test_no_page_shows_a_box_of_an_error(built: Path) -> None:
     # The box of the search page asks for JavaScript and is hidden where there is any.
     assert [box for box in error_boxes(built) if not box.startswith("search.html: ")] == []

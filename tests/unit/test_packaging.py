@@ -227,6 +227,11 @@ def test_an_installed_wheel_writes_the_samples_of_the_checkout(wheel: Path, tmp_
         name: path.read_bytes() for name, path in samples.list_samples() if path.is_file()
     }
     assert done.stdout == f"{len(written)} files in {tmp_path / 'samples'}\n"
+    mentioned = {name for name, text in written.items() if b"password" in text.lower()}
+    # A method of authentication, without a password.
+    assert mentioned - {"deploy/kubernetes/configmap.yaml"} == samples.SECRETS
+    for name in samples.SECRETS:
+        assert (tmp_path / "samples" / name).stat().st_mode & 0o137 == 0, name
     # All that the documents name, and nothing that only a source tree can use.
     for name, content in files_of(ROOT / "etc").items():
         if not name.startswith(SOURCE_ONLY):

@@ -22,11 +22,24 @@ from placement_docs import (
 )
 
 
+def _separate_types(
+    _app: Sphinx, what: str, _name: str, _value: object, _options: object, lines: list[str]
+) -> None:
+    """Give the comment of a field an empty type.
+
+    Otherwise, napoleon takes the text before the first colon for the type.
+    """
+    if what == "attribute" and lines:
+        lines[0] = f": {lines[0]}"
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives to Sphinx."""
-    # The build prints its own progress; of the service, only warnings are shown.
+    # The build prints its own progress; of the service, only warnings are shown. Slow requests are
+    # left out, because they depend on the machine.
     for name in ("placement", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("placement.requestlog").setLevel(logging.ERROR)
     for module in (
         actors,
         api_reference,
@@ -39,4 +52,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
         worked_examples,
     ):
         module.setup(app)
+    before_napoleon = 100
+    app.connect("autodoc-process-docstring", _separate_types, before_napoleon)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
