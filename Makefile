@@ -159,12 +159,13 @@ client: $(INSTALLED) ## a client generated from the API's document, against the 
 	$(PYTEST) tests/client $(ARGUMENTS)
 
 # nova wants other versions than constraints.txt has, so it gets a virtualenv of its own.
-nova: ## nova's own tests of its report client, in process and over HTTP
+nova: ## nova's own tests of its report client, and the requests of flavors beside nova's
 	test -x $(VENV)/nova/bin/python || $(PYTHON) -m venv $(VENV)/nova
 	PIP_CONSTRAINT= $(VENV)/nova/bin/python -m pip install --quiet --disable-pip-version-check \
-	  --editable $(CLIENT) --editable . nova==33.0.2 ddt fixtures oslotest PyMySQL requests-mock \
+	  --editable $(CLIENT) --editable . nova==34.0.0 ddt fixtures oslotest PyMySQL requests-mock \
 	  testscenarios testtools wsgi-intercept
 	$(VENV)/nova/bin/python -m tests.nova
+	$(VENV)/nova/bin/python -m tests.nova.flavors
 
 bench: export PLACEMENT_PEER ?= $(VENV)/openstack-placement
 bench: $(INSTALLED) ## compare speed with openstack-placement 16.0.0: docs/development/bench.rst

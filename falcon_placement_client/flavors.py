@@ -1,7 +1,8 @@
 """Flavors: candidate requests as operators write them, with one key for each condition.
 
 ====================================  ==========================================================
-``resources[S]:CLASS=amount``         units of a class; 0: none; overrides ``vcpus`` and the like
+``resources[S]:CLASS=amount``         units of a class; 0: none; with any suffix, it replaces
+                                      ``vcpus``, ``ram`` or ``disk`` (PCPU replaces ``vcpus``)
 ``trait[S]:NAME=required|forbidden``  providers must have the trait, or must not
 ``required[S]=in:T1,T2``              providers must have one of these traits
 ``member_of[S]=UUID``                 in the aggregate; also ``in:UUID,UUID``, ``!UUID``
@@ -17,6 +18,7 @@
 ``placement:order=JSON``              the order of hosts, as in the JSON form
 ``placement:first_available=JSON``    alternative requests; the first with a candidate is used
 ``vcpus``, ``ram``, ``disk``          VCPU, MEMORY_MB and DISK_GB without a suffix
+``ephemeral``, ``swap``               added to ``disk``; ``swap`` is in MiB
 ====================================  ==========================================================
 
 S, the suffix of a group, has letters, digits, _ and -. If a query can repeat a parameter, the key
@@ -43,8 +45,14 @@ from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT
 
 Flavor = Mapping[str, str | int]
 
-# Properties of every flavor -> their classes. The units are the same.
-OWN_AMOUNTS = {"vcpus": "VCPU", "ram": "MEMORY_MB", "disk": "DISK_GB"}
+# Properties of every flavor -> their classes, and the units of the property in a unit of the class.
+OWN_AMOUNTS = {
+    "vcpus": ("VCPU", 1),
+    "ram": ("MEMORY_MB", 1),
+    "disk": ("DISK_GB", 1),
+    "ephemeral": ("DISK_GB", 1),
+    "swap": ("DISK_GB", 1024),
+}
 # Namespaces of keys of nova's scheduler and drivers.
 OTHER_NAMESPACES = frozenset(
     (
@@ -176,23 +184,43 @@ def read_flavor_file(path: str) -> dict[str, str]:
 
 def _pairs(flavor: Flavor) -> Iterator[tuple[str, str]]:
     """Yield the equivalent parameters of a query."""
-    # The amounts of the flavor itself belong to the unsuffixed group, unless a property overrides
-    # them.
     amounts: dict[str, dict[str, int]] = {}
-    for key, name in OWN_AMOUNTS.items():
-        if key in flavor:
-            amounts.setdefault("", {})[name] = read_amount(key, str(flavor[key]), least=0)
+    stated = set()
     for key, value in flavor.items():
         if match := _AMOUNT_KEY.match(key):
             _check_name(key, match["name"], "a resource class: resources:VCPU")
             amount = read_amount(key, str(value), least=0)
             amounts.setdefault(match["suffix"], {})[match["name"]] = amount
+            stated.add(match["name"])
+    # The amounts of the flavor itself belong to the unsuffixed group, unless a group states them.
+    own = {
+        name: amount
+        for name, amount in _own_amounts(flavor).items()
+        if not _replacing(name) & stated
+    }
+    if own:
+        amounts[""] = own | amounts.get("", {})
     for suffix, group in amounts.items():
         if any(group.values()):
             items = (f"{name}:{amount}" for name, amount in group.items() if amount)
             yield f"resources{suffix}", ",".join(items)
     for key, value in flavor.items():
         yield from _pairs_of_key(key, str(value).strip())
+
+
+def _own_amounts(flavor: Flavor) -> dict[str, int]:
+    """Return the amounts of the properties that every flavor has. Raises RequestError."""
+    amounts: dict[str, int] = {}
+    for key, (name, units) in OWN_AMOUNTS.items():
+        if key in flavor:
+            amount = read_amount(key, str(flavor[key]), least=0)
+            amounts[name] = amounts.get(name, 0) + -(-amount // units)
+    return amounts
+
+
+def _replacing(name: str) -> set[str]:
+    """Return the classes whose amounts replace the flavor's own amount of a class."""
+    return {name, "PCPU"} if name == "VCPU" else {name}
 
 
 def _pairs_of_key(key: str, value: str) -> Iterator[tuple[str, str]]:

@@ -145,7 +145,5 @@ def read_flavor(manager: Any, name: str) -> flavors.Flavor:
         raise exceptions.CommandError(f"flavor {name}: {' '.join(str(error).split())}") from None
     if flavor is None:
         raise exceptions.CommandError(f"flavor {name}: there is no such flavor")
-    # Amounts as nova requests them. Swap is in MB.
-    disk = (flavor.disk or 0) + (flavor.ephemeral or 0) - (-(flavor.swap or 0) // 1024)
-    amounts = {"vcpus": flavor.vcpus, "ram": flavor.ram, "disk": disk}
+    amounts = {name: getattr(flavor, name) or 0 for name in flavors.OWN_AMOUNTS}
     return {**amounts, **(flavor.extra_specs or {})}

@@ -137,7 +137,7 @@ def test_keys_for_filters_and_drivers_ask_for_nothing() -> None:
             [],
         ),
         (
-            "hw:cpu_policy=mixed hw:cpu_realtime_mask=2-3,^3",
+            "hw:cpu_policy=mixed hw:cpu_realtime=yes hw:cpu_realtime_mask=2-3,^3",
             {"VCPU": 3, "PCPU": 1},
             [],
             [],
@@ -155,7 +155,19 @@ def test_keys_for_filters_and_drivers_ask_for_nothing() -> None:
             ["HW_CPU_HYPERTHREADING"],
         ),
         ("hw:cpu_policy=dedicated hw:cpu_thread_policy=prefer", {"PCPU": 4}, [], []),
-        ("hw:mem_encryption=True", {"VCPU": 4, "MEM_ENCRYPTION_CONTEXT": 1}, [], []),
+        (
+            "hw:mem_encryption=True",
+            {"VCPU": 4, "MEM_ENCRYPTION_CONTEXT": 1},
+            ["HW_CPU_X86_AMD_SEV"],
+            [],
+        ),
+        (
+            "hw:mem_encryption=True hw:mem_encryption_model=intel-tdx",
+            {"VCPU": 4, "MEM_ENCRYPTION_CONTEXT": 1},
+            ["HW_CPU_X86_INTEL_TDX", "COMPUTE_SECURITY_STATELESS_FIRMWARE"],
+            [],
+        ),
+        ("hw:mem_encryption_model=amd-sev", {"VCPU": 4}, [], []),
         ("hw:mem_encryption=no", {"VCPU": 4}, [], []),
         (
             "hw:pmem=6GB,6GB,large",
@@ -166,14 +178,19 @@ def test_keys_for_filters_and_drivers_ask_for_nothing() -> None:
         (
             "hw:tpm_version=2.0 hw:tpm_model=tpm-crb hw:tpm_secret_security=host",
             {"VCPU": 4},
-            [
-                "COMPUTE_SECURITY_TPM_2_0",
-                "COMPUTE_SECURITY_TPM_CRB",
-                "COMPUTE_SECURITY_TPM_SECRET_SECURITY_HOST",
-            ],
+            ["COMPUTE_SECURITY_TPM_2_0", "COMPUTE_SECURITY_TPM_CRB"],
             [],
         ),
-        ("hw:tpm_version=1.2", {"VCPU": 4}, ["COMPUTE_SECURITY_TPM_1_2"], []),
+        (
+            "hw:tpm_version=1.2",
+            {"VCPU": 4},
+            ["COMPUTE_SECURITY_TPM_1_2", "COMPUTE_SECURITY_TPM_TIS"],
+            [],
+        ),
+        ("hw:tpm_model=tpm-tis hw:tpm_secret_security=host", {"VCPU": 4}, [], []),
+        ("hw:cpu_policy=dedicated resources:VCPU=0", {"PCPU": 4}, [], []),
+        ("hw:viommu_model=virtio hw:sound_model=ich9 hw:usb_model=none", {"VCPU": 4}, [], []),
+        ("hw:pmu=true hw:redirected_usb_ports=2", {"VCPU": 4}, [], []),
         (
             "hw:pci_numa_affinity_policy=socket",
             {"VCPU": 4},
@@ -199,8 +216,64 @@ def test_properties_of_nova_become_what_nova_asks_of_the_service(
     assert group["resources"] == resources
     assert group.get("required", []) == required
     assert group.get("forbidden", []) == forbidden
-    asked = {"hw:cpu_dedicated_mask", "hw:cpu_realtime_mask"}  # read with hw:cpu_policy
-    assert set(ignored_keys(flavor)) <= asked
+    asked = {
+        "hw:cpu_dedicated_mask",
+        "hw:cpu_realtime",
+        "hw:cpu_realtime_mask",
+    }  # read with hw:cpu_policy
+    unrelated = {"hw:viommu_model", "hw:sound_model", "hw:usb_model", "hw:pmu"}
+    assert set(ignored_keys(flavor)) <= asked | unrelated | {"hw:redirected_usb_ports"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "required"),
+    [
+        ("hw:tpm_version=2.0", ["COMPUTE_SECURITY_TPM_SECRET_SECURITY_USER"]),
+        (
+            "hw:tpm_version=2.0 hw:tpm_secret_security=host",
+            ["COMPUTE_SECURITY_TPM_SECRET_SECURITY_HOST"],
+        ),
+        ("hw:virtio_packed_ring=true", ["COMPUTE_NET_VIRTIO_PACKED"]),
+        ("hw:virtio_packed_ring=false", []),
+        ("hw:ephemeral_encryption=true", ["COMPUTE_EPHEMERAL_ENCRYPTION"]),
+        (
+            "hw:ephemeral_encryption=1 hw:ephemeral_encryption_format=luksv2",
+            ["COMPUTE_EPHEMERAL_ENCRYPTION", "COMPUTE_EPHEMERAL_ENCRYPTION_LUKSV2"],
+        ),
+        ("hw:ephemeral_encryption_format=luks", []),
+        (
+            "hw:virtio_packed_ring=true root_required=CUSTOM_A",
+            ["CUSTOM_A", "COMPUTE_NET_VIRTIO_PACKED"],
+        ),
+        (
+            "hw:virtio_packed_ring=true root_required=in:CUSTOM_A,CUSTOM_B",
+            [["CUSTOM_A", "CUSTOM_B"], "COMPUTE_NET_VIRTIO_PACKED"],
+        ),
+    ],
+)
+def test_properties_of_nova_become_traits_of_the_root(properties: str, required: list[Any]) -> None:
+    root = request_of_flavor(parse_flavor(["vcpus=4", *properties.split()])).get("root", {})
+    assert root.get("required", []) == required
+
+
+@pytest.mark.parametrize(
+    ("amounts", "resources"),
+    [
+        ("disk=20 ephemeral=10 swap=1500", {"": {"DISK_GB": 32}}),
+        ("disk=0 ephemeral=0 swap=1", {"": {"DISK_GB": 1}}),
+        ("swap=1024", {"": {"DISK_GB": 1}}),
+        ("ram=1 swap=0", {"": {"MEMORY_MB": 1}}),
+        ("disk=20 swap=1 resources:DISK_GB=7", {"": {"DISK_GB": 7}}),
+        ("vcpus=4 ram=1 resources_A:VCPU=2", {"": {"MEMORY_MB": 1}, "_A": {"VCPU": 2}}),
+        ("vcpus=4 ram=1 resources_A:VCPU=0", {"": {"MEMORY_MB": 1}}),
+        ("vcpus=4 ram=1 resources:PCPU=4", {"": {"MEMORY_MB": 1, "PCPU": 4}}),
+    ],
+)
+def test_amounts_of_a_flavor_are_those_that_nova_asks_for(
+    amounts: str, resources: dict[str, dict[str, int]]
+) -> None:
+    groups = request_of_flavor(parse_flavor(amounts.split()))["groups"]
+    assert {suffix: group["resources"] for suffix, group in groups.items()} == resources
 
 
 @pytest.mark.parametrize(
@@ -234,7 +307,7 @@ def test_properties_of_nova_become_what_nova_asks_of_the_service(
         ("vcpus=1 hw:cpu_thread_policy=require", "hw:cpu_thread_policy: expected with hw:cpu_po"),
         ("vcpus=1 hw:emulator_threads_policy=isolate", "hw:emulator_threads_policy: expected with"),
         ("disk=1 hw:cpu_policy=dedicated", "hw:cpu_policy: dedicated expects vcpus"),
-        ("vcpus=2 hw:cpu_policy=mixed", "hw:cpu_policy: mixed expects hw:cpu_dedicated_mask or"),
+        ("vcpus=2 hw:cpu_policy=mixed", "hw:cpu_policy: mixed expects hw:cpu_dedicated_mask, or"),
         (
             "vcpus=2 hw:cpu_policy=mixed hw:cpu_dedicated_mask=0-1",
             "hw:cpu_dedicated_mask=0-1: expected some of 2 CPUs, not all",
@@ -245,9 +318,13 @@ def test_properties_of_nova_become_what_nova_asks_of_the_service(
         ),
         ("vcpus=2 hw:cpu_policy=dedicated resources:PCPU=2", "resources:PCPU: expected without hw"),
         ("vcpus=1 hw:mem_encryption=maybe", "hw:mem_encryption=maybe: expected true or false"),
-        ("vcpus=1 hw:mem_encryption_model=amd-sev", "hw:mem_encryption_model: cannot be translat"),
+        (
+            "vcpus=1 hw:mem_encryption=true hw:mem_encryption_model=x",
+            "hw:mem_encryption_model=x: expected amd-sev, amd-sev-es, ",
+        ),
+        ("vcpus=1 hw:virtio_packed_ring=2", "hw:virtio_packed_ring=2: expected true or false"),
         ("vcpus=1 hw:tpm_version=3", "hw:tpm_version=3: expected 1.2, 2.0"),
-        ("vcpus=1 hw:tpm_model=tpm-tis", "hw:tpm_model: expected with hw:tpm_version"),
+        ("vcpus=2 hw:cpu_dedicated_mask=0", "hw:cpu_dedicated_mask: expected with hw:cpu_policy="),
         (
             "vcpus=1 hw:tpm_version=1.2 hw:tpm_model=tpm-crb",
             "hw:tpm_model=tpm-crb: expected with hw:tpm_version=2.0",

@@ -131,9 +131,16 @@ function readTerm(request, key, value) {
 
 const BETWEEN_PROPERTIES = /\n+|[,\s]+(?=['"]?[\w.-]+(?::\w+)?\s*=)/;
 const TRANSLATED_HW =
-  /^hw:(cpu_(thread_)?policy|emulator_|mem_encryption|pmem|tpm_|pci_numa_|maxphysaddr_mode)/;
+  /^hw:(cpu_(thread_)?policy|emulator_|mem_encryption|pmem|tpm_|pci_numa_|maxphysaddr_mode|virtio_packed|ephemeral_)/;
 const TRANSLATED = /^(os:secure_boot|accel:|pci_passthrough:)/;
-const OWN_AMOUNTS = { vcpus: "VCPU", ram: "MEMORY_MB", disk: "DISK_GB" };
+// The class of each property, and how many units of the property a unit of the class has.
+const OWN_AMOUNTS = {
+  vcpus: ["VCPU", 1],
+  ram: ["MEMORY_MB", 1],
+  disk: ["DISK_GB", 1],
+  ephemeral: ["DISK_GB", 1],
+  swap: ["DISK_GB", 1024],
+};
 
 /**
  * Read a flavor's properties: key=value, on lines, or with commas or blanks between them.
@@ -144,21 +151,26 @@ const OWN_AMOUNTS = { vcpus: "VCPU", ram: "MEMORY_MB", disk: "DISK_GB" };
  */
 export function fromFlavor(text) {
   const request = { groups: Object.create(null) };
+  const own = {};
   const items = text.replaceAll("--property", " ").split(BETWEEN_PROPERTIES);
   for (const item of items) {
     const [key, values] = item.trim().replace(/^['"]|['",]+$/g, "").split(/\s*=\s*(.*)/s);
     if (!key) continue;
+    if (Object.hasOwn(OWN_AMOUNTS, key)) {
+      const [name, units] = OWN_AMOUNTS[key];
+      own[name] = (own[name] ?? 0) + Math.ceil(amount(key, values ?? "") / units);
+      continue;
+    }
     for (const value of (values ?? "").split(";")) readProperty(request, key, value);
   }
+  addOwn(request, own);
   for (const terms of Object.values(request.groups)) dropZeros(terms);
   return request;
 }
 
 function readProperty(request, key, value) {
   const [, kind, suffix, name] = /^(resources|trait)([\w-]*):(\w+)$/.exec(key) ?? [];
-  if (Object.hasOwn(OWN_AMOUNTS, key)) {
-    (group(request, "").resources ??= {})[OWN_AMOUNTS[key]] ??= amount(key, value);
-  } else if (kind === "resources") {
+  if (kind === "resources") {
     (group(request, suffix).resources ??= {})[name] = amount(key, value);
   } else if (kind === "trait" && value === "required") {
     (group(request, suffix).required ??= []).push(name);
@@ -170,6 +182,17 @@ function readProperty(request, key, value) {
   } else if (key === "placement:tolerate") readTerm(request, "tolerate", value);
   else if (key === "tolerate") throw new RequestError(`${key} is “placement:${key}” in a flavor.`);
   else if (!key.includes(":")) readTerm(request, key, value);
+}
+
+// The flavor's own amounts, unless a group states the class. PCPU replaces VCPU.
+function addOwn(request, own) {
+  const stated = new Set(
+    Object.values(request.groups).flatMap((terms) => Object.keys(terms.resources ?? {})),
+  );
+  if (stated.has("PCPU")) stated.add("VCPU");
+  for (const [name, units] of Object.entries(own)) {
+    if (!stated.has(name)) (group(request, "").resources ??= {})[name] = units;
+  }
 }
 
 // No units of the class, regardless of other keys of the flavor.
