@@ -46,6 +46,8 @@ LONG_RUNS: Sequence[LongRun] = (
     LongRun("updates", ["tests/cluster/test_rolling_update.py"],
             {"PLACEMENT_UPDATES": "10"}, list(SERVERS)),
     LongRun("stops", ["tests/cluster/test_serving.py"], {"PLACEMENT_STOPS": "30"}, ["sqlite"]),
+    LongRun("charsets", ["tests/db/test_charsets.py"],
+            {"PLACEMENT_CHARSETS": "90", "PLACEMENT_CHARSETS_SEED": "{seed}"}, ["mariadb"]),
     LongRun("examples", ["tests/properties", "tests/api/test_dump_cloud.py",
                          "tests/api/test_etags.py", "tests/api/test_report_client.py"],
             {"PLACEMENT_EXAMPLES": "10", "PLACEMENT_SEED": "{seed}"}),

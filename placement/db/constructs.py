@@ -75,8 +75,8 @@ def without_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return _WithoutIndex(column)
 
 
-class _SameText(FunctionElement[bool]):
-    """A condition that a text column is equal to a value in every character."""
+class _Condition(FunctionElement[bool]):
+    """A condition whose SQL depends on the engine."""
 
     type = sa.Boolean()
     inherit_cache = True
@@ -87,6 +87,12 @@ class _SameText(FunctionElement[bool]):
         Engines without booleans would compare with 1, which would not use an index.
         """
         return self
+
+
+class _SameText(_Condition):
+    """A condition that a text column is equal to a value in every character."""
+
+    inherit_cache = True
 
 
 @compiles(_SameText)
@@ -112,6 +118,58 @@ def same_text(
     return _SameText(column, value)
 
 
+class _AnyText(FunctionElement[str]):
+    """A text in a character set that the texts of all columns share."""
+
+    type = sa.String()
+    inherit_cache = True
+
+
+@compiles(_AnyText)
+def _any_text(element: _AnyText, compiler: Any, **options: Any) -> str:
+    text = str(compiler.process(element.clauses, **options))
+    form = dialect_named(compiler.dialect.name).any_text
+    return form.format(text) if form else text
+
+
+def any_text(column: ColumnElement[Any]) -> ColumnElement[str]:
+    """Return the text of a column, for a UNION with other texts.
+
+    The columns of a MySQL or MariaDB database may have different collations, which a UNION cannot
+    combine.
+    """
+    return _AnyText(column)
+
+
+class _SameIdentifier(_Condition):
+    """A condition that two columns contain the same identifier."""
+
+    inherit_cache = True
+
+
+@compiles(_SameIdentifier)
+def _same_identifier(element: _SameIdentifier, compiler: Any, **options: Any) -> str:
+    (equality,) = element.clauses
+    # This also tells SQLAlchemy that the condition joins the two tables.
+    plain = str(compiler.process(equality, **options))
+    ascii_text = dialect_named(compiler.dialect.name).ascii_text
+    if not ascii_text:
+        return plain
+    one, other = (str(compiler.process(each, **options)) for each in equality.get_children())
+    # Each condition allows the engine to use the index of the column that is not converted.
+    return f"({one} = {ascii_text.format(other)} AND {other} = {ascii_text.format(one)})"
+
+
+def same_identifier(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Compare the identifiers in columns of two tables. Identifiers contain only ASCII characters.
+
+    The columns of a MySQL or MariaDB database may have different collations. The database cannot
+    compare some of them, and reads the whole table to compare others. ASCII texts can be compared
+    with every column, with its index.
+    """
+    return _SameIdentifier(one == other)
+
+
 def inline_literals(rows: Rows) -> Rows:
     """Inline the integer literals of a statement instead of binding them.
 
@@ -126,18 +184,10 @@ def inline_literals(rows: Rows) -> Rows:
     return visitors.cloned_traverse(rows, {}, {"bindparam": show})
 
 
-class _InOrder(FunctionElement[bool]):
+class _InOrder(_Condition):
     """Two forms of a condition. The second form locks the rows first."""
 
-    type = sa.Boolean()
     inherit_cache = True
-
-    def self_group(self, against: Any = None) -> Self:
-        """Return self.
-
-        Engines without booleans would compare with 1, which would not use an index.
-        """
-        return self
 
 
 @compiles(_InOrder)

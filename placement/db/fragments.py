@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, FromClause
 
 from placement.db import tables as t
+from placement.db.constructs import same_identifier
 from placement.db.json_rows import JsonRow
 
 # The maximum value of the column max_unit.
@@ -172,7 +173,7 @@ def belongs_to(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
     """The claim record belongs to the row of this consumer, and not to a previous row."""
     return sa.and_(
         record.c.consumer_id == consumer.c.id,
-        record.c.consumer_uuid == consumer.c.uuid,
+        same_identifier(record.c.consumer_uuid, consumer.c.uuid),
         record.c.consumer_created_at == sa.func.coalesce(consumer.c.created_at, t.UNDATED),
     )
 

@@ -12,10 +12,13 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Dialect, Row
 
 from placement.compat.sqlalchemy import execute_text, expand
 from placement.db import prepared
+from placement.db.dialects import dialect_of
+from placement.db.dialects.errors import codes_of
 from placement.db.prepared import Result, Send
 
 Sql = (
@@ -112,9 +115,12 @@ class Texts:
 def read(conn: Connection, sql: Sql, params: Params) -> Sequence[Sequence[Any]]:
     """Execute a statement and return its rows. The values in the rows may have no names."""
     text = _find(conn, sql, params)
-    if text is None:
-        return conn.execute(sql, params).all()
-    return _execute(conn, text, params, execute_text).rows
+    try:
+        if text is None:
+            return conn.execute(sql, params).all()
+        return _execute(conn, text, params, execute_text).rows
+    except exc.DBAPIError as error:
+        return _read_comparable(conn, error)
 
 
 def read_named(conn: Connection, sql: Sql, params: Params) -> Sequence[Row[Any]]:
@@ -123,9 +129,40 @@ def read_named(conn: Connection, sql: Sql, params: Params) -> Sequence[Row[Any]]
     The values in the rows have the names of the columns.
     """
     text = _find(conn, sql, params)
-    if text is None:
-        return conn.execute(sql, params).all()
-    return _execute(conn, text, params, Connection.exec_driver_sql).all()
+    try:
+        if text is None:
+            return conn.execute(sql, params).all()
+        return _execute(conn, text, params, Connection.exec_driver_sql).all()
+    except exc.DBAPIError as error:
+        return _read_comparable(conn, error)
+
+
+def _read_comparable(conn: Connection, error: exc.DBAPIError) -> Sequence[Row[Any]]:
+    """Execute a query again if it failed because a column cannot contain a text.
+
+    Such a text matches no row, like the null that replaces it. The error does not name the text, so
+    null replaces all texts with other characters than ASCII. The result is the same: either all
+    conditions must hold, and the query selects nothing, or the caller is going to write all texts
+    of a list, and the write is refused.
+
+    Raises:
+        DBAPIError: the query failed for another reason, or failed again.
+    """
+    values = error.params
+    if dialect_of(conn).errors.incomparable.isdisjoint(codes_of(error.orig)):
+        raise error
+    if isinstance(values, Mapping):
+        comparable: Any = {name: _comparable(value) for name, value in values.items()}
+    else:
+        comparable = tuple(map(_comparable, values or ()))
+    if comparable == values:
+        raise error
+    return conn.exec_driver_sql(str(error.statement), comparable).all()
+
+
+def _comparable(value: Any) -> Any:
+    """Return a value, or None if it is a text that a column may not be able to contain."""
+    return None if isinstance(value, str) and not value.isascii() else value
 
 
 def write(conn: Connection, sql: Sql, params: Params) -> int:

@@ -13,7 +13,16 @@ from placement.db.conditions import (
     TreeFilter,
 )
 from placement.db.statement import Query, Writes
-from placement.db.statements import changes, derived, integrity, providers, sharing
+from placement.db.statements import (
+    changes,
+    claim_records,
+    derived,
+    integrity,
+    provider_trees,
+    providers,
+    root_windows,
+    sharing,
+)
 from placement.db.statements.consumer_list import ConsumerCondition
 from placement.db.statements.provider_list import MAX_JOINED
 from placement.vocabulary import ConditionKind, IdCondition
@@ -280,6 +289,12 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
             {"resource_class": ["VCPU"], "trait": ["CUSTOM_A"], "aggregate": [UUID]},
             [UUID],
             [sharing.FIRST_PROVIDERS],
+        ),
+        "of each further kind": (
+            {"user": ["u"]},
+            [UUID],
+            [root_windows.FIRST_ROOTS, claim_records.MEMBERS_BY_HOST, provider_trees.NAMED],
+            {claim_records.PROJECT: "p", claim_records.GROUP: "web", "names": ["host"]},
         ),
     },
     "provider_list.listed": {

@@ -65,6 +65,14 @@ def functions() -> dict[str, Callable[..., Any]]:
 _KINDS = {Query, Queries, Write, Writes}
 
 
+def every_statement() -> Iterator[tuple[str, Query | Write]]:
+    """Yield the name of each function and each statement of its examples."""
+    for name, function in functions().items():
+        for example in _examples(name, function).values():
+            for statement in _singles(example):
+                yield name, statement
+
+
 def snapshots() -> dict[Path, str]:
     """Return the content of all files."""
     files: dict[Path, str] = {}
@@ -93,7 +101,7 @@ def _sections(statement: Statement) -> Iterator[str]:
     """Yield each text that engines receive, with their names if there are several texts."""
     engines: dict[str, list[str]] = {}
     for engine, dialect in ENGINES.items():
-        text = "\n".join(_sql(each, dialect) for each in _singles(statement))
+        text = "\n".join(sql(each, dialect) for each in _singles(statement))
         engines.setdefault(text, []).append(engine)
     for text, names in engines.items():
         if len(engines) > 1:
@@ -113,7 +121,8 @@ def _singles(statement: Statement) -> Sequence[Query | Write]:
     return statement if isinstance(statement, tuple) else (statement,)
 
 
-def _sql(statement: Query | Write, dialect: sa.Dialect) -> str:
+def sql(statement: Query | Write, dialect: sa.Dialect) -> str:
+    """Return the text that an engine receives, laid out for readers."""
     columns = list(statement.params) if isinstance(statement.sql, sa.Insert) else None
     compiled = statement.sql.compile(dialect=dialect, column_keys=columns or None)
 

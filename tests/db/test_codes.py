@@ -59,9 +59,6 @@ STATEMENTS: Mapping[str, Mapping[object, Then]] = {
         2006: Then.ELSEWHERE,  # gone away
         2013: Then.ELSEWHERE,  # lost
         2014: Then.ELSEWHERE,  # out of step
-        1267: Then.REFUSED,
-        1270: Then.REFUSED,
-        1271: Then.REFUSED,
         1300: Then.REFUSED,
         1366: Then.REFUSED,
         3988: Then.REFUSED,

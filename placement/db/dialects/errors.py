@@ -26,6 +26,10 @@ class Fault:
 RIGHT = Fault("a privilege is missing", "grant it to the user of [placement_database] connection")
 LOGIN = Fault("the login is refused", "see user, password and database in [placement_database]")
 SHAPE = Fault("a table or column is missing", "run placement-manage db sync")
+COLLATIONS = Fault(
+    "the character sets of columns cannot be combined",
+    "convert the tables to one character set: ALTER TABLE … CONVERT TO CHARACTER SET utf8mb4",
+)
 FILE = Fault("the file is not a database", "restore it, or name another in [placement_database]")
 
 
@@ -46,8 +50,10 @@ class ErrorCodes:
     not_committed: Codes
     # The retriable codes after which the database has preferred another transaction.
     deadlock: Codes = frozenset()
-    # Codes of a text that the database cannot store or compare.
+    # Codes of a text that the database cannot store.
     unstorable: Codes = frozenset()
+    # Codes of a query with a text that a column cannot contain, so that it cannot be compared.
+    incomparable: Codes = frozenset()
     # Codes of a value of a unique key that already exists.
     duplicate: Codes
     # Codes of a statement that was cancelled because it took too long.

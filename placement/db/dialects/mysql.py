@@ -11,7 +11,7 @@ from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
 from placement.db.dialects import mysqlclient
-from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, ErrorCodes
+from placement.db.dialects.errors import COLLATIONS, LOGIN, RIGHT, SHAPE, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
 from placement.errors import ConfigurationError
 
@@ -51,7 +51,8 @@ ERRORS = ErrorCodes(
     not_committed=frozenset({1205, 1213}),
     deadlock=frozenset({1213}),
     # utf8mb3 cannot store characters above U+FFFF.
-    unstorable=frozenset({1267, 1270, 1271, 1300, 1366, 3988}),
+    unstorable=frozenset({1300, 1366, 3988}),
+    incomparable=frozenset({1267, 1270, 1271, 1300, 3988}),
     duplicate=frozenset({1062}),
     too_long=frozenset({1969, 3024}),  # MariaDB, MySQL
     permanent={
@@ -64,6 +65,9 @@ ERRORS = ErrorCodes(
         1698: LOGIN,
         1054: SHAPE,
         1146: SHAPE,
+        1267: COLLATIONS,
+        1270: COLLATIONS,
+        1271: COLLATIONS,
     },
 )
 
@@ -89,9 +93,10 @@ class MySql(Dialect):
     unless_present = "ON DUPLICATE KEY UPDATE id = id"
     straight_join = "STRAIGHT_JOIN"
     without_index = ""
-    # The text is converted, because the column and the connection may have different character
-    # sets.
-    bytes_of_text = "CAST(CONVERT({} USING utf8mb4) AS BINARY)"
+    # The columns and the connection may have different character sets.
+    any_text = "CONVERT({} USING utf8mb4)"
+    ascii_text = "CONVERT({} USING ascii)"
+    bytes_of_text = f"CAST({any_text} AS BINARY)"
     # The time is in UTC, because local times repeat at the end of summer time.
     clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"
     locks_before_update = False

@@ -89,6 +89,8 @@ class PostgreSql(Dialect):
     straight_join = ""
     without_index = ""
     bytes_of_text = ""
+    any_text = ""
+    ascii_text = ""
     clock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
     locks_before_update = True
 

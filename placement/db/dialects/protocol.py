@@ -54,6 +54,11 @@ class Dialect(Protocol):
     # SQL for the bytes of a text `{}`, or "". Engines whose text comparison ignores differences
     # need it.
     bytes_of_text: str
+    # SQL for a text `{}` in a character set for all characters, or "". Engines whose columns may
+    # have different character sets need it.
+    any_text: str
+    # SQL for an ASCII text `{}` that these engines can compare with the text of any column, or "".
+    ascii_text: str
     # SQL for the current time in milliseconds since 1970, as an integer.
     clock: str
     # Whether an UPDATE of several rows must lock them in order first.

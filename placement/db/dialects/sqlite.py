@@ -63,6 +63,8 @@ class Sqlite(Dialect):
     straight_join = ""
     without_index = "+"
     bytes_of_text = ""
+    any_text = ""
+    ascii_text = ""
     clock = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
     locks_before_update = False
 

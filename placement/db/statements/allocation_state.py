@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
+from placement.db.constructs import same_identifier
 from placement.db.fragments import (
     INVENTORY_COLUMNS,
     PROVIDERS_WITH_ROOTS,
@@ -107,7 +108,7 @@ _CONSUMERS = (
     )
     .select_from(
         _consumer.outerjoin(_record, belongs_to(_record, _consumer))
-        .outerjoin(_allocation, _allocation.c.consumer_id == _consumer.c.uuid)
+        .outerjoin(_allocation, same_identifier(_allocation.c.consumer_id, _consumer.c.uuid))
         .outerjoin(_provider, _provider.c.id == _allocation.c.resource_provider_id)
         .outerjoin(ROOT, ROOT.c.id == _provider.c.root_provider_id)
         .outerjoin(

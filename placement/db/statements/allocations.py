@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
+from placement.db.constructs import same_identifier
 from placement.db.fragments import changed_at
 from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
 from placement.vocabulary import FIRST_GENERATION
@@ -29,7 +30,7 @@ _SHOWN = sa.select(
     _allocation.c.used,
     changed_at(_allocation),
 ).select_from(
-    _allocation.join(_consumer, _consumer.c.uuid == _allocation.c.consumer_id)
+    _allocation.join(_consumer, same_identifier(_consumer.c.uuid, _allocation.c.consumer_id))
     .join(_provider, _provider.c.id == _allocation.c.resource_provider_id)
     .join(_class, _class.c.id == _allocation.c.resource_class_id)
     .outerjoin(t.projects, t.projects.c.id == _consumer.c.project_id)
@@ -100,9 +101,9 @@ _ON_PROVIDER = (
         changed_at(_allocation),
     )
     .select_from(
-        _allocation.join(_consumer, _consumer.c.uuid == _allocation.c.consumer_id).join(
-            _class, _class.c.id == _allocation.c.resource_class_id
-        )
+        _allocation.join(
+            _consumer, same_identifier(_consumer.c.uuid, _allocation.c.consumer_id)
+        ).join(_class, _class.c.id == _allocation.c.resource_class_id)
     )
     .where(_allocation.c.resource_provider_id == sa.bindparam("provider_id"))
     .order_by(_consumer.c.id, _allocation.c.id)

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from placement.db import tables as t
+from placement.db.constructs import same_identifier
 from placement.db.fragments import belongs_to, is_member
 from placement.db.statement import Query
 
@@ -116,9 +117,9 @@ def on_several_trees(sharing_trait: str) -> Query:
 _used_host = (
     sa.select(_consumer.c.id.label("consumer_id"), _provider.c.root_provider_id.label("root_id"))
     .select_from(
-        _consumer.join(_allocation, _allocation.c.consumer_id == _consumer.c.uuid).join(
-            _provider, _provider.c.id == _allocation.c.resource_provider_id
-        )
+        _consumer.join(
+            _allocation, same_identifier(_allocation.c.consumer_id, _consumer.c.uuid)
+        ).join(_provider, _provider.c.id == _allocation.c.resource_provider_id)
     )
     .distinct()
     .subquery("used_host")

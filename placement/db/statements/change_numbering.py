@@ -32,8 +32,7 @@ _changed = (
     sa.select(
         _provider.c.id,
         _provider.c.uuid,
-        # In the character set of the other UUID.
-        sa.cast(_change.c.uuid, sa.String(36)).label("known"),
+        _change.c.uuid.label("known"),
     )
     .select_from(_provider.outerjoin(_change, _change.c.provider_id == _provider.c.id))
     .where(

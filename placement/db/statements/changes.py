@@ -80,7 +80,7 @@ def clock() -> Query:
 
 _root_revision = (
     sa.select(sa.func.max(_provider.c.revision))
-    .where(_provider.c.uuid == _change.c.uuid, fragments.IS_ROOT)
+    .where(constructs.same_identifier(_provider.c.uuid, _change.c.uuid), fragments.IS_ROOT)
     .scalar_subquery()
 )
 _page = (

@@ -9,7 +9,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.constructs import Clock, same_text
+from placement.db.constructs import Clock, any_text, same_identifier, same_text
 from placement.db.fragments import (
     Selection,
     Union,
@@ -68,7 +68,7 @@ _MEMBERS = (
     .select_from(
         _named.join(_provider, _provider.c.root_provider_id == _named.c.root_provider_id)
         .join(_allocation, _allocation.c.resource_provider_id == _provider.c.id)
-        .join(_consumer, _consumer.c.uuid == _allocation.c.consumer_id)
+        .join(_consumer, same_identifier(_consumer.c.uuid, _allocation.c.consumer_id))
         .join(_record, belongs_to(_record, _consumer))
     )
     .where(
@@ -153,13 +153,13 @@ MEMBERS_BY_HOST: Selection = (
     sa.select(
         sa.literal(KIND).label("kind"),
         _root.c.id,
-        _root.c.uuid.label("text"),
+        any_text(_root.c.uuid).label("text"),
         sa.func.count(sa.distinct(_record.c.id)).label("number"),
     )
     .select_from(
         _record.join(_consumer, belongs_to(_record, _consumer))
         .join(t.projects, t.projects.c.id == _consumer.c.project_id)
-        .join(_allocation, _allocation.c.consumer_id == _consumer.c.uuid)
+        .join(_allocation, same_identifier(_allocation.c.consumer_id, _consumer.c.uuid))
         .join(_provider, _provider.c.id == _allocation.c.resource_provider_id)
         .join(_root, _root.c.id == _provider.c.root_provider_id)
     )
@@ -226,7 +226,7 @@ _LOCK_CONSUMERS = (
         bulk.in_list(_consumer.c.uuid),
         sa.select(sa.literal(1))
         .select_from(_allocation)
-        .where(_allocation.c.consumer_id == _consumer.c.uuid)
+        .where(same_identifier(_allocation.c.consumer_id, _consumer.c.uuid))
         .exists(),
     )
     .with_for_update()

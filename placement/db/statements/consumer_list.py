@@ -7,13 +7,14 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import tables as t
-from placement.db.constructs import same_text, straight_join
+from placement.db.constructs import same_identifier, same_text, straight_join
 from placement.db.fragments import Selection, belongs_to, is_hold, is_member
 from placement.db.statement import Query
 
 _consumer, _record, _allocation = t.consumers, t.claim_records, t.allocations
 _provider, _type = t.resource_providers, t.consumer_types
 _named = _provider.alias("named")
+_user = _consumer.alias("user_of_tree")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class ConsumerCondition:
 # the first consumers.
 _HAS_ALLOCATIONS = (
     sa.select(_allocation.c.id)
-    .where(_allocation.c.consumer_id == _consumer.c.uuid)
+    .where(same_identifier(_allocation.c.consumer_id, _consumer.c.uuid))
     .limit(sa.literal_column("1"))
     .scalar_subquery()
     .is_not(None)
@@ -106,7 +107,7 @@ def _clauses(condition: ConsumerCondition) -> list[ColumnElement[bool]]:
     if condition.untyped:
         where.append(_consumer.c.consumer_type_id.is_(None))
     if condition.in_tree is not None:
-        where.append(_consumer.c.uuid.in_(_using_tree(condition.in_tree)))
+        where.append(_consumer.c.id.in_(_using_tree(condition.in_tree)))
     if condition.spread_group is not None:
         where.append(_record.c.spread_group == condition.spread_group)
         where.append(is_member(_record, _consumer))
@@ -116,13 +117,13 @@ def _clauses(condition: ConsumerCondition) -> list[ColumnElement[bool]]:
 
 
 def _using_tree(provider_uuids: Collection[str]) -> Selection:
-    """Select the consumers that use the tree of a provider."""
+    """Select the ids of the consumers that use the tree of a provider."""
     return (
-        sa.select(_allocation.c.consumer_id)
+        sa.select(_user.c.id)
         .select_from(
-            _named.join(_provider, _provider.c.root_provider_id == _named.c.root_provider_id).join(
-                _allocation, _allocation.c.resource_provider_id == _provider.c.id
-            )
+            _named.join(_provider, _provider.c.root_provider_id == _named.c.root_provider_id)
+            .join(_allocation, _allocation.c.resource_provider_id == _provider.c.id)
+            .join(_user, same_identifier(_user.c.uuid, _allocation.c.consumer_id))
         )
         .where(_named.c.uuid.in_(sorted(provider_uuids)))
     )

@@ -10,7 +10,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.constructs import Clock
+from placement.db.constructs import Clock, same_identifier
 from placement.db.fragments import Selection, belongs_to, is_hold
 from placement.db.statement import Queries, Query, Write, Writes
 
@@ -101,8 +101,9 @@ def delete_lost(kind: str, count: int) -> Write:
 
 # -- consumers -------------------------------------------------------------------------------
 
-_UNRECORDED = _lacks(consumer, consumer.c.uuid == allocation.c.consumer_id)
-_IDLE = _lacks(allocation, allocation.c.consumer_id == consumer.c.uuid)
+_is_consumer = same_identifier(consumer.c.uuid, allocation.c.consumer_id)
+_UNRECORDED = _lacks(consumer, _is_consumer)
+_IDLE = _lacks(allocation, _is_consumer)
 
 
 def unrecorded_consumers(limit: int | None = None) -> Query:

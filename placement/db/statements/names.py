@@ -76,7 +76,7 @@ def _ids_and_trees(
 _TREE = sa.select(
     sa.literal("tree").label("kind"),
     ROOT.c.id,
-    t.resource_providers.c.uuid.label("text"),
+    constructs.any_text(t.resource_providers.c.uuid).label("text"),
     ROOT.c.revision.label("number"),
 ).select_from(PROVIDERS_WITH_ROOTS)
 
@@ -98,7 +98,7 @@ def _ids_of(kind: str) -> Selection:
     return sa.select(
         sa.literal(kind).label("kind"),
         name.table.c.id,
-        name.label("text"),
+        constructs.any_text(name).label("text"),
         sa.literal_column("0").label("number"),
     ).where(bulk.in_list(name, kind))
 

@@ -8,6 +8,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
+from placement.db.constructs import same_identifier
 from placement.db.fragments import RECORD_COLUMNS
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_text, parse_unsorted
 from placement.db.statement import Queries
@@ -99,9 +100,9 @@ _ALLOCATIONS = (
         )
     )
     .select_from(
-        _allocation.join(_consumer, _consumer.c.uuid == _allocation.c.consumer_id).join(
-            _class, _class.c.id == _allocation.c.resource_class_id
-        )
+        _allocation.join(
+            _consumer, same_identifier(_consumer.c.uuid, _allocation.c.consumer_id)
+        ).join(_class, _class.c.id == _allocation.c.resource_class_id)
     )
     .where(bulk.in_list(_allocation.c.resource_provider_id))
     .group_by(_in_texts(_allocation.c.id))

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
+from placement.db.constructs import any_text
 from placement.db.json_rows import JsonRow, parse_each
 from placement.db.statement import Queries, Query, Write, Writes, chunks
 
@@ -57,7 +58,7 @@ _MEMBERS_AND_OTHERS = sa.union_all(
 NAMED = sa.select(
     sa.literal("named").label("kind"),
     _provider.c.id,
-    _provider.c.name.label("text"),
+    any_text(_provider.c.name).label("text"),
     sa.literal_column("0").label("number"),
 ).where(bulk.in_list(_provider.c.name, "names"))
 

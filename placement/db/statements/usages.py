@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import tables as t
-from placement.db.constructs import same_text
+from placement.db.constructs import same_identifier, same_text
 from placement.db.statement import Query
 
 
@@ -14,7 +14,7 @@ def _owner_source(
     consumer = t.consumers.c
     source = (
         t.consumers.join(t.projects, t.projects.c.id == consumer.project_id)
-        .join(t.allocations, t.allocations.c.consumer_id == consumer.uuid)
+        .join(t.allocations, same_identifier(t.allocations.c.consumer_id, consumer.uuid))
         .outerjoin(t.consumer_types, t.consumer_types.c.id == consumer.consumer_type_id)
     )
     conditions: list[ColumnElement[bool]] = [same_text(t.projects.c.external_id, project)]

@@ -72,9 +72,11 @@ SELECT CONCAT('[', IFNULL(JSON_QUOTE('consumer'), 'null'), ',', IFNULL(consumers
     IFNULL(claim_records.id, 'null'), ',', IFNULL(claim_records.hold_generation, 'null'), ',',
     IFNULL(claim_records.expires_at, 'null'), ']') AS json_row_4
 FROM consumers LEFT OUTER JOIN claim_records ON claim_records.consumer_id = consumers.id AND
-    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    (claim_records.consumer_uuid = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(claim_records.consumer_uuid USING ascii)) AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_1) LEFT OUTER JOIN allocations ON
-    allocations.consumer_id = consumers.uuid LEFT OUTER JOIN resource_providers ON
+    (allocations.consumer_id = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(allocations.consumer_id USING ascii)) LEFT OUTER JOIN resource_providers ON
     resource_providers.id = allocations.resource_provider_id LEFT OUTER JOIN resource_providers AS
     root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
     inventories.resource_provider_id = allocations.resource_provider_id AND

@@ -69,7 +69,8 @@ SELECT consumers.uuid, consumers.generation, projects.external_id AS project, us
     resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
     allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at,
     root.uuid AS root_uuid
-FROM allocations INNER JOIN consumers ON consumers.uuid = allocations.consumer_id INNER JOIN
+FROM allocations INNER JOIN consumers ON (consumers.uuid = CONVERT(allocations.consumer_id USING
+    ascii) AND allocations.consumer_id = CONVERT(consumers.uuid USING ascii)) INNER JOIN
     resource_providers ON resource_providers.id = allocations.resource_provider_id INNER JOIN
     resource_classes ON resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects
     ON projects.id = consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT
@@ -104,7 +105,8 @@ ORDER BY consumers.id, allocations.id;
 -- on mysql
 SELECT consumers.uuid, consumers.generation, resource_classes.name AS class_name, allocations.used,
     coalesce(allocations.updated_at, allocations.created_at) AS changed_at
-FROM allocations INNER JOIN consumers ON consumers.uuid = allocations.consumer_id INNER JOIN
+FROM allocations INNER JOIN consumers ON (consumers.uuid = CONVERT(allocations.consumer_id USING
+    ascii) AND allocations.consumer_id = CONVERT(consumers.uuid USING ascii)) INNER JOIN
     resource_classes ON resource_classes.id = allocations.resource_class_id
 WHERE allocations.resource_provider_id = :provider_id
 ORDER BY consumers.id, allocations.id;
@@ -128,7 +130,8 @@ SELECT consumers.uuid, consumers.generation, projects.external_id AS project, us
     user, consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
     resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
     allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at
-FROM allocations INNER JOIN consumers ON consumers.uuid = allocations.consumer_id INNER JOIN
+FROM allocations INNER JOIN consumers ON (consumers.uuid = CONVERT(allocations.consumer_id USING
+    ascii) AND allocations.consumer_id = CONVERT(consumers.uuid USING ascii)) INNER JOIN
     resource_providers ON resource_providers.id = allocations.resource_provider_id INNER JOIN
     resource_classes ON resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects
     ON projects.id = consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT

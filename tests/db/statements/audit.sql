@@ -56,11 +56,13 @@ SELECT projects.external_id AS project, claim_records.spread_group AS `group`,
     resource_providers.uuid AS host, resource_providers.name, count(*) AS members,
     min(claim_records.max_per_host) AS max_per_host
 FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers.id AND
-    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    (claim_records.consumer_uuid = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(claim_records.consumer_uuid USING ascii)) AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_1) INNER JOIN projects ON projects.id =
     consumers.project_id INNER JOIN (SELECT DISTINCT consumers.id AS consumer_id,
     resource_providers.root_provider_id AS root_id
-  FROM consumers INNER JOIN allocations ON allocations.consumer_id = consumers.uuid INNER JOIN
+  FROM consumers INNER JOIN allocations ON (allocations.consumer_id = CONVERT(consumers.uuid USING
+      ascii) AND consumers.uuid = CONVERT(allocations.consumer_id USING ascii)) INNER JOIN
       resource_providers ON resource_providers.id = allocations.resource_provider_id) AS used_host
       ON used_host.consumer_id = consumers.id INNER JOIN resource_providers ON resource_providers.id
       = used_host.root_id

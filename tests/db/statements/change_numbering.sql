@@ -1,8 +1,8 @@
 -- change_numbering.changed: Select roots whose revision has not been numbered, each a `ChangedTree`.
 -- on sqlite
 SELECT json_group_array(json_array(changed.id, changed.uuid, changed.known)) AS json_rows_1
-FROM (SELECT resource_providers.id AS id, resource_providers.uuid AS uuid, CAST(tree_changes.uuid AS
-    VARCHAR(36)) AS known
+FROM (SELECT resource_providers.id AS id, resource_providers.uuid AS uuid, tree_changes.uuid AS
+    known
   FROM resource_providers LEFT OUTER JOIN tree_changes ON tree_changes.provider_id =
       resource_providers.id
   WHERE coalesce(resource_providers.parent_provider_id, 0) = 0 AND (tree_changes.revision IS NULL OR
@@ -12,8 +12,8 @@ FROM (SELECT resource_providers.id AS id, resource_providers.uuid AS uuid, CAST(
 SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(changed.id, 'null'), ',',
     IFNULL(JSON_QUOTE(changed.uuid), 'null'), ',', IFNULL(JSON_QUOTE(changed.known), 'null'), ']')),
     ']') AS json_rows_1
-FROM (SELECT resource_providers.id AS id, resource_providers.uuid AS uuid, CAST(tree_changes.uuid AS
-    CHAR(36)) AS known
+FROM (SELECT resource_providers.id AS id, resource_providers.uuid AS uuid, tree_changes.uuid AS
+    known
   FROM resource_providers LEFT OUTER JOIN tree_changes ON tree_changes.provider_id =
       resource_providers.id
   WHERE coalesce(resource_providers.parent_provider_id, 0) = 0 AND (tree_changes.revision IS NULL OR
@@ -22,8 +22,8 @@ FROM (SELECT resource_providers.id AS id, resource_providers.uuid AS uuid, CAST(
 -- on postgresql
 SELECT CAST(json_agg(json_build_array(changed.id, changed.uuid, changed.known)) AS TEXT) AS
     json_rows_1
-FROM (SELECT resource_providers.id AS id, resource_providers.uuid AS uuid, CAST(tree_changes.uuid AS
-    VARCHAR(36)) AS known
+FROM (SELECT resource_providers.id AS id, resource_providers.uuid AS uuid, tree_changes.uuid AS
+    known
   FROM resource_providers LEFT OUTER JOIN tree_changes ON tree_changes.provider_id =
       resource_providers.id
   WHERE coalesce(resource_providers.parent_provider_id, 0) = 0 AND (tree_changes.revision IS NULL OR

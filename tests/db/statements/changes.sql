@@ -64,7 +64,8 @@ SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(page.position, 'null'), ',',
 FROM (SELECT tree_changes.position AS position, tree_changes.uuid AS uuid, tree_changes.provider_id
     AS provider_id, (SELECT max(resource_providers.revision) AS max_1
     FROM resource_providers
-    WHERE resource_providers.uuid = tree_changes.uuid AND resource_providers.parent_provider_id IS
+    WHERE (resource_providers.uuid = CONVERT(tree_changes.uuid USING ascii) AND tree_changes.uuid =
+        CONVERT(resource_providers.uuid USING ascii)) AND resource_providers.parent_provider_id IS
         NULL) AS revision
   FROM tree_changes
   WHERE tree_changes.position > :after AND tree_changes.position <= :until

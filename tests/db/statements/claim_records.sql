@@ -47,10 +47,12 @@ SELECT CONCAT('[', IFNULL(JSON_QUOTE('members'), 'null'), ',', IFNULL(JSON_QUOTE
     claim_records.id), 'null'), ']') AS json_row_2
 FROM resource_providers AS named INNER JOIN resource_providers ON
     resource_providers.root_provider_id = named.root_provider_id INNER JOIN allocations ON
-    allocations.resource_provider_id = resource_providers.id INNER JOIN consumers ON consumers.uuid
-    = allocations.consumer_id INNER JOIN claim_records ON claim_records.consumer_id = consumers.id
-    AND claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
-    coalesce(consumers.created_at, :coalesce_1)
+    allocations.resource_provider_id = resource_providers.id INNER JOIN consumers ON (consumers.uuid
+    = CONVERT(allocations.consumer_id USING ascii) AND allocations.consumer_id =
+    CONVERT(consumers.uuid USING ascii)) INNER JOIN claim_records ON claim_records.consumer_id =
+    consumers.id AND (claim_records.consumer_uuid = CONVERT(consumers.uuid USING ascii) AND
+    consumers.uuid = CONVERT(claim_records.consumer_uuid USING ascii)) AND
+    claim_records.consumer_created_at = coalesce(consumers.created_at, :coalesce_1)
 WHERE named.uuid IN (:hosts …) AND claim_records.spread_group IN (:groups …) AND
     claim_records.project_id IN (SELECT consumers.project_id
   FROM consumers
@@ -64,7 +66,8 @@ UNION ALL
 SELECT CONCAT('[', IFNULL(JSON_QUOTE('holds'), 'null'), ',', IFNULL(claim_records.project_id,
     'null'), ',', IFNULL(count(*), 'null'), ']') AS json_row_3
 FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers.id AND
-    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    (claim_records.consumer_uuid = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(claim_records.consumer_uuid USING ascii)) AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_2)
 WHERE claim_records.project_id IN (SELECT consumers.project_id
   FROM consumers
@@ -185,7 +188,8 @@ SELECT consumers.uuid, claim_records.id, CASE WHEN (claim_records.spread_group I
     expires_at, claim_records.held_since, claim_records.mappings, claim_records.request,
     (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) AS clock
 FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers.id AND
-    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    (claim_records.consumer_uuid = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(claim_records.consumer_uuid USING ascii)) AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_1)
 WHERE consumers.uuid IN (:ids …);
 -- on postgresql
@@ -221,7 +225,14 @@ FROM consumers
 WHERE consumers.uuid IN (:ids …) AND (EXISTS (SELECT 1 AS anon_1
     FROM allocations
     WHERE allocations.consumer_id = consumers.uuid));
--- on mysql, postgresql
+-- on mysql
+SELECT consumers.id, consumers.uuid, consumers.created_at, consumers.project_id
+FROM consumers
+WHERE consumers.uuid IN (:ids …) AND (EXISTS (SELECT 1 AS anon_1
+    FROM allocations
+    WHERE (allocations.consumer_id = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+        CONVERT(allocations.consumer_id USING ascii)))) FOR UPDATE;
+-- on postgresql
 SELECT consumers.id, consumers.uuid, consumers.created_at, consumers.project_id
 FROM consumers
 WHERE consumers.uuid IN (:ids …) AND (EXISTS (SELECT 1 AS anon_1
@@ -241,7 +252,8 @@ WHERE claim_records.spread_group IS NOT NULL AND claim_records.project_id = cons
 SELECT consumers.uuid, projects.external_id AS project, claim_records.spread_group,
     claim_records.max_per_host
 FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers.id AND
-    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    (claim_records.consumer_uuid = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(claim_records.consumer_uuid USING ascii)) AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_1) INNER JOIN projects ON projects.id =
     consumers.project_id
 WHERE claim_records.spread_group IS NOT NULL AND claim_records.project_id = consumers.project_id;
@@ -263,7 +275,18 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
         AND claim_records.consumer_created_at = coalesce(consumers.created_at, :coalesce_1)))
 ORDER BY claim_records.id
 LIMIT 1000 OFFSET 0;
--- on mysql, postgresql
+-- on mysql
+SELECT claim_records.id, claim_records.expires_at
+FROM claim_records
+WHERE NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE claim_records.consumer_id = consumers.id AND (claim_records.consumer_uuid =
+        CONVERT(consumers.uuid USING ascii) AND consumers.uuid = CONVERT(claim_records.consumer_uuid
+        USING ascii)) AND claim_records.consumer_created_at = coalesce(consumers.created_at,
+        :coalesce_1)))
+ORDER BY claim_records.id
+LIMIT 1000;
+-- on postgresql
 SELECT claim_records.id, claim_records.expires_at
 FROM claim_records
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
@@ -275,6 +298,7 @@ LIMIT 1000;
 
 
 -- claim_records.without_consumer_of: Select (id, expires_at) of the given records that belong to no consumer.
+-- on sqlite, postgresql
 SELECT claim_records.id, claim_records.expires_at
 FROM claim_records
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
@@ -282,3 +306,12 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
     WHERE claim_records.consumer_id = consumers.id AND claim_records.consumer_uuid = consumers.uuid
         AND claim_records.consumer_created_at = coalesce(consumers.created_at, :coalesce_1))) AND
         claim_records.id IN (:ids …);
+-- on mysql
+SELECT claim_records.id, claim_records.expires_at
+FROM claim_records
+WHERE NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE claim_records.consumer_id = consumers.id AND (claim_records.consumer_uuid =
+        CONVERT(consumers.uuid USING ascii) AND consumers.uuid = CONVERT(claim_records.consumer_uuid
+        USING ascii)) AND claim_records.consumer_created_at = coalesce(consumers.created_at,
+        :coalesce_1))) AND claim_records.id IN (:ids …);

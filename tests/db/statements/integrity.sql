@@ -30,10 +30,17 @@ FROM (SELECT resource_providers.uuid AS provider
 
 
 -- integrity.delete_idle_consumers: Delete the `count` rows that `idle_consumers` selects.
+-- on sqlite, postgresql
 DELETE FROM consumers
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
     FROM allocations
-    WHERE allocations.consumer_id = consumers.uuid));
+    WHERE consumers.uuid = allocations.consumer_id));
+-- on mysql
+DELETE FROM consumers
+WHERE NOT (EXISTS (SELECT 1 AS anon_1
+    FROM allocations
+    WHERE (consumers.uuid = CONVERT(allocations.consumer_id USING ascii) AND allocations.consumer_id
+        = CONVERT(consumers.uuid USING ascii))));
 
 
 -- integrity.delete_lost: Delete the `count` rows that `lost` selects.
@@ -71,7 +78,8 @@ WHERE claim_records.hold_generation = consumers.generation AND claim_records.exp
 -- on mysql
 SELECT claim_records.consumer_uuid AS consumer, claim_records.spread_group
 FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers.id AND
-    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    (claim_records.consumer_uuid = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(claim_records.consumer_uuid USING ascii)) AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_1)
 WHERE claim_records.hold_generation = consumers.generation AND claim_records.expires_at <=
     ((TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000) / 1000);
@@ -119,11 +127,19 @@ LIMIT 1000;
 
 
 -- integrity.idle_consumers: Select consumers that have no allocations.
+-- on sqlite, postgresql
 SELECT consumers.uuid AS consumer
 FROM consumers
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
     FROM allocations
-    WHERE allocations.consumer_id = consumers.uuid));
+    WHERE consumers.uuid = allocations.consumer_id));
+-- on mysql
+SELECT consumers.uuid AS consumer
+FROM consumers
+WHERE NOT (EXISTS (SELECT 1 AS anon_1
+    FROM allocations
+    WHERE (consumers.uuid = CONVERT(allocations.consumer_id USING ascii) AND allocations.consumer_id
+        = CONVERT(consumers.uuid USING ascii))));
 
 
 -- integrity.inventories_of_unknown_class: Select inventories whose class does not exist.
@@ -224,12 +240,22 @@ VALUES (:uuid_0, :project_id_0, :user_id_0, :generation_0, :created_at_0);
 
 
 -- integrity.records_without_consumer: Select claim records that belong to no consumer.
+-- on sqlite, postgresql
 SELECT claim_records.consumer_uuid AS consumer, claim_records.spread_group
 FROM claim_records
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
     FROM consumers
     WHERE claim_records.consumer_id = consumers.id AND claim_records.consumer_uuid = consumers.uuid
         AND claim_records.consumer_created_at = coalesce(consumers.created_at, :coalesce_1)));
+-- on mysql
+SELECT claim_records.consumer_uuid AS consumer, claim_records.spread_group
+FROM claim_records
+WHERE NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE claim_records.consumer_id = consumers.id AND (claim_records.consumer_uuid =
+        CONVERT(consumers.uuid USING ascii) AND consumers.uuid = CONVERT(claim_records.consumer_uuid
+        USING ascii)) AND claim_records.consumer_created_at = coalesce(consumers.created_at,
+        :coalesce_1)));
 
 
 -- integrity.rootless: Select (id, parent id) of the first providers without a root id, or all if `size` is None.
@@ -520,8 +546,16 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
 
 
 -- integrity.unrecorded_consumers: Select the uuids of consumers that have allocations but no record.
+-- on sqlite, postgresql
 SELECT DISTINCT allocations.consumer_id AS consumer
 FROM allocations
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
     FROM consumers
     WHERE consumers.uuid = allocations.consumer_id));
+-- on mysql
+SELECT DISTINCT allocations.consumer_id AS consumer
+FROM allocations
+WHERE NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE (consumers.uuid = CONVERT(allocations.consumer_id USING ascii) AND allocations.consumer_id
+        = CONVERT(consumers.uuid USING ascii))));

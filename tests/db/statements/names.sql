@@ -125,7 +125,13 @@ ORDER BY resource_classes.id;
 
 
 -- names.ids: Select (kind, id, text, number) for names of several kinds, a thousand in one statement.
+-- on sqlite, postgresql
 SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …);
+-- on mysql
+SELECT 'resource_class' AS kind, resource_classes.id, CONVERT(resource_classes.name USING utf8mb4)
+    AS text, 0 AS number
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …);
 
@@ -184,15 +190,18 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:providers …);
 -- on mysql
-SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
+SELECT 'resource_class' AS kind, resource_classes.id, CONVERT(resource_classes.name USING utf8mb4)
+    AS text, 0 AS number
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …)
 UNION ALL
-SELECT 'project' AS kind, projects.id, projects.external_id AS text, 0 AS number
+SELECT 'project' AS kind, projects.id, CONVERT(projects.external_id USING utf8mb4) AS text, 0 AS
+    number
 FROM projects
 WHERE projects.external_id IN (:project …)
 UNION ALL
-SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
+SELECT 'tree' AS kind, root.id, CONVERT(resource_providers.uuid USING utf8mb4) AS text,
+    root.revision AS number
 FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:providers …);
@@ -241,15 +250,17 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:providers …);
 -- on mysql
-SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
+SELECT 'resource_class' AS kind, resource_classes.id, CONVERT(resource_classes.name USING utf8mb4)
+    AS text, 0 AS number
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …)
 UNION ALL
-SELECT 'trait' AS kind, traits.id, traits.name AS text, 0 AS number
+SELECT 'trait' AS kind, traits.id, CONVERT(traits.name USING utf8mb4) AS text, 0 AS number
 FROM traits
 WHERE traits.name IN (:trait …)
 UNION ALL
-SELECT 'aggregate' AS kind, placement_aggregates.id, placement_aggregates.uuid AS text, 0 AS number
+SELECT 'aggregate' AS kind, placement_aggregates.id, CONVERT(placement_aggregates.uuid USING
+    utf8mb4) AS text, 0 AS number
 FROM placement_aggregates
 WHERE placement_aggregates.uuid IN (:aggregate …)
 UNION ALL
@@ -281,7 +292,8 @@ FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provi
   ORDER BY resource_provider_traits.resource_provider_id
   LIMIT 100) AS sharing
 UNION ALL
-SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
+SELECT 'tree' AS kind, root.id, CONVERT(resource_providers.uuid USING utf8mb4) AS text,
+    root.revision AS number
 FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:providers …);
@@ -322,6 +334,125 @@ FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provi
     WHERE traits.name = 'MISC_SHARES_VIA_AGGREGATE')
   ORDER BY resource_provider_traits.resource_provider_id
   LIMIT 100) AS sharing
+UNION ALL
+SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
+FROM resource_providers JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …);
+
+-- of each further kind
+-- on sqlite
+SELECT 'user' AS kind, users.id, users.external_id AS text, 0 AS number
+FROM users
+WHERE users.external_id IN (:user …)
+UNION ALL
+SELECT 'roots' AS kind, 0 AS id, json_group_array(json_array(roots.id, roots.revision)) AS text, 0
+    AS number
+FROM (SELECT resource_providers.id AS id, CASE WHEN (resource_providers.root_provider_id =
+    resource_providers.id) THEN resource_providers.revision END AS revision
+  FROM resource_providers
+  WHERE resource_providers.parent_provider_id IS NULL
+  ORDER BY resource_providers.id
+  LIMIT 64 OFFSET 0) AS roots
+UNION ALL
+SELECT 'spread' AS kind, root.id, root.uuid AS text, count(DISTINCT claim_records.id) AS number
+FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AND
+    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1) JOIN projects ON projects.id = consumers.project_id
+    JOIN allocations ON allocations.consumer_id = consumers.uuid JOIN resource_providers ON
+    resource_providers.id = allocations.resource_provider_id JOIN resource_providers AS root ON
+    root.id = resource_providers.root_provider_id
+WHERE projects.external_id = :spread_project AND claim_records.spread_group = :spread_group AND
+    claim_records.spread_group IS NOT NULL AND claim_records.project_id = consumers.project_id AND
+    NOT (EXISTS (SELECT 1 AS anon_1
+    FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
+    WHERE resource_provider_traits.resource_provider_id = root.id AND traits.name =
+        'MISC_SHARES_VIA_AGGREGATE'))
+GROUP BY root.id, root.uuid
+UNION ALL
+SELECT 'named' AS kind, resource_providers.id, resource_providers.name AS text, 0 AS number
+FROM resource_providers
+WHERE resource_providers.name IN (:names …)
+UNION ALL
+SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
+FROM resource_providers JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …);
+-- on mysql
+SELECT 'user' AS kind, users.id, CONVERT(users.external_id USING utf8mb4) AS text, 0 AS number
+FROM users
+WHERE users.external_id IN (:user …)
+UNION ALL
+SELECT 'roots' AS kind, 0 AS id, CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
+    IFNULL(roots.revision, 'null'), ']')), ']') AS text, 0 AS number
+FROM (SELECT resource_providers.id AS id, CASE WHEN (resource_providers.root_provider_id =
+    resource_providers.id) THEN resource_providers.revision END AS revision
+  FROM resource_providers
+  WHERE resource_providers.parent_provider_id IS NULL
+  ORDER BY resource_providers.id
+  LIMIT 64) AS roots
+UNION ALL
+SELECT 'spread' AS kind, root.id, CONVERT(root.uuid USING utf8mb4) AS text, count(DISTINCT
+    claim_records.id) AS number
+FROM claim_records INNER JOIN consumers ON claim_records.consumer_id = consumers.id AND
+    (claim_records.consumer_uuid = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(claim_records.consumer_uuid USING ascii)) AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1) INNER JOIN projects ON projects.id =
+    consumers.project_id INNER JOIN allocations ON (allocations.consumer_id = CONVERT(consumers.uuid
+    USING ascii) AND consumers.uuid = CONVERT(allocations.consumer_id USING ascii)) INNER JOIN
+    resource_providers ON resource_providers.id = allocations.resource_provider_id INNER JOIN
+    resource_providers AS root ON root.id = resource_providers.root_provider_id
+WHERE (projects.external_id = :spread_project AND CAST(CONVERT(projects.external_id USING utf8mb4)
+    AS BINARY) = CAST(CONVERT(:spread_project USING utf8mb4) AS BINARY)) AND
+    claim_records.spread_group = :spread_group AND claim_records.spread_group IS NOT NULL AND
+    claim_records.project_id = consumers.project_id AND NOT (EXISTS (SELECT 1 AS anon_1
+    FROM resource_provider_traits INNER JOIN traits ON traits.id = resource_provider_traits.trait_id
+    WHERE resource_provider_traits.resource_provider_id = root.id AND traits.name =
+        'MISC_SHARES_VIA_AGGREGATE'))
+GROUP BY root.id, root.uuid
+UNION ALL
+SELECT 'named' AS kind, resource_providers.id, CONVERT(resource_providers.name USING utf8mb4) AS
+    text, 0 AS number
+FROM resource_providers
+WHERE resource_providers.name IN (:names …)
+UNION ALL
+SELECT 'tree' AS kind, root.id, CONVERT(resource_providers.uuid USING utf8mb4) AS text,
+    root.revision AS number
+FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …);
+-- on postgresql
+SELECT 'user' AS kind, users.id, users.external_id AS text, 0 AS number
+FROM users
+WHERE users.external_id IN (:user …)
+UNION ALL
+SELECT 'roots' AS kind, 0 AS id, CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT)
+    AS text, 0 AS number
+FROM (SELECT resource_providers.id AS id, CASE WHEN (resource_providers.root_provider_id =
+    resource_providers.id) THEN resource_providers.revision END AS revision
+  FROM resource_providers
+  WHERE resource_providers.parent_provider_id IS NULL
+  ORDER BY resource_providers.id
+  LIMIT 64) AS roots
+UNION ALL
+SELECT 'spread' AS kind, root.id, root.uuid AS text, count(DISTINCT claim_records.id) AS number
+FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AND
+    claim_records.consumer_uuid = consumers.uuid AND claim_records.consumer_created_at =
+    coalesce(consumers.created_at, :coalesce_1) JOIN projects ON projects.id = consumers.project_id
+    JOIN allocations ON allocations.consumer_id = consumers.uuid JOIN resource_providers ON
+    resource_providers.id = allocations.resource_provider_id JOIN resource_providers AS root ON
+    root.id = resource_providers.root_provider_id
+WHERE projects.external_id = :spread_project AND claim_records.spread_group = :spread_group AND
+    claim_records.spread_group IS NOT NULL AND claim_records.project_id = consumers.project_id AND
+    NOT (EXISTS (SELECT 1 AS anon_1
+    FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
+    WHERE resource_provider_traits.resource_provider_id = root.id AND traits.name =
+        'MISC_SHARES_VIA_AGGREGATE'))
+GROUP BY root.id, root.uuid
+UNION ALL
+SELECT 'named' AS kind, resource_providers.id, resource_providers.name AS text, 0 AS number
+FROM resource_providers
+WHERE resource_providers.name IN (:names …)
 UNION ALL
 SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
 FROM resource_providers JOIN resource_providers AS root ON root.id =

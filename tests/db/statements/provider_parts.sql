@@ -35,7 +35,8 @@ SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(allocations.resource_provider
     IFNULL(JSON_QUOTE(consumers.uuid), 'null'), ',', IFNULL(consumers.generation, 'null'), ',',
     IFNULL(JSON_QUOTE(resource_classes.name), 'null'), ',', IFNULL(allocations.used, 'null'), ']')),
     ']') AS json_rows_1
-FROM allocations INNER JOIN consumers ON consumers.uuid = allocations.consumer_id INNER JOIN
+FROM allocations INNER JOIN consumers ON (consumers.uuid = CONVERT(allocations.consumer_id USING
+    ascii) AND allocations.consumer_id = CONVERT(consumers.uuid USING ascii)) INNER JOIN
     resource_classes ON resource_classes.id = allocations.resource_class_id
 WHERE allocations.resource_provider_id IN (:ids …)
 GROUP BY allocations.id & 63;

@@ -14,9 +14,10 @@ GROUP BY consumer_types.name, resource_classes.name;
 SELECT consumer_types.name AS type, resource_classes.name AS class_name, sum(allocations.used) AS
     used
 FROM consumers INNER JOIN projects ON projects.id = consumers.project_id INNER JOIN allocations ON
-    allocations.consumer_id = consumers.uuid LEFT OUTER JOIN consumer_types ON consumer_types.id =
-    consumers.consumer_type_id INNER JOIN resource_classes ON resource_classes.id =
-    allocations.resource_class_id
+    (allocations.consumer_id = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(allocations.consumer_id USING ascii)) LEFT OUTER JOIN consumer_types ON
+    consumer_types.id = consumers.consumer_type_id INNER JOIN resource_classes ON
+    resource_classes.id = allocations.resource_class_id
 WHERE (projects.external_id = 'p' AND CAST(CONVERT(projects.external_id USING utf8mb4) AS BINARY) =
     CAST(CONVERT('p' USING utf8mb4) AS BINARY))
 GROUP BY consumer_types.name, resource_classes.name;
@@ -35,9 +36,10 @@ GROUP BY consumer_types.name, resource_classes.name;
 SELECT consumer_types.name AS type, resource_classes.name AS class_name, sum(allocations.used) AS
     used
 FROM consumers INNER JOIN projects ON projects.id = consumers.project_id INNER JOIN allocations ON
-    allocations.consumer_id = consumers.uuid LEFT OUTER JOIN consumer_types ON consumer_types.id =
-    consumers.consumer_type_id INNER JOIN users ON users.id = consumers.user_id INNER JOIN
-    resource_classes ON resource_classes.id = allocations.resource_class_id
+    (allocations.consumer_id = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(allocations.consumer_id USING ascii)) LEFT OUTER JOIN consumer_types ON
+    consumer_types.id = consumers.consumer_type_id INNER JOIN users ON users.id = consumers.user_id
+    INNER JOIN resource_classes ON resource_classes.id = allocations.resource_class_id
 WHERE (projects.external_id = 'p' AND CAST(CONVERT(projects.external_id USING utf8mb4) AS BINARY) =
     CAST(CONVERT('p' USING utf8mb4) AS BINARY)) AND (users.external_id = 'u' AND
     CAST(CONVERT(users.external_id USING utf8mb4) AS BINARY) = CAST(CONVERT('u' USING utf8mb4) AS
@@ -58,8 +60,9 @@ GROUP BY consumer_types.name;
 -- on mysql
 SELECT consumer_types.name AS type, count(DISTINCT consumers.uuid) AS count
 FROM consumers INNER JOIN projects ON projects.id = consumers.project_id INNER JOIN allocations ON
-    allocations.consumer_id = consumers.uuid LEFT OUTER JOIN consumer_types ON consumer_types.id =
-    consumers.consumer_type_id
+    (allocations.consumer_id = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(allocations.consumer_id USING ascii)) LEFT OUTER JOIN consumer_types ON
+    consumer_types.id = consumers.consumer_type_id
 WHERE (projects.external_id = 'p' AND CAST(CONVERT(projects.external_id USING utf8mb4) AS BINARY) =
     CAST(CONVERT('p' USING utf8mb4) AS BINARY))
 GROUP BY consumer_types.name;
@@ -75,8 +78,9 @@ GROUP BY consumer_types.name;
 -- on mysql
 SELECT consumer_types.name AS type, count(DISTINCT consumers.uuid) AS count
 FROM consumers INNER JOIN projects ON projects.id = consumers.project_id INNER JOIN allocations ON
-    allocations.consumer_id = consumers.uuid LEFT OUTER JOIN consumer_types ON consumer_types.id =
-    consumers.consumer_type_id INNER JOIN users ON users.id = consumers.user_id
+    (allocations.consumer_id = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+    CONVERT(allocations.consumer_id USING ascii)) LEFT OUTER JOIN consumer_types ON
+    consumer_types.id = consumers.consumer_type_id INNER JOIN users ON users.id = consumers.user_id
 WHERE (projects.external_id = 'p' AND CAST(CONVERT(projects.external_id USING utf8mb4) AS BINARY) =
     CAST(CONVERT('p' USING utf8mb4) AS BINARY)) AND (users.external_id = 'u' AND
     CAST(CONVERT(users.external_id USING utf8mb4) AS BINARY) = CAST(CONVERT('u' USING utf8mb4) AS
