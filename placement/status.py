@@ -34,6 +34,7 @@ options (options of oslo.log are accepted as well):"""
 NO_TABLES = "The database has no tables of this service. Run placement-manage db sync."
 REMEDY = "Run placement-manage db online_data_migrations."
 OLD_SCHEMA = "The schema is {}, and this release needs {}. Run placement-manage db sync."
+CHARSETS = "Names can have the characters of these character sets: {}."
 _NO_TABLES = Result(Code.FAILURE, NO_TABLES)
 
 
@@ -92,6 +93,14 @@ class Checks(upgradecheck.UpgradeCommands):
         fault = "consumers with allocations have no record"
         return self._count(online_migrations.count_unrecorded, Code.WARNING, fault)
 
+    def _charsets(self) -> Result:
+        def described(conn: Connection) -> Result:
+            columns = [f"{name} ({charset})" for name, charset in schema.charsets(conn).items()]
+            details = CHARSETS.format(", ".join(columns)) if columns else None
+            return Result(Code.SUCCESS, details)
+
+        return self._read(described)
+
     def _options(self) -> Result:
         try:
             config.settings(self._conf)
@@ -114,6 +123,7 @@ class Checks(upgradecheck.UpgradeCommands):
         ),
         ("Options", _options),
         ("Policy Rules", _rules),
+        ("Character Sets", _charsets),
         ("Schema Revision", _schema),
     )
 

@@ -217,6 +217,7 @@ SAMPLE: Sequence[Rule] = (
         "tests/db",
         [
             "test_asked_alone.py",
+            "test_charsets.py",
             "test_codes.py",
             "test_counted_writes.py",
             "test_fits.py",
@@ -302,6 +303,7 @@ SAMPLE: Sequence[Rule] = (
         "DDL of each revision",
         "tests/migrations",
         [
+            "test_migrations.py::test_a_database_of_nova_is_adopted_with_its_character_sets",
             "test_migrations.py::test_a_database_that_lacks_parts_of_its_version_is_migrated_again",
             "test_migrations.py::test_an_existing_database_gets_our_columns_and_keeps_everything_else",
             "test_migrations.py::test_each_revision_finds_its_work_done",
@@ -319,6 +321,7 @@ DRIVER: Sequence[Rule] = (
         "tests/db",
         [
             "test_asked_alone.py",
+            "test_charsets.py",
             "test_codes.py",
             "test_counted_writes.py",
             "test_fits.py",

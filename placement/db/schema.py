@@ -12,7 +12,7 @@ whether it can use the database.
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 
@@ -130,6 +130,16 @@ def refuse_unknown(conn: Connection) -> bool:
             f"name one of its own in [placement_database] connection"
         )
     return tables == TABLES
+
+
+def charsets(conn: Connection) -> Mapping[str, str]:
+    """Return the character set of each column with names that clients choose freely.
+
+    The keys are `table.column`. Empty if the database has one encoding.
+    """
+    known = dialect_of(conn).charsets(conn)
+    columns = map(str, (t.resource_providers.c.name, t.NAMES["project"], t.NAMES["user"]))
+    return {column: known[column] for column in columns if column in known}
 
 
 def gather_statistics(conn: Connection) -> None:

@@ -18,11 +18,12 @@ from placement.db import tables as t
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from placement.objects import catalog, derived
+from tests.kit import charsets
 from tests.kit.builders import settings
-from tests.kit.engines import empty_database
+from tests.kit.engines import ENGINE, empty_database
 from tests.kit.processes import REPOSITORY
 from tests.kit.rows import OURS, assert_nothing_else_changed, contents
-from tests.kit.service import Client
+from tests.kit.service import Client, Service, claim
 from tests.migrations import existing
 from tests.migrations.conftest import ENVIRONMENT
 
@@ -105,6 +106,34 @@ def test_an_existing_database_gets_our_columns_and_keeps_everything_else(
     with database.read() as conn:
         assert schema.adopted_version(conn) == version
         assert schema.version(conn) == schema.newest()
+
+
+@pytest.mark.skipif(ENGINE != "mariadb", reason="other databases have one encoding")
+def test_a_database_of_nova_is_adopted_with_its_character_sets(
+    database: Database, url: str, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing.make_tables(database, "a082b8bb98d0")
+    charsets.convert(database.writer, charsets.OF_NOVA)
+    existing.fill(database)
+    before = read(database)
+    assert status.main(["upgrade", "check"]) == 1  # the schema
+    out = capsys.readouterr().out
+    for column in ("resource_providers.name (utf8mb3)", "projects.external_id (latin1)"):
+        assert column in re.sub(r"[|\s]+", " ", out)
+    assert manage("db", "sync") == 0
+    assert_nothing_else_changed(before, read(database))
+    capsys.readouterr()
+    assert manage("db", "check") == 0
+    assert manage("audit") == 0
+    with Service(Path(), url=url) as service:
+        found = service.get("/allocation_candidates?resources=VCPU:2")
+        (candidate,) = found["allocation_requests"]
+        assert candidate["allocations"].keys() == {existing.ROOT}
+        service.expect(
+            204, "PUT", f"/allocations/{existing.CHILD}", claim({existing.ROOT: {"VCPU": 2}})
+        )
+        assert service.get("/usages?project_id=p")["usages"]["unknown"]["VCPU"] == 4
+        assert service.get(f"/allocations/{existing.CHILD}")["project_id"] == "project"
 
 
 def test_a_sync_says_what_it_did(

@@ -191,5 +191,14 @@ class MySql(Dialect):
         if conn.exec_driver_sql(f"SHOW VARIABLES LIKE '{SYNC_WAIT}'").first():
             conn.exec_driver_sql(f"SET SESSION {SYNC_WAIT} = 15")
 
+    def charsets(self, conn: Connection) -> Mapping[str, str]:
+        """Read the columns of the information schema."""
+        rows = conn.exec_driver_sql(
+            "SELECT CONCAT(table_name, '.', column_name), character_set_name"
+            " FROM information_schema.columns"
+            " WHERE table_schema = DATABASE() AND character_set_name IS NOT NULL"
+        )
+        return {row[0]: row[1] for row in rows}
+
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
         """Do nothing, because InnoDB maintains the statistics."""

@@ -145,6 +145,10 @@ class PostgreSql(Dialect):
     def wait_for_replication(self, conn: Connection) -> None:
         """Do nothing, because all writes go to a single server."""
 
+    def charsets(self, conn: Connection) -> Mapping[str, str]:
+        """Return an empty mapping, because a database has one encoding."""
+        return {}
+
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
         """Run ANALYZE. Autovacuum would do this only minutes later, and until then scan tables."""
         conn.exec_driver_sql(f"ANALYZE {', '.join(tables)}")

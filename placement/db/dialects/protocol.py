@@ -112,6 +112,13 @@ class Dialect(Protocol):
         """Make the server apply the commits of other nodes before it executes a statement."""
         ...
 
+    def charsets(self, conn: Connection) -> Mapping[str, str]:
+        """Return the character set of each text column (`table.column`).
+
+        Empty if all texts of a database have the same encoding.
+        """
+        ...
+
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
         """Update the planner's statistics of tables whose content has just changed a lot."""
         ...

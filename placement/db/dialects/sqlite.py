@@ -135,5 +135,9 @@ class Sqlite(Dialect):
     def wait_for_replication(self, conn: Connection) -> None:
         """Do nothing, because there are no other nodes."""
 
+    def charsets(self, conn: Connection) -> Mapping[str, str]:
+        """Return an empty mapping, because a database has one encoding."""
+        return {}
+
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
         """Do nothing. Plans are good without statistics, and statistics would become outdated."""
