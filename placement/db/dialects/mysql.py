@@ -21,6 +21,9 @@ LOCK_TIMEOUT = 600  # seconds
 # Maximum size of one JSON list in bytes (`group_concat_max_len`). It is the default limit of a row.
 MAX_TEXT_SIZE = 16 * 1024 * 1024
 
+# Character sets of connections. The tables may have any character set.
+UNICODE = ("utf8mb4", "utf8mb3", "utf8")
+
 # A variable that exists only on servers with Galera.
 SYNC_WAIT = "wsrep_sync_wait"
 
@@ -103,6 +106,12 @@ class MySql(Dialect):
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
         """Return secure defaults for mysqlclient, or a faster cursor for PyMySQL."""
+        charset = url.query.get("charset", "utf8mb4")
+        if charset not in UNICODE:
+            raise ValueError(
+                f"charset={charset}: a connection must transfer all characters; use utf8mb4, for "
+                "tables with any character set"
+            )
         driver = url.get_driver_name()
         if driver == mysqlclient.DRIVER:
             return mysqlclient.arguments(url)

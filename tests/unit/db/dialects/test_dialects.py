@@ -228,3 +228,10 @@ def test_a_pool_has_the_sizes_that_are_set_and_the_drivers_where_none_is() -> No
     assert (pool.size(), pool._max_overflow) == (3, 1)
     usual = make_pool(url, Role.WRITE, replace(SETTINGS, pool_size=None, max_overflow=None))
     assert cast(Any, usual.pool).size() == 5
+
+
+@pytest.mark.parametrize("driver", ["pymysql", "mysqldb"])
+def test_a_connection_that_cannot_transfer_all_characters_is_refused(driver: str) -> None:
+    url = make_url(f"mysql+{driver}://h/d?charset=latin1")
+    with pytest.raises(ValueError, match=r"charset=latin1: .*use utf8mb4"):
+        dialect_of_url(url).connect_args(url, SETTINGS)

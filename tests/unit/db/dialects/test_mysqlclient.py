@@ -28,7 +28,7 @@ def test_secure_defaults_are_set(url: str) -> None:
 
 
 def test_what_the_url_says_holds() -> None:
-    stated = arguments("mysql+mysqldb://h/d?charset=latin1&connect_timeout=3&local_infile=1")
+    stated = arguments("mysql+mysqldb://h/d?charset=utf8&connect_timeout=3&local_infile=1")
     assert stated == {"multi_statements": False}
 
 
