@@ -51,6 +51,8 @@ def _by_keys(schema: Fragment) -> Fragment:
 def example_of(schema: Fragment) -> Any:
     """Return the example of a schema, or compose one from the examples of its parts.
 
+    A member with an empty list of examples is omitted.
+
     Raises:
         ValueError: there is no example.
     """
@@ -62,7 +64,11 @@ def example_of(schema: Fragment) -> Any:
         return [example_of(schema["items"])]
     if schema.get("type") != "object":
         raise ValueError(f"there is no example of {schema}")
-    example = {name: example_of(member) for name, member in schema.get("properties", {}).items()}
+    example = {
+        name: example_of(member)
+        for name, member in schema.get("properties", {}).items()
+        if member.get("examples") != []
+    }
     table = _by_keys(schema)
     if table.get("additionalProperties"):
         example[example_of(table["propertyNames"])] = example_of(table["additionalProperties"])

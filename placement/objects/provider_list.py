@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy.engine import Connection
@@ -15,7 +15,7 @@ from placement.objects.known_names import KnownNames, NamesByKind
 from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider
 from placement.objects.revision_cache import CachedText, RevisionCache, read_kinds
-from placement.objects.revisions import UNKNOWN, may_tear
+from placement.objects.revisions import MIXED, UNKNOWN, read_between
 from placement.vocabulary import ConditionKind, IdCondition
 
 
@@ -132,9 +132,8 @@ def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
 
 PartTexts = dict[Part, dict[int, CachedText]]
 
-# Function that renders the values of a part. The mapping contains the known revisions of the
-# values, by provider id.
-RenderPart = Callable[[Part, ByProvider, Mapping[int, int]], dict[int, CachedText]]
+# Function that renders the values of a part, without their revisions.
+RenderPart = Callable[[Part, ByProvider], dict[int, CachedText]]
 
 
 def find_with_parts(
@@ -143,38 +142,47 @@ def find_with_parts(
     caches: Mapping[Part, RevisionCache[CachedText]],
     render: RenderPart,
     seen: Callable[[ProviderList], object],
-) -> tuple[ProviderList, PartTexts, bool]:
-    """Return the selected providers, their parts, and whether all of them have one state.
+) -> tuple[ProviderList, PartTexts]:
+    """Return the selected providers and their parts. All parts of a provider have one revision.
 
-    The parts are read between two reads of the list. If the revision of a part is equal in both
-    reads, the part is cached. Other parts are at least as new as the generation that is returned
-    with them.
+    If a tree keeps changing, the revision of its providers is MIXED, and their parts are at least
+    as new as their generations. Other parts are cached.
 
     Args:
         conn: the connection.
         selection: the providers.
         caches: a cache for each requested part.
         render: renders the values of a part.
-        seen: called with the list before parts are read; it may raise.
+        seen: called with a list before its parts are read; it may raise.
     """
-    listed = find(conn, selection)
-    seen(listed)
-    earlier = listed.revisions
-
-    @cache
-    def look_again() -> ProviderList:
-        return find(conn, selection) if may_tear(conn) else listed
+    texts: PartTexts = {part: {} for part in caches}
 
     def load(missing: Mapping[int, int], parts: Collection[Part]) -> PartTexts:
         values = provider_parts.read(conn, missing, parts)
-        unchanged = dict(earlier.items() & look_again().revisions.items())
-        return {part: render(part, by_id, unchanged) for part, by_id in values.items()}
+        return {part: render(part, by_id) for part, by_id in values.items()}
 
-    texts = read_kinds(caches, earlier, load)
-    latest = look_again()
-    if (latest.revisions, latest.are_more) == (earlier, listed.are_more):
-        return latest, texts, True
-    return listed, texts, False
+    def read(listed: ProviderList, pending: Collection[int]) -> None:
+        seen(listed)
+        wanted = {key: value for key, value in listed.revisions.items() if key in pending}
+        for part, by_id in read_kinds(caches, wanted, load).items():
+            texts[part] |= by_id
+
+    listed, exact = read_between(conn, partial(find, conn, selection), _by_id, read)
+    for part, cache in caches.items():
+        loaded = {key: text for key, text in texts[part].items() if text.revision == UNKNOWN}
+        cache.put(
+            {
+                key: text._replace(revision=exact[key].revision)
+                for key, text in loaded.items()
+                if key in exact
+            }
+        )
+    providers = [exact.get(each.id) or each._replace(revision=MIXED) for each in listed.providers]
+    return listed._replace(providers=providers), texts
+
+
+def _by_id(listed: ProviderList) -> Mapping[int, Provider]:
+    return {provider.id: provider for provider in listed.providers}
 
 
 def revisions(conn: Connection, selection: ProviderSelection) -> Sequence[str]:

@@ -4,7 +4,7 @@ Like other writes of providers, the write reads its inputs, locks the tree if th
 changed since then, and only then writes. If a request changes nothing, it does not lock anything.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -44,6 +44,8 @@ class ProviderTree(NamedTuple):
     members: list[TreeMember]
     # Part -> provider id -> the value of the part.
     parts: Mapping[Part, Mapping[int, object]]
+    # Whether the tree kept changing, so that the members and parts may combine several states.
+    changing: bool
 
 
 class ProviderOutcome(NamedTuple):
@@ -80,13 +82,15 @@ def get(conn: Connection, root_uuid: str) -> ProviderTree:
             raise TreeNotFound(root_uuid)
         return members
 
-    def read(members: list[TreeMember]) -> Mapping[Part, Mapping[int, object]]:
-        return provider_parts.read(conn, [member.id for member in members], PARTS)
+    def rows_of(members: list[TreeMember]) -> Mapping[str, list[TreeMember]]:
+        return {root_uuid: members}
 
-    members, parts, _ = revisions.read_between(
-        conn, look, read, lambda members: tuple((each.id, each.revision) for each in members)
-    )
-    return ProviderTree(_parents_first(members), parts)
+    def read(members: list[TreeMember], _: Collection[str]) -> None:
+        parts.update(provider_parts.read(conn, [member.id for member in members], PARTS))
+
+    parts: dict[Part, Mapping[int, object]] = {}
+    members, exact = revisions.read_between(conn, look, rows_of, read)
+    return ProviderTree(_parents_first(members), parts, changing=root_uuid not in exact)
 
 
 def _members(conn: Connection, root_uuid: str) -> list[TreeMember]:

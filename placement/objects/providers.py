@@ -1,10 +1,9 @@
 """Resource providers: their rows, parents and generations."""
 
 import uuid as uuid_module
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import partial
-from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy.engine import Connection
@@ -25,7 +24,7 @@ from placement.errors import (
 )
 from placement.objects import identifiers, lineage, locking, provider_snapshot, revisions
 from placement.objects.locking import LockedProvider
-from placement.objects.revisions import UNKNOWN
+from placement.objects.revisions import MIXED, UNKNOWN
 from placement.objects.unset import Unset
 
 Content = TypeVar("Content")
@@ -48,8 +47,8 @@ class Provider(NamedTuple):
     changed_at: datetime | None
     # Id of the row.
     id: int
-    # Revision of the tree. UNKNOWN if content that was read together with it may have a different
-    # revision.
+    # Revision of the tree, and of the content that was read with the provider. MIXED if this
+    # content may combine several states.
     revision: int = UNKNOWN
 
 
@@ -72,8 +71,8 @@ def get_with(
 ) -> tuple[Provider, Content]:
     """Return a provider and its content at a single revision of the tree.
 
-    If the tree keeps changing, the provider is returned without a revision, and the content is at
-    least as new as its generation.
+    If the tree keeps changing, the revision of the provider is MIXED, and the content is at least
+    as new as its generation.
 
     Args:
         conn: the connection.
@@ -84,15 +83,18 @@ def get_with(
     Raises:
         ProviderNotFound, the errors of `seen`
     """
+    content: dict[int, Content] = {}
 
-    def content(provider: Provider) -> Content:
+    def read_content(provider: Provider, _: Collection[int]) -> None:
         seen(provider)
-        return read(provider)
+        content[provider.id] = read(provider)
+
+    def row_of(provider: Provider) -> Mapping[int, Provider]:
+        return {provider.id: provider}
 
     look = partial(get, conn, uuid)
-    revision = attrgetter("id", "revision")
-    provider, value, is_true = revisions.read_between(conn, look, content, revision)
-    return (provider if is_true else provider._replace(revision=UNKNOWN)), value
+    provider, exact = revisions.read_between(conn, look, row_of, read_content)
+    return exact.get(provider.id) or provider._replace(revision=MIXED), content[provider.id]
 
 
 def create(

@@ -14,7 +14,7 @@ separate view, and content is read between two reads of the revisions, or togeth
 read.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
 from sqlalchemy.engine import Connection
@@ -30,10 +30,14 @@ State = tuple[int, ...]
 # The revision of a tree that other software has created, and of content whose revision is unknown.
 UNKNOWN = 0
 
+# The revision of content that kept changing, so that it may combine several states.
+MIXED = -1
+
 MAX_READS = 3  # maximum number of attempts to read content that keeps changing
 
 Head = TypeVar("Head")
-Content = TypeVar("Content")
+Key = TypeVar("Key")
+Row = TypeVar("Row")
 
 
 def may_tear(conn: Connection) -> bool:
@@ -52,32 +56,38 @@ def can_confirm(conn: Connection) -> bool:
 def read_between(
     conn: Connection,
     look: Callable[[], Head],
-    read: Callable[[Head], Content],
-    state: Callable[[Head], object],
-) -> tuple[Head, Content, bool]:
-    """Read content between two reads of revisions.
+    rows_of: Callable[[Head], Mapping[Key, Row]],
+    read: Callable[[Head, Collection[Key]], object],
+) -> tuple[Head, Mapping[Key, Row]]:
+    """Read content between two reads of its rows, and read again the content that has changed.
 
-    If the content keeps changing, it is at least as new as the head that is returned with it. A
-    client that has missed a write therefore cannot write with the generation in the head.
+    Each statement of the connection must have its own view, unless views are complete.
 
     Args:
         conn: the connection.
-        look: reads the head: revisions, and further values to return with the content.
-        read: reads the content.
-        state: returns the revisions of a head.
+        look: reads the head: the rows with their revisions, and further values.
+        rows_of: returns the rows of a head. Content with different keys is confirmed separately.
+        read: reads the content of some of the rows of a head.
 
     Returns:
-        The head, the content, and whether both have one state.
+        The head, and the row of each key whose content has exactly the revision of this row. The
+        content of any other key of the head kept changing. It is at least as new as the head. A
+        client that has missed a write therefore cannot write with the generation in the head.
     """
-    later = look()
+    head = earlier = look()
+    exact: dict[Key, Row] = {}
     for _ in range(MAX_READS):
-        earlier, content = later, read(later)
+        rows = rows_of(head)
+        pending = rows.keys() - exact.keys()
+        read(head, pending)
         if not may_tear(conn):
-            return earlier, content, True
-        later = look()
-        if state(later) == state(earlier):
-            return later, content, can_confirm(conn)
-    return earlier, content, False
+            return head, rows
+        earlier, head = head, look()
+        latest = rows_of(head)
+        exact |= {key: rows[key] for key in pending if latest.get(key) == rows[key]}
+        if latest.keys() <= exact.keys():
+            return head, exact
+    return earlier, exact  # the content of the last head has not been read
 
 
 def get_for_provider(conn: Connection, provider_uuid: str) -> dict[str, int]:
@@ -88,7 +98,7 @@ def get_for_provider(conn: Connection, provider_uuid: str) -> dict[str, int]:
 
 def state_of_tree(revision: int) -> State | None:
     """Return the state of a tree, or None."""
-    return (revision,) if revision != UNKNOWN else None
+    return (revision,) if revision > UNKNOWN else None
 
 
 def state_of_page(revisions: Mapping[int, int], *, are_more: bool) -> State | None:
@@ -98,7 +108,7 @@ def state_of_page(revisions: Mapping[int, int], *, are_more: bool) -> State | No
         revisions: provider id -> revision of its tree, in order.
         are_more: whether more providers follow.
     """
-    if not all(revisions.values()):
+    if any(revision <= UNKNOWN for revision in revisions.values()):
         return None
     return (int(are_more), *(number for pair in revisions.items() for number in pair))
 

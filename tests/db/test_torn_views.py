@@ -5,7 +5,8 @@ whichever it is, the view shows the second alone.
 """
 
 import uuid as uuids
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 
 from tests.kit.engines import TEARS_VIEWS
 from tests.kit.service import Service, claim
-from tests.kit.tearing import Rows, become, rows, tearing, torn
+from tests.kit.statements import counted
+from tests.kit.tearing import Rows, become, moving, rows, tearing, torn
 
 pytestmark = pytest.mark.skipif(not TEARS_VIEWS, reason="views of this engine are whole")
 
@@ -143,6 +145,68 @@ def test_an_answer_with_the_tag_of_a_revision_has_its_content_and_nothing_else_i
                 become(cloud.database.writer, after, before)
             assert statement
     assert torn > 2 * len(READS)
+
+
+# What has a generation together with several parts, and the member with its pieces, of which each
+# must be of one moment.
+PARTS = "include=inventories,usages,traits,aggregates,allocations"
+WHOLE = {
+    f"/resource_providers?in_tree={NODE}&{PARTS}": "resource_providers",
+    f"/resource_providers/{NODE}?{PARTS}": "",
+    f"/provider_trees/{HOST}": "",
+}
+MOVES = 40  # more than the statements of each of these requests
+
+
+def pieces(answer: Any, member: str) -> list[Any]:
+    return answer[member] if member else [answer]
+
+
+def pieces_at(cloud: Cloud, path: str, states: Sequence[Rows]) -> list[Any]:
+    """Return the pieces that the tables have in these states, in turn."""
+    found = []
+    for state in states:
+        become(cloud.database.writer, rows(cloud.database), state)
+        cloud.restart()
+        found += pieces(cloud.get(path, "2.0"), WHOLE[path])
+    return found
+
+
+def test_each_provider_of_a_page_and_each_tree_is_of_one_moment(cloud: Cloud) -> None:
+    """Whether the transactions commit between two statements, or tear a view."""
+    for first in ("a claim", "traits of the root"):
+        before, between, after = cloud.record(FIRST[first], SECOND["on the child"])
+        for path, member in WHOLE.items():
+            moments = pieces_at(cloud, path, [before, between, after])
+            for missed, statement in product((between, before), range(MOST_STATEMENTS)):
+                become(cloud.database.writer, rows(cloud.database), before)
+                cloud.restart()
+                with tearing(cloud.database, before, missed, after, statement) as tear:
+                    answer = cloud.get(path, "2.0")
+                assert tear.done == (statement < tear.seen)
+                for piece in pieces(answer, member):
+                    assert piece in moments, (first, path, missed is before, statement)
+        become(cloud.database.writer, rows(cloud.database), before)
+
+
+def test_content_that_keeps_changing_is_read_a_few_times_and_marked(cloud: Cloud) -> None:
+    states = [rows(cloud.database)]
+    for number in range(MOVES):
+        cloud.allocate(CONSUMER, {NODE: {"DISK_GB": number % 4 + 1}}, generation=number or None)
+        cloud.put(HOST, "traits", [TRAITS[number % 2]])
+        states.append(rows(cloud.database))
+    for path, moves in product(WHOLE, (1, MOST_STATEMENTS // 2, MOVES)):
+        moments = pieces_at(cloud, path, states[: moves + 1]) if moves < MOVES else []
+        become(cloud.database.writer, rows(cloud.database), states[0])
+        cloud.restart()
+        with moving(cloud.database, states[: moves + 1]), counted(cloud.database) as statements:
+            answer = cloud.send("GET", path, version="2.0")
+        assert len(statements) < MOVES
+        for piece in pieces(answer.json, WHOLE[path]):
+            assert piece.get("changing", False) == (moves == MOVES)
+            assert piece in moments or moves == MOVES
+        if moves == MOVES:
+            assert "etag" not in answer.headers
 
 
 def test_allocations_match_the_returned_generation(cloud: Cloud) -> None:

@@ -6,9 +6,10 @@ true content. A transaction with one view for all its statements keeps the torn 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import sqlalchemy as sa
@@ -136,12 +137,39 @@ def tearing(
     """
     engine = sa.create_engine(database.writer.url, poolclass=sa.NullPool)
     tear = Tear(engine, before, torn(before, between, after), after, statement)
+    with _watching(database, tear.start, tear.end):
+        yield tear
+
+
+@contextmanager
+def moving(database: Database, states: Sequence[Rows]) -> Iterator[None]:
+    """Simulate transactions that commit between the statements.
+
+    The n-th statement finds the n-th state, or the last one.
+    """
+    engine = sa.create_engine(database.writer.url, poolclass=sa.NullPool)
+    changes = pairwise(states)
+
+    def move(text: str) -> None:
+        change = next(changes, None) if _VIEWS.match(text) else None
+        if change is not None:
+            become(engine, *change)
+
+    with _watching(database, move, lambda: None):
+        yield
+
+
+@contextmanager
+def _watching(
+    database: Database, before: Callable[[str], None], after: Callable[[], None]
+) -> Iterator[None]:
+    """Call functions before each statement, with its text, and after it."""
 
     def start(conn: Connection, _cursor: Any, text: str, *_rest: Any) -> None:
-        tear.start(text_of(conn, text))
+        before(text_of(conn, text))
 
     def end(*_details: Any) -> None:
-        tear.end()
+        after()
 
     listeners = (
         ("before_cursor_execute", start),
@@ -156,7 +184,7 @@ def tearing(
     for each in listened:
         sa.event.listen(*each)
     try:
-        yield tear
+        yield
     finally:
         for each in listened:
             sa.event.remove(*each)

@@ -57,10 +57,8 @@ def _page(
     caches = {part: call.service.parts.get((part, call.version)) for part in included}
     render = partial(part_texts, view=View(call.version))
     tag_of = partial(tags.get_for_page, call)
-    listed, parts, is_true = provider_list.find_with_parts(
-        conn, selection, caches, render, seen=tag_of
-    )
-    return listed, parts, tag_of(listed) if is_true else None
+    listed, parts = provider_list.find_with_parts(conn, selection, caches, render, seen=tag_of)
+    return listed, parts, tag_of(listed)
 
 
 def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> Reply:
@@ -120,7 +118,7 @@ def show_resource_provider(call: Call) -> Reply:
         def read(provider: Provider) -> PartTexts:
             values = provider_parts.read(conn, [provider.id], included)
             view = View(call.version)
-            return {part: part_texts(part, by_id, {}, view) for part, by_id in values.items()}
+            return {part: part_texts(part, by_id, view) for part, by_id in values.items()}
 
         provider, parts = providers.get_with(conn, call.path["uuid"], read, tag_of)
     changed_at = NOW if parts else provider.changed_at or NOW

@@ -34,6 +34,18 @@ class AtGeneration(NamedTuple, Generic[T]):
     value: T
 
 
+CHANGING = Json(
+    {
+        "type": "boolean",
+        "const": True,
+        "description": (
+            "Only present if the content kept changing while it was read. Then generations and "
+            "parts may belong to different moments, but no part is older than its generation."
+        ),
+        "examples": [],  # examples show the usual case
+    }
+)
+
 PROVIDER_GENERATION = Json({"type": "integer", "examples": [7]})
 GENERATION = Property("resource_provider_generation", PROVIDER_GENERATION, attrgetter("generation"))
 

@@ -4,9 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from placement.api import samples
-from placement.api.responses.common import UUID_KEY
+from placement.api.responses.common import CHANGING, UUID_KEY
 from placement.api.responses.inventories import BY_CLASS
-from placement.api.shapes import Array, Json, Object, Property, Ready, Shape, Table
+from placement.api.shapes import (
+    Array,
+    Json,
+    Object,
+    Property,
+    Ready,
+    Renderer,
+    Shape,
+    Table,
+    View,
+)
 from placement.objects.provider_parts import Part
 from placement.objects.provider_trees import ProviderOutcome, ProviderTree, TreeOutcome
 
@@ -44,8 +54,26 @@ def _rows(tree: ProviderTree) -> Sequence[Mapping[str, Any]]:
 _PROVIDER: Object[Mapping[str, Any]] = Object(
     "TreeMember", *(Property(name, shape, since="2.0") for name, shape in _PROPERTIES.items())
 )
-TREE: Object[ProviderTree] = Object(
-    "ProviderTree", Property("providers", Ready(Array(_PROVIDER)), _rows, since="2.0")
+
+
+class _Tree(Object[ProviderTree]):
+    """A tree, which is marked if it may combine several states."""
+
+    def renderer(self, view: View) -> Renderer:
+        """Return a function that renders a tree."""
+        render = self.renderer_without(self.optional, view)
+
+        def write(tree: ProviderTree) -> Mapping[str, Any]:
+            return {**render(tree), "changing": True} if tree.changing else render(tree)
+
+        return write
+
+
+TREE = _Tree(
+    "ProviderTree",
+    Property("providers", Ready(Array(_PROVIDER)), _rows, since="2.0"),
+    Property("changing", CHANGING, since="2.0"),
+    optional=["changing"],
 )
 _OUTCOME: Object[ProviderOutcome] = Object(
     "TreeChange",

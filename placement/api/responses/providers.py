@@ -15,6 +15,7 @@ from placement.api.responses.aggregates import UUIDS
 from placement.api.responses.allocations import BY_CONSUMER
 from placement.api.responses.common import (
     AMOUNTS,
+    CHANGING,
     LINK,
     PARENT_UUID,
     PROVIDER_GENERATION,
@@ -38,7 +39,7 @@ from placement.api.versioned import Versioned
 from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider
 from placement.objects.revision_cache import CachedText
-from placement.objects.revisions import UNKNOWN
+from placement.objects.revisions import MIXED, UNKNOWN
 
 # Part of a provider -> first version with a link to it.
 LINKS = {
@@ -101,10 +102,8 @@ _PARTS: Mapping[Part, Shape] = {
 }
 
 
-def part_texts(
-    part: Part, by_provider: ByProvider, revisions: Mapping[int, int], view: View
-) -> dict[int, CachedText]:
-    """Return provider id -> JSON text of the part, with the revision that it belongs to.
+def part_texts(part: Part, by_provider: ByProvider, view: View) -> dict[int, CachedText]:
+    """Return provider id -> JSON text of the part, without a revision.
 
     Equal values share one text, because most hosts have the traits of their model.
     """
@@ -117,8 +116,7 @@ def part_texts(
             text = _copy(orjson.dumps(render(value)))
             size += len(text)
             fragment = common[id(value)] = orjson.Fragment(text)
-        revision = revisions.get(provider_id, UNKNOWN)
-        texts[provider_id] = CachedText(fragment, revision, size)
+        texts[provider_id] = CachedText(fragment, UNKNOWN, size)
     return texts
 
 
@@ -147,12 +145,16 @@ PROVIDER = _Provider(
     Property("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since=TREES_SINCE),
     Property("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since=TREES_SINCE),
     *(Property(part.value, shape, since="2.0") for part, shape in _PARTS.items()),
-    optional=[part.value for part in Part],
+    Property("changing", CHANGING, since="2.0"),
+    optional=[*(part.value for part in Part), "changing"],
 )
 
 
 class _Listed(Array):
-    """A list of providers with parts."""
+    """A list of providers with parts.
+
+    A provider is marked if its parts may combine several states.
+    """
 
     def renderer(self, view: View) -> Renderer:
         """Return a function that renders the providers, and adds their parts."""
@@ -164,6 +166,8 @@ class _Listed(Array):
                 name = part.value
                 for provider, members in zip(listing.providers, rendered, strict=True):
                     members[name] = by_provider[provider.id].text
+                    if provider.revision == MIXED:
+                        members["changing"] = True
             return rendered
 
         return render

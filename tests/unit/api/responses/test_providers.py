@@ -38,7 +38,7 @@ def hosts(number: int) -> list[Provider]:
 def test_the_text_of_a_part_takes_hardly_more_memory_than_it_is_said_to() -> None:
     traits = {number: [f"CUSTOM_{number}"] for number in range(1000)}
     with traced():
-        texts = part_texts(Part.TRAITS, traits, {}, View(v("2.0")))
+        texts = part_texts(Part.TRAITS, traits, View(v("2.0")))
         taken, _peak = tracemalloc.get_traced_memory()
     assert taken < 3 * sum(text.size for text in texts.values())
 
