@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.cluster.model import Model
+from tests.cluster.test_histories import check_rounds, disconnect
 from tests.cluster.test_race import CLIENTS, PATIENT, ROOM, Racers, claim
 from tests.galera.nodes import JOIN, Node, start_cluster
 from tests.kit.builders import prepare
@@ -151,6 +152,27 @@ def test_nothing_is_lost_when_a_node_is_killed_and_comes_back(
             f"{sum(n for kind, n in counts.items() if kind.endswith(': unavailable'))} answered "
             f"503, 0 lost"
         )
+
+
+def test_histories_are_linearizable_while_nodes_and_connections_are_killed(
+    nodes: list[Node], database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    urls = [node.url(database) for node in nodes]
+
+    def restart_node() -> None:
+        nodes[2].kill()
+        time.sleep(0.3)
+        nodes[2].start()
+        nodes[2].await_joined(3)
+
+    with serving(tmp_path, urls, 1, **WAITING) as processes:
+        faults = [
+            processes[0].kill_worker,
+            lambda: disconnect(nodes[1], urls[1]),
+            restart_node,
+        ]
+        check_rounds("galera", processes, faults, capsys)
+    same_everywhere(nodes, database)
 
 
 def test_nothing_is_lost_when_commits_meet_the_loss_of_the_majority(

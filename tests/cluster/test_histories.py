@@ -1,0 +1,114 @@
+"""Histories of concurrent clients, checked while workers, connections and databases are killed.
+
+`PLACEMENT_HISTORIES` is the time in seconds for which rounds are repeated, each with a new cloud
+and another seed (default: one round), and `PLACEMENT_HISTORIES_SEED` the first seed.
+"""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from tests.kit.builders import database_url
+from tests.kit.engines import ENGINE, Server, server
+from tests.kit.processes import Process, serving
+from tests.kit.recording import Recorded
+
+pytestmark = pytest.mark.skipif(ENGINE == "sqlite", reason="SQLite has no server")
+
+SECONDS = float(os.environ.get("PLACEMENT_HISTORIES", "0"))
+SEED = int(os.environ.get("PLACEMENT_HISTORIES_SEED", "1"))
+OPERATIONS = 150  # between two faults
+
+Fault = Callable[[], None]
+
+
+def disconnect(database: Server, url: str) -> None:
+    """Kill all connections to a database."""
+    name = url.rpartition("/")[2]
+    if database.scheme.startswith("postgresql"):
+        database.execute(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        )
+        return
+    engine = sa.create_engine(
+        database.url(database.admin), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
+    )
+    with engine.connect() as conn:
+        for number, _user, _host, connected, *_rest in conn.exec_driver_sql("SHOW PROCESSLIST"):
+            if connected == name:
+                with suppress(sa.exc.OperationalError):  # it has ended since it was listed
+                    conn.exec_driver_sql(f"KILL {number}")
+
+
+def restart(database: Server) -> None:
+    """Kill a server and start it again."""
+    database.kill()
+    time.sleep(0.3)
+    database.start()
+
+
+def check_rounds(
+    name: str,
+    processes: Sequence[Process],
+    faults: Sequence[Fault],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Record and check histories with these faults. Print a line of figures."""
+    began = time.monotonic()
+    counts: Counter[str] = Counter()
+    rounds = operations = 0
+    ports = [process.port for process in processes]
+    while not rounds or time.monotonic() < began + SECONDS:
+        cloud = Recorded(ports, SEED + rounds)
+
+        def disturb(cloud: Recorded) -> None:
+            for fault in faults:
+                cloud.wait_for_operations(OPERATIONS)
+                fault()
+            cloud.wait_for_operations(OPERATIONS)
+
+        cloud.run(disturb)
+        rounds += 1
+        operations += len(cloud.history.operations) + len(cloud.history.shown)
+        counts += cloud.counts
+        violations = list(cloud.history.violations())
+        assert not violations, (f"seed {SEED + rounds - 1}", violations[:10])
+    unknown = sum(n for kind, n in counts.items() if kind.endswith(": no answer"))
+    unavailable = sum(n for kind, n in counts.items() if kind.endswith(": 503"))
+    with capsys.disabled():
+        print(
+            f"\nhistories, {name}: {rounds} rounds in {time.monotonic() - began:.0f} s, "
+            f"{operations} operations, {rounds * len(faults)} faults, {unknown} unanswered, "
+            f"{unavailable} answered 503, {counts['changing providers']} providers and "
+            f"{counts['changing trees']} trees marked as changing, 0 violations"
+        )
+
+
+def test_histories_are_linearizable_while_processes_and_connections_are_killed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = database_url(tmp_path)
+    with serving(tmp_path, [url] * 3) as processes:
+        faults = [
+            processes[0].kill_worker,
+            lambda: disconnect(server(), url),
+            lambda: restart(server()),
+        ]
+        check_rounds(ENGINE, processes, faults, capsys)
+
+
+@pytest.mark.skipif(not SECONDS, reason="a long run proves that faults are found")
+@pytest.mark.parametrize("fault", ["no lock and no guard", "used is not moved"])
+def test_a_planted_fault_is_found(tmp_path: Path, fault: str) -> None:
+    url, planted = database_url(tmp_path), "tests.cluster.planted:application"
+    with serving(tmp_path, [url] * 3, application=planted, PLANTED=fault) as processes:
+        cloud = Recorded([process.port for process in processes], SEED)
+        cloud.run(lambda cloud: cloud.wait_for_operations(1000))
+    violations = list(cloud.history.violations())
+    assert any(each.startswith("over-commit") for each in violations)
