@@ -208,25 +208,18 @@ class Client:
             self._cloud.consumers.append(consumer)
 
     def _demand(self) -> None:
-        """Claim what a search finds, on any node. The value is read afterwards."""
+        """Claim what a search in one tree finds."""
         consumer, wanted = self._new()
-        ((_, resources),) = wanted.items()
+        ((node, resources),) = wanted.items()
         owner = claim({})
         body = {
-            "request": {"groups": {"": {"resources": resources}}},
+            "request": {"groups": {"": {"resources": resources, "in_tree": node}}},
             "consumer_uuid": consumer,
             **{name: owner[name] for name in ("project_id", "user_id", "consumer_type")},
         }
-        answer, times = self._ask("POST", "/claims", body, "2.0")
-        if times[0] == times[1]:
-            return
-        values = [value_of({node: resources}) for node in self._cloud.trees.values()]
-        if answer is not None:
-            held = answer.body["allocations"]
-            values = [value_of({uuid: each["resources"] for uuid, each in held.items()})]
-        for value in values:
-            self._cloud.record(f"consumer {consumer}", 1, value, times, writes=True)
-        self._cloud.consumers.append(consumer)
+        effects = {f"consumer {consumer}": (1, value_of(wanted))}
+        if self._write(("POST", "/claims", body), effects, "2.0"):
+            self._cloud.consumers.append(consumer)
 
     def _change(self) -> None:
         known = self._known()
