@@ -50,7 +50,7 @@ class AggregateHeadroom(TypedDict):
 class LimitedHosts(TypedDict):
     """Hosts on which the same condition prevents another consumer."""
 
-    #: A code of explanations, or `elsewhere`.
+    #: A code of explanations.
     code: str
     #: Suffix of the group, or None if no single group is the cause.
     group: str | None

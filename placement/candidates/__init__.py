@@ -2,7 +2,7 @@
 
 from placement.candidates.claims.choices import ClaimRequest
 from placement.candidates.claims.claiming import Claimed, claim
-from placement.candidates.explanation import Explanation, explain, explain_trace
+from placement.candidates.explanation import Explanation, explain, explain_refused
 from placement.candidates.headroom import Headroom, HeadroomQuery, find_headroom
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.first_available import find_first_available
@@ -24,7 +24,7 @@ __all__ = [
     "TreeCache",
     "claim",
     "explain",
-    "explain_trace",
+    "explain_refused",
     "find_candidates",
     "find_first_available",
     "find_headroom",

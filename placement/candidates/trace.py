@@ -243,8 +243,12 @@ class Trace:
     def __init__(self) -> None:
         # (code, suffix of the group) -> number of groups that no tree can serve.
         self.requests: Counter[tuple[Refusal, str]] = Counter()
+        # Root id -> revision, for the rejected trees. An explanation of an empty result evaluates
+        # these trees.
+        self.refused: dict[int, int] = {}
         # (code, suffix of the group, or empty if no single group is the cause) -> number of
-        # rejected trees.
+        # trees that the search rejected at this check. The search does not look for the check that
+        # rejects the last provider, so explanations do not use these codes.
         self.trees: Counter[tuple[Refusal, str]] = Counter()
         # Code -> number of providers that the search tried and rejected for a group.
         self.placements: Counter[Refusal] = Counter()
@@ -255,11 +259,11 @@ class Trace:
         """Count a group that no tree can serve."""
         self.requests[code, suffix] += 1
 
-    def refuse_tree(self, root: str, code: Refusal, suffix: str = "") -> None:
-        """Count a tree without a candidate; `root` is the UUID of its root."""
+    def refuse_tree(self, code: Refusal, suffix: str = "") -> None:
+        """Count a tree without a candidate, or sharing providers that cannot serve alone."""
         self.trees[code, suffix] += 1
 
-    def refuse_placement(self, root: str, code: Refusal) -> None:
+    def refuse_placement(self, code: Refusal) -> None:
         """Count a provider that cannot serve a group with the providers of the other groups."""
         self.placements[code] += 1
 

@@ -65,7 +65,7 @@ def test_an_empty_answer_is_one_line_at_every_version(
         service.get(TOO_MUCH, version)
     assert said(caplog) == [
         "no candidates for resources=VCPU:9: The only host looked at cannot serve the request. "
-        "1 because no provider has that much left (9 VCPU)."
+        "1 has no provider with 9 VCPU free (the most is 8)."
     ]
 
 
@@ -95,8 +95,8 @@ def test_the_end_of_a_search_before_its_start_is_reported(
         service.get(f"{ASKED}&member_of={NOWHERE}&in_tree={NOWHERE}")
     (line,) = said(caplog)
     assert line.endswith(
-        "No host can serve the request. No aggregate of member_of or root_member_of exists. "
-        "The provider of in_tree or subtree does not exist."
+        f"No host can serve the request. There is no aggregate {NOWHERE}. "
+        f"There is no provider {NOWHERE}."
     )
 
 

@@ -16,7 +16,7 @@ from placement.candidates import (
     CandidateRequest,
     SearchResult,
     explain,
-    explain_trace,
+    explain_refused,
     find_candidates,
     find_first_available,
 )
@@ -57,8 +57,8 @@ def _first_available(call: Call, requests: Sequence[CandidateRequest]) -> Reply:
         alternative, result = find_first_available(
             conn, service.trees, requests, service.settings.candidates, service.tuning
         )
+        _log_empty(call, result)
     deadline.lift()  # the result is partial if the deadline ended the search
-    _log_empty(call, result)
     candidates = Candidates(result, requests[alternative or 0], alternative=alternative)
     return Reply(200, candidates, changed_at=NOW)
 
@@ -76,17 +76,22 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
             bounds = result.stats.bounds_after(settings)
             why = explain(result.scan, service.trees, bounds, tuning)
             explained = Explained(why, body)
+        _log_empty(call, result, explained)
     deadline.lift()  # the result is partial if the deadline ended the search
-    _log_empty(call, result, explained)
     return Reply(200, Candidates(result, request, explained), changed_at=NOW)
 
 
 def _log_empty(call: Call, result: SearchResult, explained: Explained | None = None) -> None:
-    """Log why a response contains no candidates."""
-    if not result.candidates and LOG.isEnabledFor(logging.INFO):
-        asked = result.scan.resolved.request  # including the forbidden taints
-        why = explained.explanation if explained else explain_trace(asked, result.trace)
-        LOG.info("no candidates for %s: %s", _asked(call), why.text)
+    """Log why a response contains no candidates, in the transaction of the search."""
+    if result.candidates or not LOG.isEnabledFor(logging.INFO):
+        return
+    if explained is not None:
+        why = explained.explanation
+    else:
+        service = call.service
+        bounds = result.stats.bounds_after(service.settings.candidates)
+        why = explain_refused(result.scan, result.trace, service.trees, bounds, service.tuning)
+    LOG.info("no candidates for %s: %s", _asked(call), why.text)
 
 
 def _asked(call: Call) -> str:

@@ -10,7 +10,7 @@ from placement.api.responses.common import UUID, UUID_KEY
 from placement.api.shapes import Array, Fragment, Json, Object, Property, Ready, Renderer, Table
 from placement.candidates.explanation import CODES, Explanation
 from placement.candidates.explanation.terms import StatedTerm
-from placement.candidates.explanation.value import Relaxed, UnservedHost
+from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.request import SubtreeRule
 from placement.candidates.trace import Refusal
 
@@ -123,14 +123,15 @@ _PROVIDER = Json(
 
 
 def _relaxations(explained: Explained) -> Sequence[Mapping[str, Any]]:
-    return [_relaxation(each, explained.body) for each in explained.explanation.relaxations]
-
-
-def _relaxation(relaxed: Relaxed, body: Mapping[str, Any]) -> Mapping[str, Any]:
-    path = path_of_term(relaxed.term, body)
-    if relaxed.to is not None:
-        return {"reduce": path, "to": relaxed.to, "hosts": relaxed.hosts}
-    return {"drop": path, "value": _value(relaxed.term), "hosts": relaxed.hosts}
+    relaxations = []
+    for relaxed in explained.explanation.relaxations:
+        paths = paths_of_term(relaxed.term, explained.body)
+        if relaxed.to is not None:
+            relaxations.append({"reduce": paths[0], "to": relaxed.to, "hosts": relaxed.hosts})
+        elif len(paths) == 1:  # omitting one of several equal conditions does not help
+            value = _value(relaxed.term)
+            relaxations.append({"drop": paths[0], "value": value, "hosts": relaxed.hosts})
+    return relaxations
 
 
 def _value(term: StatedTerm) -> str | int | list[str] | Mapping[str, list[str]]:
@@ -143,21 +144,21 @@ def _value(term: StatedTerm) -> str | int | list[str] | Mapping[str, list[str]]:
     return value
 
 
-def path_of_term(term: StatedTerm, body: Mapping[str, Any]) -> str:
-    """Return the path of a term in a request as JSON."""
+def paths_of_term(term: StatedTerm, body: Mapping[str, Any]) -> Sequence[str]:
+    """Return the paths of a term in a request as JSON: several if the request repeats it."""
     steps: list[str | int] = [*term.keyword.split(".")]
     if term.suffix is not None:
         steps = ["groups", term.suffix, term.keyword]
     if term.resource_class:
-        return path_of([*steps, term.resource_class])
+        return [path_of([*steps, term.resource_class])]
     if term.code is Refusal.TAINTED:
-        return term.keyword  # the request does not state it
+        return [term.keyword]  # the request does not state it
     stated: Any = body
     for step in steps:
         stated = stated[step]
     if not isinstance(stated, list):
-        return path_of(steps)
-    return path_of([*steps, next(place for place, each in enumerate(stated) if _is(each, term))])
+        return [path_of(steps)]
+    return [path_of([*steps, place]) for place, each in enumerate(stated) if _is(each, term)]
 
 
 def _is(stated: Any, term: StatedTerm) -> bool:

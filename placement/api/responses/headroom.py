@@ -7,7 +7,8 @@ from placement.api.responses.common import UUID_KEY
 from placement.api.responses.explanations import GROUP, MEANING
 from placement.api.shapes import Array, Json, Object, Property, Shape, Table, itself
 from placement.candidates import Headroom
-from placement.candidates.headroom import LIMIT_CODES, Figures, LimitedHosts
+from placement.candidates.explanation import CODES
+from placement.candidates.headroom import Figures, LimitedHosts
 
 _NUMBERS = {"fits": 412, "at_most": 412, "hosts": 97, "largest": 16}
 _SHAPES: Mapping[str, Shape] = {
@@ -29,7 +30,7 @@ _LIMITED: Object[LimitedHosts] = Object(
         Json(
             {
                 "type": "string",
-                "enum": [str(code) for code in LIMIT_CODES],
+                "enum": [str(code) for code in CODES],
                 "examples": ["capacity"],
             }
         ),

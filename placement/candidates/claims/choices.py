@@ -11,14 +11,13 @@ from sqlalchemy.engine import Connection
 
 from placement import stopwatch
 from placement.candidates.budget import Budget
-from placement.candidates.explanation import explain, explain_trace
+from placement.candidates.explanation import explain, explain_refused
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.pipeline import RequestSearch
 from placement.candidates.search.result import SearchResult
 from placement.candidates.trees.resolve import ResolvedRequest, resolve, resolve_all
-from placement.candidates.trees.scan import Scan
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import SearchTuning
 from placement.config import CandidateSettings
@@ -124,10 +123,10 @@ class ClaimSearches:
         for claim_request in self._claim_requests:
             result = self._find(claim_request, budget, pending_trees)
             if not result.candidates:
-                _log_unmet(claim_request.claim.consumer, result)
                 self._refuse_faulty()
-                why = self._why(result.scan, budget, pending_trees) if explained else ""
-                raise NoCandidatesFound(claim_request.error_path, why)
+                why = self._why(result, budget, pending_trees, explained=explained)
+                LOG.info("no candidates for consumer %s: %s", claim_request.claim.consumer, why)
+                raise NoCandidatesFound(claim_request.error_path, why if explained else "")
             candidates = _in_turn(result)
             if len(self._claim_requests) == 1:
                 return [[each] for each in candidates]
@@ -208,10 +207,27 @@ class ClaimSearches:
         full = frozenset(uuid for uuid, number in members.items() if number >= spread.max_per_host)
         return replace(resolved, request=replace(resolved.request, full_hosts=full))
 
-    def _why(self, scan: Scan, budget: Budget, pending_trees: Mapping[int, Tree]) -> str:
-        """Return the explanation of a failed search, limited by the remaining budget."""
+    def _why(
+        self,
+        result: SearchResult,
+        budget: Budget,
+        pending_trees: Mapping[int, Tree],
+        *,
+        explained: bool,
+    ) -> str:
+        """Return the explanation of a failed search, limited by the remaining budget.
+
+        Args:
+            explained: whether to evaluate all hosts. Otherwise, the explanation is only logged, and
+                it covers the hosts that the search has refused.
+        """
         settings = replace(self._settings, max_search_steps=max(1, budget.steps_left))
-        return explain(scan, self._cache, settings, self._tuning, pending_trees).text
+        scan, cache, tuning = result.scan, self._cache, self._tuning
+        if explained:
+            return explain(scan, cache, settings, tuning, pending_trees).text
+        if not LOG.isEnabledFor(logging.INFO):
+            return ""
+        return explain_refused(scan, result.trace, cache, settings, tuning, pending_trees).text
 
     def _refuse_faulty(self) -> None:
         """Raise the errors of a claim that do not depend on free capacity.
@@ -260,9 +276,3 @@ def trees_after(choice: CandidateSet) -> Mapping[int, Tree]:
         allocations = candidate.allocations
         trees |= {tree.id: tree.after(allocations) for tree in candidate.trees}
     return trees
-
-
-def _log_unmet(consumer: str, result: SearchResult) -> None:
-    if LOG.isEnabledFor(logging.INFO):
-        why = explain_trace(result.scan.resolved.request, result.trace).text
-        LOG.info("no candidates for consumer %s: %s", consumer, why)

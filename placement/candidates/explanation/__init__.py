@@ -1,7 +1,6 @@
 """Explanations of why hosts cannot serve a request, with counts for each condition."""
 
-from placement.candidates.explanation.all_hosts import explain
-from placement.candidates.explanation.from_trace import explain_trace
+from placement.candidates.explanation.all_hosts import explain, explain_refused
 from placement.candidates.explanation.value import CODES, Explanation
 
-__all__ = ["CODES", "Explanation", "explain", "explain_trace"]
+__all__ = ["CODES", "Explanation", "explain", "explain_refused"]

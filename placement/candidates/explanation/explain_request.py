@@ -70,11 +70,14 @@ class Relaxation:
 class ExplainRequest:
     """The parts of a request that the evaluation of each host uses. They are computed only once."""
 
-    def __init__(self, request: CandidateRequest, spend: Charge = uncharged) -> None:
+    def __init__(
+        self, request: CandidateRequest, spend: Charge = uncharged, *, relaxes: bool = True
+    ) -> None:
         """Prepare a request.
 
         Args:
             spend: Charges the work of each check whose result is not cached.
+            relaxes: Whether to evaluate the request without each of its terms as well.
         """
         # The request as the client sent it, parsed.
         self.request = request
@@ -113,8 +116,8 @@ class ExplainRequest:
         self._checks_of = [self._checks.index(slot_terms.checks) for slot_terms in self.distinct]
         # Work for each provider of a host, and further work for each host.
         self.provider_cost, self.host_cost = self._count_cost()
-        # The request without each of its terms.
-        self.relaxations = _relaxations(self)
+        # The request without each of its terms, or empty if only the reasons are evaluated.
+        self.relaxations = _relaxations(self) if relaxes else []
         # Number of slots and relaxations.
         self.parts = len(self.slot_terms) + len(self.relaxations)
         # Work of planning a request of this size.

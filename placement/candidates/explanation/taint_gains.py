@@ -12,25 +12,29 @@ from placement.candidates.explanation.split_evaluator import Variant
 from placement.candidates.model import Pool, Tree
 from placement.candidates.terms import Untainted, of_kind
 from placement.candidates.trace import Refusal
-from placement.candidates.trees.scan import AnchorReader
+from placement.candidates.trees.sharing import AnchorPools
 
 
 class TaintGains:
     """Counts such hosts for each relaxation that tolerates a taint."""
 
     def __init__(
-        self, explain_request: ExplainRequest, evaluator: HostEvaluator, reader: AnchorReader
+        self, explain_request: ExplainRequest, evaluator: HostEvaluator, pools: AnchorPools
     ) -> None:
-        """Prepare the relaxations; `reader` must have read the sharing providers."""
+        """Prepare the relaxations.
+
+        Args:
+            pools: the pools of the request with its taints.
+        """
         self._evaluator = evaluator
         names = [term.name for term in of_kind(explain_request.request.root, Untainted)]
-        pools = {name: reader.pools_tolerating(name) for name in names}
-        # (index of the relaxation, request without the taint, function that makes its pools)
+        tolerating = {name: pools.tolerating(name) for name in names}
+        # (index of the relaxation, request without the taint, its pools)
         self._relaxed = [
-            (index, Variant(relaxation.without()), pool_of)
+            (index, Variant(relaxation.without()), wider)
             for index, relaxation in enumerate(explain_request.relaxations)
             if relaxation.term.code is Refusal.TAINTED
-            and (pool_of := pools[str(relaxation.term.value)]) is not None
+            and (wider := tolerating[str(relaxation.term.value)]) is not None
         ]
 
     def add(self, tree: Tree, pool: Pool, evaluation: Evaluation, host_counts: HostCounts) -> None:
@@ -41,10 +45,10 @@ class TaintGains:
         """
         if not evaluation.rejections:
             return
-        for index, variant, pool_of in self._relaxed:
+        for index, variant, pools in self._relaxed:
             if index in evaluation.gains:
                 continue
-            wider = pool_of(tree)
+            wider = pools.pool(tree)
             if wider.reached == pool.reached:
                 continue
             serves = variant.serves(wider, self._evaluator)

@@ -1,9 +1,8 @@
 """Headroom: how many more consumers of a request fit."""
 
 from placement.candidates.headroom.find import HeadroomQuery, find_headroom, resolve_headroom
-from placement.candidates.headroom.measure import Emptied, measure_headroom, sharing_in
+from placement.candidates.headroom.measure import Emptied, measure_headroom
 from placement.candidates.headroom.value import (
-    LIMIT_CODES,
     Figures,
     Headroom,
     HeadroomRequest,
@@ -11,7 +10,6 @@ from placement.candidates.headroom.value import (
 )
 
 __all__ = [
-    "LIMIT_CODES",
     "Emptied",
     "Figures",
     "Headroom",
@@ -21,5 +19,4 @@ __all__ = [
     "find_headroom",
     "measure_headroom",
     "resolve_headroom",
-    "sharing_in",
 ]

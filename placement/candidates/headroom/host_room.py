@@ -74,6 +74,17 @@ class RoomFinder:
         """
         return self.find_again(pool)
 
+    def find_by_itself(self, pool: Pool) -> HostRoom:
+        """Return how many consumers fit if no other host uses the sharing providers.
+
+        Unlike in `find`, a consumer may use only sharing providers of other trees.
+
+        Raises:
+            BudgetSpentError: the limit on work was reached.
+        """
+        options = self.options(pool)
+        return NO_ROOM if options is None else self.find_in(pool, options, by_itself=True)
+
     def find_again(self, pool: Pool) -> HostRoom:
         """Return a packing of whole amounts on a pool. See `find`."""
         options = self.options(pool)
@@ -98,12 +109,19 @@ class RoomFinder:
                 options[slot] = providers
         return options
 
-    def find_in(self, pool: Pool, options: Options) -> HostRoom:
-        """Return the room of a pool, given the providers of each slot."""
-        if not self._search.joins and not only_sharing(pool, options):
+    def find_in(self, pool: Pool, options: Options, *, by_itself: bool = False) -> HostRoom:
+        """Return the room of a pool.
+
+        Args:
+            pool: the providers.
+            options: the providers of each slot.
+            by_itself: whether to count consumers that use only sharing providers of other trees.
+        """
+        by_itself = by_itself or not only_sharing(pool, options)
+        if not self._search.joins and by_itself:
             return self.fill_slots(pool, options)
-        shape = self._search.shape(pool, options)
-        patterns = self._patterns_of(shape, pool, options)
+        shape = self._search.shape(pool, options), by_itself
+        patterns = self._patterns_of(shape, pool, options, by_itself=by_itself)
         if patterns is None:
             key: Hashable = (shape, tuple([member.stocks for member in pool.members]))
         else:
@@ -168,13 +186,18 @@ class RoomFinder:
             )
         _set(room, patterns, packing)
 
-    def _patterns_of(self, shape: Hashable, pool: Pool, options: Options) -> Patterns | None:
+    def _patterns_of(
+        self, shape: Hashable, pool: Pool, options: Options, *, by_itself: bool
+    ) -> Patterns | None:
         if shape in self._patterns:
             return self._patterns[shape]
         if len(self._patterns) >= MAX_REMEMBERED:
             self._patterns.clear()
         patterns: Patterns | None = self._within_share(
-            lambda budget: self._search.find(pool, options, budget, MAX_PATTERNS), default=None
+            lambda budget: self._search.find(
+                pool, options, budget, MAX_PATTERNS, by_itself=by_itself
+            ),
+            default=None,
         )
         if patterns is not None and not patterns.is_complete:
             patterns = None

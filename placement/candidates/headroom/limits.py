@@ -6,11 +6,10 @@ from placement.candidates.budget import Budget
 from placement.candidates.explanation.evaluation import HostClass, Rejection
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.split_evaluator import make_evaluators
-from placement.candidates.headroom.value import RoomLimit
+from placement.candidates.headroom.value import UNDECIDED, RoomLimit
 from placement.candidates.model import Pool
 from placement.candidates.request import CandidateRequest
 from placement.candidates.terms.amounts import Amount
-from placement.candidates.trace import Refusal
 
 # Maximum number of classes of hosts in memory.
 MAX_CLASSES = 10_000
@@ -21,7 +20,7 @@ class LimitFinder:
 
     def __init__(self, request: CandidateRequest, budget: Budget, max_steps: int) -> None:
         # The request, prepared for the evaluation of hosts.
-        self._request = ExplainRequest(request, budget.spend)
+        self._request = ExplainRequest(request, budget.spend, relaxes=False)
         # Evaluates one host at a time.
         self._evaluator, _reductions = make_evaluators(self._request, budget, max_steps)
         self._budget = budget
@@ -31,7 +30,7 @@ class LimitFinder:
     def find(self, pool: Pool) -> RoomLimit:
         """Return the limit of a pool that cannot serve another consumer.
 
-        Only sharing providers of other trees may still serve the request.
+        The limit is undecided if the pool can serve another consumer after all.
 
         Raises:
             BudgetSpentError: the limit on work was reached.
@@ -40,7 +39,7 @@ class LimitFinder:
         limit = self._limits.get(host_class)
         if limit is None:
             rejections = self._evaluator.find_rejections(host_class, pool)
-            limit = limit_of(rejections) if rejections else RoomLimit(Refusal.ELSEWHERE)
+            limit = limit_of(rejections) if rejections else UNDECIDED
             if len(self._limits) >= MAX_CLASSES:
                 self._limits.clear()
             self._limits[host_class] = limit

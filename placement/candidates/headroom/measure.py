@@ -22,7 +22,7 @@ from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.anchors import MAX_CACHED_MEMBERS, dedup_key
 from placement.candidates.terms import MemberOf, NotMemberOf
-from placement.candidates.trees.sharing import AnchorPools
+from placement.candidates.trees.sharing import AnchorPools, untainted
 from placement.errors import DeadlineExceeded
 from placement.vocabulary import SHARING_TRAIT
 
@@ -58,16 +58,6 @@ def measure_headroom(
     for meter in meters:
         meter.refine()
     return [meter.headroom() for meter in meters]
-
-
-def sharing_in(trees: Iterable[Tree]) -> list[SharingMember]:
-    """Return the sharing providers among the members of trees."""
-    return [
-        SharingMember(tree, member, position)
-        for tree in trees
-        for position, member in enumerate(tree.members)
-        if SHARING_TRAIT in member.traits and member.aggregates
-    ]
 
 
 class Emptied:
@@ -189,8 +179,9 @@ class _Meter:
         self._shared: SharedHosts | None = None
         # Creates the pools of anchors. Set with the first batch.
         self._pools: AnchorPools
-        # Key of equal hosts -> their room and their limit.
-        self._known: dict[Hashable, tuple[HostRoom, RoomLimit]] = {}
+        # Key of equal hosts -> their room, the number of consumers that one of them serves by
+        # itself, and their limit.
+        self._known: dict[Hashable, tuple[HostRoom, int, RoomLimit]] = {}
         # Rooms whose number of consumers is an interval, with their hosts.
         self._intervals: dict[int, tuple[HostRoom, list[Pool]]] = {}
 
@@ -210,14 +201,24 @@ class _Meter:
             self._totals.complete = False
 
     def _set_sharing(self, sharing: Sequence[SharingMember]) -> None:
-        """Select the sharing providers that can serve any slot."""
-        serving = [
-            each
-            for each in sharing
-            if self._question.taints.isdisjoint(each.tree.root.traits) and self._serves(each)
-        ]
-        self._pools = AnchorPools(serving, self._budget.spend)
+        """Create the pools of anchors, and select the sharing providers that can serve any slot."""
+        # The pools include full and unsuitable sharing providers, because they may be the reason
+        # for the limit of a host.
+        related = untainted(filter(self._is_related, sharing), self._question.taints)
+        self._pools = AnchorPools(related, self._budget.spend)
+        serving = list(filter(self._serves, related))
         self._shared = SharedHosts(self._plan, self._finder, serving, self._budget)
+
+    def _is_related(self, sharing: SharingMember) -> bool:
+        """Return whether a sharing provider can change the number or the limit of any host.
+
+        A provider without inventory of any class of a slot fails at the first check of the slot,
+        so it is never the last provider that is rejected.
+        """
+        slots = self._plan.slots
+        return not sharing.member.stocks.keys().isdisjoint(self._plan.combined_amounts) or any(
+            not slot.resources for slot in slots
+        )
 
     def _serves(self, sharing: SharingMember) -> bool:
         pool = Pool(None, (sharing.member,), (sharing,))
@@ -246,23 +247,23 @@ class _Meter:
         known = None if key is None else self._known.get(key)
         if known is None:
             room = self._finder.find(pool)
-            known = room, self._limit(pool, room)
+            by_itself = self._finder.find_by_itself(pool) if pool.sharing else room
+            known = room, by_itself.lower, self._limit(pool, by_itself)
             if key is not None and len(self._known) < MAX_DISTINCT:
                 self._known[key] = known
-        room, limit = known
+        room, by_itself_lower, limit = known
         aggregates = tree.root.aggregates
         assert self._shared is not None
         if self._shared.concerns(pool):
             self._shared.add(pool, tree.id if key is None else key, room)
-            lower = min(room.lower, room.upper)
-            self._totals.add_alone(lower, limit, aggregates)
+            self._totals.add_alone(by_itself_lower, limit, aggregates)
         elif room.is_exact:
             self._totals.add(room.lower, room.upper, limit, aggregates)
         else:
             self._intervals.setdefault(id(room), (room, []))[1].append(pool)
 
     def _limit(self, pool: Pool, room: HostRoom) -> RoomLimit:
-        if not room.is_exact:
+        if room.lower and not room.is_exact:
             return UNDECIDED
         return self._limits.find(filled(pool, room.usage) if room.lower else pool)
 

@@ -110,9 +110,15 @@ class PatternSearch:
         )
 
     def find(
-        self, pool: Pool, options: Options, budget: Budget, most: int | None = None
+        self,
+        pool: Pool,
+        options: Options,
+        budget: Budget,
+        most: int | None = None,
+        *,
+        by_itself: bool = False,
     ) -> Patterns:
-        """Return the patterns of a pool that use at least one of its own providers.
+        """Return the patterns of a pool.
 
         Candidates that use only sharing providers of other trees are counted for those trees.
 
@@ -121,6 +127,7 @@ class PatternSearch:
             options: slot -> positions of the providers that can serve it alone.
             budget: limit on the work.
             most: number of patterns at which the search ends, or None for no limit.
+            by_itself: whether to include patterns that use only sharing providers of other trees.
 
         Raises:
             BudgetSpentError: the limit on work was reached.
@@ -130,7 +137,8 @@ class PatternSearch:
         )
         constraints += map(Ordered, self._equal_slots)
         resources = [slot.resources for slot in self._plan.slots]
-        local = pool.local if pool.anchor is not None else len(pool.members)
+        by_itself = by_itself or pool.anchor is None
+        local = len(pool.members) if by_itself else pool.local
         numbers: dict[Row, int] = {}
         patterns: dict[Pattern, None] = {}
         solutions = assignments(options, constraints, budget, _ignore)

@@ -71,7 +71,9 @@ class SharedHosts:
 
     def concerns(self, pool: Pool) -> bool:
         """Return whether an anchor reaches or contains a sharing provider that can serve a slot."""
-        return bool(pool.sharing) or (pool.anchor is not None and pool.anchor.id in self._trees)
+        return not self._shared.isdisjoint(pool.reached) or (
+            pool.anchor is not None and pool.anchor.id in self._trees
+        )
 
     def add(self, pool: Pool, key: Hashable, room: HostRoom) -> None:
         """Add a host.

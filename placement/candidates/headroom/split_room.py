@@ -47,6 +47,10 @@ class SplitRoomFinder(RoomFinder):
         self._within_share(lambda budget: self._filler.fill(room, rest, budget), default=None)
         return room
 
+    def find_by_itself(self, pool: Pool) -> HostRoom:
+        """Return the same as `find`, which counts all consumers, as an interval."""
+        return self.find(pool)
+
     def with_parts(self, pool: Pool) -> tuple[Options, Mapping[int, Sequence[int]]]:
         """Return slot -> providers of whole amounts, and splittable slot -> providers of parts."""
         plan = self._split_plan

@@ -4,13 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placement.candidates.explanation.value import CODES
 from placement.candidates.request import CandidateRequest
 from placement.candidates.trace import Refusal
-
-# The codes of limits, in their order. Unlike in an explanation, only sharing providers of other
-# trees may have room for a host.
-LIMIT_CODES = (*CODES, Refusal.ELSEWHERE)
 
 
 @dataclass(frozen=True, slots=True)

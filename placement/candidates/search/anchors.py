@@ -202,7 +202,9 @@ class AnchorSearches:
         outcome, assignments, refusal = result
         self.searched += not outcome.wrong_root
         if assignments is None:
-            self._trace.refuse_tree(pool.root, *refusal)
+            self._trace.refuse_tree(*refusal)
+            if pool.anchor is not None:
+                self._trace.refused[pool.anchor.id] = pool.anchor.revision
             return Search(outcome)
         self.served += 1
         first = make_candidate(self._plan, pool, assignments.first)
@@ -248,10 +250,7 @@ class AnchorSearches:
 
     def _solutions(self, pool: Pool, options: Options) -> Solutions:
         """Yield the assignments of the pool, and record refused placements in the trace."""
-
-        def refuse(code: Refusal) -> None:
-            self._trace.refuse_placement(pool.root, code)
-
+        refuse = self._trace.refuse_placement
         return solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
 
 

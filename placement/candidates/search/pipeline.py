@@ -54,6 +54,7 @@ from placement.candidates.trees.sharing import (
     sharing_alone,
     sharing_members,
     sharing_pool,
+    untainted,
 )
 from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
@@ -253,7 +254,8 @@ class RequestSearch:
             self._alone = sorted(sets, key=lambda providers: [each.uuid for each in providers])
         taints = self.resolved.taints
         for providers in self._alone:
-            yield anchors.start(sharing_pool(sharing_members(providers, store.pinned(), taints)))
+            members = sharing_members(providers, store.pinned())
+            yield anchors.start(sharing_pool(untainted(members, taints)))
 
 
 def _refused(scan: Scan, trace: Trace) -> SearchResult:

@@ -141,10 +141,7 @@ class SplitSearches(AnchorSearches):
             slot: partial(self._offer, ways, self._expected_load(slot, options))
             for slot, ways in splits.items()
         }
-
-        def refuse(code: Refusal) -> None:
-            self._trace.refuse_placement(pool.root, code)
-
+        refuse = self._trace.refuse_placement
         return (yield from assignments(options, constraints, self._budget, refuse, offers))
 
     def _expected_load(self, slot: int, options: Options) -> Mapping[int, float]:

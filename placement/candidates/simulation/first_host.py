@@ -6,12 +6,12 @@ Candidates with a split come last.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from falcon_placement_client.inventory import fits
 from placement.candidates.budget import COST_PER_STEP, Budget
-from placement.candidates.explanation.from_trace import explain_trace
+from placement.candidates.explanation.explained_hosts import ExplainedHosts, ReadNames
 from placement.candidates.model import Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
@@ -23,11 +23,15 @@ from placement.candidates.simulation.hosts import SimulatedHosts
 from placement.candidates.simulation.least import LeastCandidate, candidate_key
 from placement.candidates.terms import RootRole, TermChecks, Untainted, of_kind
 from placement.candidates.trace import Refusal, Trace
-from placement.candidates.trees.sharing import AnchorPools, sharing_pool
+from placement.candidates.trees.sharing import AnchorPools, sharing_pool, untainted
 from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of candidates with a split that the search compares on one host.
 MAX_SPLITS = 1000
+
+# The work of which the explanation of one host may use a share, in steps. The share takes less than
+# 50 ms, because other threads do not run while it is used.
+MAX_STEPS = 800_000
 
 
 class Why(NamedTuple):
@@ -54,7 +58,7 @@ class HostSearch:
         hosts: SimulatedHosts,
         budget: Budget,
         *,
-        unsatisfiable: Sequence[tuple[Refusal, str]] = (),
+        names: ReadNames,
         reaches: Callable[[Tree], bool] | None = None,
     ) -> None:
         """Search nothing yet.
@@ -63,18 +67,19 @@ class HostSearch:
             request: the request, with resolved terms and a root term per taint.
             hosts: the hosts to search.
             budget: limit on the work.
-            unsatisfiable: groups that no host can serve, as in `ResolvedRequest`.
+            names: returns the names of providers, for the reason why nothing was found.
             reaches: returns whether a tree may be the anchor. With None, any tree may.
         """
         self._request = request
-        self._unsatisfiable = unsatisfiable
+        self._names = names
         # Traits of roots whose sharing providers the request cannot use.
         self._taints = frozenset(term.name for term in of_kind(request.root, Untainted))
         self._hosts = hosts
         self._budget = budget
         self._reaches = reaches
-        # The refusals since the last time that hosts gained capacity.
-        self._trace = Trace()
+        # The reason why nothing was found, or None until it is known. It is valid until hosts gain
+        # capacity: until then, the hosts cannot serve the request, even if others fill up.
+        self._why: Why | None = None
         # The value of `hosts.gains` at the latest search.
         self._gains = hosts.gains
         # The value of `hosts.sharing_changes` at the latest search, or -1 to create a new plan.
@@ -85,8 +90,6 @@ class HostSearch:
         self._found_nothing = False
         # Whether several providers may serve an amount in parts.
         self._can_split = any(group.can_split for group in request.groups)
-        # Number of refused hosts that `reaches` excluded.
-        self._unreached = 0
         self._renew()
 
     def _renew(self) -> None:
@@ -96,24 +99,20 @@ class HostSearch:
             self._gains = hosts.gains
             self._refused.clear()
             self._found_nothing = False
-            self._trace, self._unreached = Trace(), 0
+            self._why = None
             self._sharing_changes = -1
         if self._sharing_changes != hosts.sharing_changes:
             self._sharing_changes = hosts.sharing_changes
             # A plan caches which sharing providers have capacity.
             self._plan = SearchPlan(self._request)
-            self._anchors = AnchorSearches(self._plan, self._budget, self._trace)
-            self._sharing = self._useful(hosts.sharing())
+            self._anchors = AnchorSearches(self._plan, self._budget, Trace())
+            sharing = untainted(hosts.sharing(), self._taints)
+            # The sharing providers that at least one anchor may use.
+            self._sharing = [each for each in sharing if self._may_use(each)]
             self._pools = AnchorPools(self._sharing, self._budget.spend)
 
-    def _useful(self, sharing: Collection[SharingMember]) -> list[SharingMember]:
-        """Return the sharing providers that at least one anchor may use."""
-        return [
-            provider
-            for provider in sharing
-            if self._taints.isdisjoint(provider.tree.root.traits)
-            and any(_has_room(provider, dict(slot.resources)) for slot in self._plan.slots)
-        ]
+    def _may_use(self, provider: SharingMember) -> bool:
+        return any(_has_room(provider, dict(slot.resources)) for slot in self._plan.slots)
 
     def find(self) -> Candidate | None:
         """Return the first candidate, or None.
@@ -121,8 +120,6 @@ class HostSearch:
         Raises:
             BudgetSpentError: the search reached a limit.
         """
-        if self._unsatisfiable:
-            return None
         self._renew()
         self._budget.spend(COST_PER_STEP)
         if self._found_nothing:
@@ -137,25 +134,41 @@ class HostSearch:
         return None
 
     def why(self) -> Why:
-        """Return the reason why the latest search found nothing."""
-        if self._unsatisfiable:
-            self._trace = Trace()
-            for code, suffix in self._unsatisfiable:
-                self._trace.refuse_request(code, suffix)
-        explanation = explain_trace(self._request, self._trace)
-        text = explanation.text
-        if self._unreached:
-            noun = "host does" if self._unreached == 1 else "hosts do"
-            text += f" {self._unreached:,} {noun} not reach the providers of the other allocations."
-        counts: Counter[str] = Counter(str(code) for code, _suffix in self._trace.requests)
-        for each in explanation.blocked:
-            counts[each.code] += each.hosts
-        if self._unreached:
-            counts[UNREACHED] = self._unreached
-        if not counts:
+        """Return the reason why the latest search found nothing, as an explanation would.
+
+        If the limit on work is reached, the reason covers only some of the hosts.
+        """
+        if self._why is None:
+            self._why = self._find_why()
+        return self._why
+
+    def _find_why(self) -> Why:
+        budget = self._budget
+        steps = min(budget.steps_left, MAX_STEPS)
+        hosts = [tree for tree in self._hosts if self._may_anchor(tree)]
+        # Unlike the search, an explanation needs the sharing providers without capacity.
+        pools = AnchorPools(self._hosts.sharing(), budget.spend, self._taints)
+        counts: Counter[str] = Counter()
+        texts: list[str] = []
+        if hosts:
+            explained = ExplainedHosts(self._request, budget, steps, relaxes=False)
+            explained.add(hosts, pools)
+            explanation = explained.explanation(len(hosts), self._names)
+            texts.append(explanation.text)
+            for each in explanation.blocked:
+                counts[each.code] += each.hosts
+        unreached = len(self._hosts) - len(hosts)
+        if unreached:
+            noun = "host does" if unreached == 1 else "hosts do"
+            texts.append(f"{unreached:,} {noun} not reach the providers of the other allocations.")
+            counts[UNREACHED] = unreached
+        if not texts:
             return NO_HOSTS
-        ((commonest, _hosts),) = counts.most_common(1)
-        return Why(commonest, text)
+        # Hosts without inventory of the class, such as storage pools, are the reason only if there
+        # are no other hosts. If no host was reached within the limit on work, it is unknown.
+        others = {code: each for code, each in counts.items() if code != Refusal.NO_INVENTORY}
+        found = others or counts or {OUT_OF_BUDGET.code: 0}
+        return Why(max(found, key=found.__getitem__), " ".join(texts))
 
     def _anchored(self) -> Candidate | None:
         """Return the first candidate with a provider that does not share."""
@@ -166,7 +179,6 @@ class HostSearch:
             tree = self._tree(uuid)
             if self._reaches is not None and not self._reaches(tree):
                 self._budget.spend(len(tree.members))
-                self._unreached += 1
                 refused.add(uuid)
                 continue
             pool = self._pools.pool(tree)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from placement.candidates.budget import Charge
 from placement.candidates.model import Member, SharingMember, Stocks, Tree
 from placement.candidates.order import Order, Rank, rank_by
+from placement.candidates.trees.sharing import sharing_in
 from placement.vocabulary import SHARING_TRAIT
 
 # Cost of copying one provider. The cost is high because copies use memory. By default, the limit on
@@ -52,6 +53,10 @@ class SimulatedHosts:
                 self._sharing.add(uuid)
         self._sorted = sorted((rank, uuid) for uuid, rank in self._keys.items())
 
+    def __len__(self) -> int:
+        """Return the number of trees that are not drained."""
+        return len(self._sorted)
+
     def __iter__(self) -> Iterator[Tree]:
         """Yield the trees that are not drained, in order."""
         for _rank, uuid in self._sorted:
@@ -77,12 +82,7 @@ class SimulatedHosts:
 
     def sharing(self) -> list[SharingMember]:
         """Return the sharing providers of trees that are not drained."""
-        return [
-            SharingMember(self._trees[uuid], member, position)
-            for uuid in sorted(self._sharing - self.drained)
-            for position, member in enumerate(self._trees[uuid].members)
-            if SHARING_TRAIT in member.traits
-        ]
+        return sharing_in([self._trees[uuid] for uuid in sorted(self._sharing - self.drained)])
 
     def drain(self, root: str) -> None:
         """Exclude a tree from serving."""

@@ -9,10 +9,10 @@ from placement.candidates.headroom import (
     HeadroomQuery,
     HeadroomRequest,
     measure_headroom,
-    sharing_in,
 )
 from placement.candidates.model import SharingMember, Tree
 from placement.candidates.simulation.hosts import SimulatedHosts
+from placement.candidates.trees.sharing import sharing_in
 
 # Number of trees that are measured together.
 BATCH_SIZE = 4096

@@ -1,15 +1,15 @@
 """The searches of one simulation. Equal requests share a search."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 
 from placement.bounded import SizeLimitedDict
 from placement.candidates.budget import Budget
+from placement.candidates.explanation.explained_hosts import ReadNames
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.simulation.first_host import HostSearch, Why
 from placement.candidates.simulation.hosts import SimulatedHosts
-from placement.candidates.trace import Refusal
 from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of cached searches, each of which may refer to all hosts.
@@ -22,8 +22,16 @@ RootOf = Mapping[str, str]
 class Searches:
     """Finds the first candidates of requests, while the hosts change."""
 
-    def __init__(self, hosts: SimulatedHosts, budget: Budget) -> None:
+    def __init__(self, hosts: SimulatedHosts, budget: Budget, names: ReadNames) -> None:
+        """Search nothing yet.
+
+        Args:
+            hosts: the hosts to search.
+            budget: limit on the work.
+            names: returns the names of providers, for the reasons why nothing was found.
+        """
         self._hosts = hosts
+        self._names = names
         self._budget = budget
         # Key of the request -> its search. The oldest searches are removed first.
         self._searches: SizeLimitedDict[HostSearch] = SizeLimitedDict(MAX_SEARCHES, lambda _: 1)
@@ -32,14 +40,12 @@ class Searches:
         self,
         request: CandidateRequest,
         *,
-        unsatisfiable: Sequence[tuple[Refusal, str]] = (),
         rest: RootOf | None = None,
     ) -> Candidate | Why:
         """Return the first candidate, or the reason why there is none.
 
         Args:
             request: the request, with resolved terms and a root term per taint.
-            unsatisfiable: groups that no host can serve.
             rest: providers of the consumer's other allocations, all of which a host must reach.
 
         Raises:
@@ -53,7 +59,7 @@ class Searches:
                 request,
                 self._hosts,
                 self._budget,
-                unsatisfiable=unsatisfiable,
+                names=self._names,
                 reaches=reaches,
             )
             self._searches[key] = search

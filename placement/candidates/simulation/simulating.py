@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from placement import deadline
 from placement.candidates.budget import Budget
+from placement.candidates.explanation.all_hosts import names_from
 from placement.candidates.headroom import HeadroomRequest, resolve_headroom
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
@@ -95,7 +96,7 @@ def simulate(
             hosts.release(each.allocations, each.root_of)
         given = request.requests.keys()
         stated = StatedRequests(requests, claims, given, groups, settings.taints)
-        simulator = Simulator(hosts, moving, stated, budget)
+        simulator = Simulator(hosts, moving, stated, budget, names_from(conn))
         result = simulator.run(changes)
         if request.headroom is None:
             return result

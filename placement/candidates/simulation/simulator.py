@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from placement.candidates.budget import Budget, BudgetSpentError
+from placement.candidates.explanation.explained_hosts import ReadNames
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.simulation.changes import Add, Change, ClaimOnCopies, Drain, Remove
 from placement.candidates.simulation.consumers import (
@@ -44,6 +45,7 @@ class Simulator:
         consumers: Iterable[MovableConsumer],
         stated: StatedRequests,
         budget: Budget,
+        read_names: ReadNames,
     ) -> None:
         """Apply nothing yet.
 
@@ -52,13 +54,14 @@ class Simulator:
             consumers: the consumers of all hosts that a change drains.
             stated: the requests of consumers and claims, and their spread groups.
             budget: limit on the work.
+            read_names: returns the names of providers, for reasons.
         """
         self._hosts = hosts
         self._stated = stated
         # The spread groups, including the members that the simulation has placed so far.
         self._groups = stated.groups
         # Finds candidates for consumers and claims.
-        self._searches = Searches(hosts, budget)
+        self._searches = Searches(hosts, budget, read_names)
         self._budget = budget
         # UUID -> consumer.
         self._consumers = {consumer.uuid: consumer for consumer in consumers}
@@ -200,7 +203,7 @@ class Simulator:
         if elsewhere:
             self._hosts.release(elsewhere, consumer.root_of)
         asked = replace(request.request, full_hosts=full_hosts)
-        candidate = self._searches.find(asked, unsatisfiable=request.unsatisfiable)
+        candidate = self._searches.find(asked)
         if isinstance(candidate, Why):
             if elsewhere:
                 self._hosts.allocate(elsewhere, consumer.root_of)
@@ -293,7 +296,7 @@ class Simulator:
             full_hosts = self._groups.full_hosts(group_of_claim(spread), spread.max_per_host)
             request = replace(request, full_hosts=full_hosts)
         try:
-            found = self._searches.find(request, unsatisfiable=resolved.unsatisfiable)
+            found = self._searches.find(request)
             if isinstance(found, Candidate):
                 roots = self._allocate(found)
                 if spread is not None:

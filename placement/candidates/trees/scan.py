@@ -9,7 +9,7 @@ from typing import Self
 from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import Charge
-from placement.candidates.model import Pool, Roots, SharingMember, Tree
+from placement.candidates.model import Pool, Roots, Tree
 from placement.candidates.request import CandidateRequest, Slot
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
 from placement.candidates.trees.roots import PlainRoots
@@ -85,30 +85,19 @@ class AnchorReader:
         self._store = store
         self._sharing = sharing
         self._spend = spend
-        # Returns the pool of an anchor. The first call of `trees` sets this function and reads the
-        # trees of the sharing providers.
+        # The pools of anchors, and the function that returns one. The first call of `trees` sets
+        # both and reads the trees of the sharing providers.
+        self.pools: AnchorPools
         self.pool: Callable[[Tree], Pool]
-        # Whether `pool` is set.
+        # Whether `pools` is set.
         self._is_ready = False
 
     def trees(self, roots: Roots) -> list[Tree]:
         """Return the trees of the roots, in their order."""
         trees = self._store.trees(roots)
         if not self._is_ready:
-            self.pool = AnchorPools(self._members(self._taints), self._spend).pool
+            members = sharing_members(self._sharing, self._store.pinned())
+            self.pools = AnchorPools(members, self._spend, self._taints)
+            self.pool = self.pools.pool
             self._is_ready = True
         return trees
-
-    def pools_tolerating(self, taint: str) -> Callable[[Tree], Pool] | None:
-        """Return a function that creates pools as if the request tolerated a taint.
-
-        Returns:
-            None if this taint alone excludes no sharing provider.
-        """
-        members = self._members(self._taints - {taint})
-        if len(members) == len(self._members(self._taints)):
-            return None
-        return AnchorPools(members, self._spend).pool
-
-    def _members(self, taints: frozenset[str]) -> list[SharingMember]:
-        return sharing_members(self._sharing, self._store.pinned(), taints)

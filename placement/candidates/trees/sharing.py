@@ -5,6 +5,7 @@ A sharing provider serves every tree that has a member in one of its aggregates.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from sqlalchemy.engine import Connection
 
@@ -20,6 +21,7 @@ from placement.db.statements import names as name_statements
 from placement.db.statements import sharing as statements
 from placement.db.statements.sharing import SharingRow
 from placement.objects import identifiers
+from placement.vocabulary import SHARING_TRAIT
 
 NONE: frozenset[str] = frozenset()
 
@@ -180,21 +182,34 @@ def _provider(row: SharingRow, traits: Mapping[int, str], *, with_keys: bool) ->
 
 
 def sharing_members(
-    providers: Iterable[SharingProvider], trees: Iterable[Tree], taints: frozenset[str] = NONE
+    providers: Iterable[SharingProvider], trees: Iterable[Tree]
 ) -> list[SharingMember]:
     """Return the sharing providers as members of their trees.
 
-    Args:
-        taints: root traits that exclude a tree.
+    Their order does not depend on the order of the trees, which depends on the content of a cache.
     """
     uuids = {provider.uuid for provider in providers}
     return [
         SharingMember(tree, member, position)
-        for tree in trees
-        if taints.isdisjoint(tree.root.traits)
+        for tree in sorted(trees, key=attrgetter("id"))
         for position, member in enumerate(tree.members)
         if member.uuid in uuids
     ]
+
+
+def sharing_in(trees: Iterable[Tree]) -> list[SharingMember]:
+    """Return the sharing providers among the members of trees."""
+    return [
+        SharingMember(tree, member, position)
+        for tree in trees
+        for position, member in enumerate(tree.members)
+        if SHARING_TRAIT in member.traits and member.aggregates
+    ]
+
+
+def untainted(sharing: Iterable[SharingMember], taints: frozenset[str]) -> list[SharingMember]:
+    """Return the sharing providers of trees whose root has none of the taints."""
+    return [each for each in sharing if taints.isdisjoint(each.tree.root.traits)]
 
 
 class AnchorPools:
@@ -204,14 +219,34 @@ class AnchorPools:
     are cached by aggregates.
     """
 
-    def __init__(self, sharing: Collection[SharingMember], spend: Charge) -> None:
-        """spend: charges the work per sharing provider."""
-        self._sharing = sharing
+    def __init__(
+        self, sharing: Collection[SharingMember], spend: Charge, taints: frozenset[str] = NONE
+    ) -> None:
+        """Prepare the pools.
+
+        Args:
+            sharing: the sharing providers.
+            spend: charges the work per sharing provider.
+            taints: root traits of trees whose sharing providers no anchor may use.
+        """
+        self._all = sharing
+        self._taints = taints
         self._spend = spend
+        # The sharing providers that anchors may use.
+        self._sharing = untainted(sharing, taints)
         # Ids of the roots of the sharing providers.
-        self._trees = {provider.tree.id for provider in sharing}
+        self._trees = {provider.tree.id for provider in self._sharing}
         # Aggregates of an anchor -> the pool with the sharing providers that it reaches.
         self._pools: dict[frozenset[str], Pool] = {}
+
+    def tolerating(self, taint: str) -> "AnchorPools | None":
+        """Return the pools as if the request tolerated a taint.
+
+        Returns:
+            None if this taint alone excludes no sharing provider.
+        """
+        pools = AnchorPools(self._all, self._spend, self._taints - {taint})
+        return None if len(pools._sharing) == len(self._sharing) else pools
 
     def pool(self, anchor: Tree) -> Pool:
         """Return the pool of an anchor."""

@@ -1,0 +1,103 @@
+"""The evaluation of hosts one after the other, and the explanation of all of them.
+
+Explanations, the log lines of empty results and simulations find their reasons with this class.
+They differ only in the hosts that they supply.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.explanation.context import Names
+from placement.candidates.explanation.explain_request import ExplainRequest
+from placement.candidates.explanation.host_counts import HostCounts
+from placement.candidates.explanation.single_hosts import SingleHosts
+from placement.candidates.explanation.split_evaluator import make_evaluators
+from placement.candidates.explanation.taint_gains import TaintGains
+from placement.candidates.explanation.text import text
+from placement.candidates.explanation.value import Explanation, Hosts
+from placement.candidates.model import Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.trees.sharing import AnchorPools
+
+# Work for each host, in addition to the work for its providers.
+COST_PER_HOST = 4 * COST_PER_STEP
+
+# Returns the names of providers, given by UUID.
+ReadNames = Callable[[Sequence[str]], Names]
+
+
+class ExplainedHosts:
+    """Evaluates hosts one after the other, and explains why they cannot serve a request."""
+
+    def __init__(
+        self, request: CandidateRequest, budget: Budget, max_steps: int, *, relaxes: bool = True
+    ) -> None:
+        """Prepare a request.
+
+        Args:
+            request: The request, with resolved terms and a root term per taint.
+            budget: The limit on work.
+            max_steps: The work of which each host may use a share, in steps.
+            relaxes: Whether to find the relaxations that would help as well.
+        """
+        # Whether the limit on work was reached. In this case, other hosts are unknown.
+        self.spent = False
+        self._budget = budget
+        self._request = ExplainRequest(request, budget.spend, relaxes=relaxes)
+        # Evaluates one host at a time, and finds smaller amounts.
+        self._evaluator, self._reductions = make_evaluators(self._request, budget, max_steps)
+        # The numbers of hosts.
+        self._counts = HostCounts(self._request, self._evaluator)
+        # Whether to find relaxations.
+        self._relaxes = relaxes
+        # The gains of tolerating taints, or None until the first host.
+        self._taint_gains: TaintGains | None = None
+
+    def add(
+        self, trees: Iterable[Tree], pools: AnchorPools, single_hosts: SingleHosts | None = None
+    ) -> None:
+        """Evaluate hosts, as far as the limit on work allows.
+
+        Args:
+            trees: The trees of the hosts.
+            pools: Returns their pools. The sharing providers must include those without capacity,
+                because they may be the reason.
+            single_hosts: Collects the explanations of single hosts, or None.
+        """
+        request, budget = self._request, self._budget
+        try:
+            for tree in trees:
+                pool = pools.pool(tree)
+                cost = COST_PER_HOST + request.host_cost
+                budget.spend(cost + request.provider_cost * len(pool.members))
+                evaluation = self._counts.add(pool)
+                if single_hosts is not None:
+                    single_hosts.add(pool, evaluation)
+                if self._relaxes:
+                    if self._taint_gains is None:
+                        self._taint_gains = TaintGains(request, self._evaluator, pools)
+                    self._taint_gains.add(tree, pool, evaluation, self._counts)
+                    self._reductions.add(pool, evaluation)
+        except BudgetSpentError:
+            self.spent = True
+
+    def explanation(self, total: int | None, names: ReadNames) -> Explanation:
+        """Return the explanation of the hosts so far.
+
+        Args:
+            total: The number of all hosts, or None if it is unknown.
+            names: Returns the names of the providers that the text contains.
+        """
+        counts, reductions = self._counts, self._reductions
+        uuids = counts.end()
+        if uuids:
+            counts.name(names(sorted(uuids)))
+        undecided = reductions.undecided and not reductions.served
+        undecided |= self.spent or counts.undecided > 0
+        complete = counts.looked == total and not undecided
+        hosts = Hosts(total, counts.looked, counts.served, complete)
+        blocked = counts.blocked()
+        relaxations = [*counts.relaxed(), *reductions.relaxed()]
+        several = len(self._request.groups) > 1
+        words = text(hosts, blocked, relaxations, several=several, mentions=counts.mentions())
+        return Explanation(hosts, counts.groups(), counts.together(), blocked, relaxations, words)

@@ -1,0 +1,152 @@
+"""The reasons that explanations, headroom, simulations and log lines state are the same."""
+
+import logging
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from placement import candidates
+from placement.api.resources import candidates as resource
+from placement.candidates import Explanation
+from tests.kit.engines import seeded, share
+from tests.properties.language import FEATURES, whole_query
+from tests.properties.oracle import SHARING, Provider, Query, World
+from tests.properties.strategies import AGGREGATES, seeded_query, seeded_world
+from tests.properties.test_explanation import with_larger_amount
+from tests.properties.worlds import WorldService
+
+EXAMPLES = share(400)
+CANDIDATES = "/allocation_candidates"
+TAINT = "CUSTOM_TAINT"
+
+# (code, suffix of the group) -> number of hosts.
+Hosts = Counter[tuple[str, str | None]]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> WorldService:
+    return WorldService(tmp_path_factory.mktemp("reasons"), placement={"taints": [TAINT]})
+
+
+def by_code(entries: Sequence[Mapping[str, Any]]) -> Hosts:
+    hosts: Hosts = Counter()
+    for entry in entries:
+        hosts[entry["code"], entry["group"]] += entry["hosts"]
+    return hosts
+
+
+def any_query(rng: random.Random, world: World) -> Query:
+    query = seeded_query(rng, world)
+    if rng.random() < 0.5:
+        query = whole_query(rng, world, query, rng.choice(list(FEATURES))) or query
+    if rng.random() < 0.2:
+        aggregate = frozenset({rng.choice(AGGREGATES)})
+        query = replace(query, root_member_of=(*query.root_member_of, aggregate))
+    return with_larger_amount(rng, query) if rng.random() < 0.3 else query
+
+
+def any_world(rng: random.Random) -> World:
+    """A cloud with some tainted roots, and sometimes with full or small sharing providers."""
+    is_scarce = rng.random() < 0.5
+    return {
+        uuid: changed(rng, provider, is_scarce=is_scarce and SHARING in provider.traits)
+        for uuid, provider in seeded_world(rng).items()
+    }
+
+
+def changed(rng: random.Random, provider: Provider, *, is_scarce: bool) -> Provider:
+    if provider.parent is None and rng.random() < 0.1:
+        provider = replace(provider, traits=provider.traits | {TAINT})
+    if not is_scarce:
+        return provider
+    inventories = {}
+    for name, stock in provider.inventories.items():
+        used = max(0, stock.capacity - rng.randrange(3))
+        is_full = rng.random() < 0.6
+        inventories[name] = replace(stock, used=used) if is_full else replace(stock, max_unit=1)
+    return replace(provider, inventories=inventories)
+
+
+class Logged:
+    """The explanations of the log lines of empty results."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.latest: Explanation | None = None
+        explain_refused = candidates.explain_refused
+
+        def recorded(*arguments: Any) -> Explanation:
+            self.latest = explain_refused(*arguments)
+            return self.latest
+
+        monkeypatch.setattr(resource, "explain_refused", recorded)
+
+    def hosts(self) -> Hosts:
+        assert self.latest is not None
+        return Counter({(each.code, each.group): each.hosts for each in self.latest.blocked})
+
+
+def test_all_reasons_are_those_of_the_explanation(
+    service: WorldService,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.INFO)
+    logged = Logged(monkeypatch)
+    rng = seeded(41)
+    kinds: Counter[str] = Counter()
+    for _ in range(EXAMPLES):
+        world = any_world(rng)
+        query = any_query(rng, world)
+        service.load(world)
+        service.renew(rng)
+        body = query.to_body()
+        asked = {**body, "explain": "providers"}
+        explanation = service.expect(200, "POST", CANDIDATES, asked, "2.0").json["explanation"]
+        blocked, served = by_code(explanation["blocked"]), explanation["hosts"]["served"]
+        found: Any = None
+        try:
+            headroom = service.expect(
+                200, "POST", "/headroom", {"requests": {"asked": body}}, "2.0"
+            )
+            found = headroom.json["headroom"]["asked"]
+            assert found["hosts"] == served
+            assert bool(found["largest"]) == bool(served)
+            limits = by_code(found["limited_by"])
+            assert limits.total() == explanation["hosts"]["all"]
+            if not served:
+                assert limits == blocked
+                check_simulation(service, body, blocked)
+                logged.latest = None
+                params = query.to_params()
+                assert not service.search(CANDIDATES, params, "2.0").json["allocation_requests"]
+                assert not logged.hosts() - blocked
+                kinds["logged"] += bool(logged.hosts())
+            params = [*query.to_params(), ("explain", "providers")]
+            by_query = service.search(CANDIDATES, params, "2.0").json["explanation"]
+            assert by_query["providers"] == explanation["providers"]
+        except AssertionError as error:
+            raise AssertionError(f"{body}\n{world}\n{explanation}\n{found}") from error
+        kinds["served" if served else "none"] += 1
+        kinds.update({code for code, _group in blocked} if not served else ())
+    with capsys.disabled():
+        print(f"\nreasons: {EXAMPLES} clouds, {dict(kinds)}")
+    assert kinds["none"] > EXAMPLES / 5
+    assert kinds["served"] > EXAMPLES / 5
+    assert kinds["logged"] > EXAMPLES / 20
+
+
+def check_simulation(service: WorldService, body: Mapping[str, Any], blocked: Hosts) -> None:
+    """A claim on copies has the code of the most hosts that have the classes, if there are any."""
+    changes = {"changes": [{"claim": {"request": body}}]}
+    (claim,) = service.expect(200, "POST", "/simulations", changes, "2.0").json["claims"]
+    hosts: Counter[str] = Counter()
+    for (code, _group), number in blocked.items():
+        hosts[code] += number
+    if len(hosts) > 1:
+        del hosts["no_inventory"]
+    assert hosts[claim["code"]] == max(hosts.values())
