@@ -16,6 +16,10 @@ MAX_BY = 100
 MAX_RESULTS = 1000
 MAX_LIMIT = 1_000_000
 
+# Codes of hosts without enough free capacity, and of hosts without inventory of a class.
+CAPACITY = "capacity"
+LACKS_CLASS = "no_inventory"
+
 
 class JsonHeadroomRequests(TypedDict, total=False):
     """The body of `POST /headroom`."""
@@ -86,8 +90,19 @@ class HeadroomRow(NamedTuple):
     hosts: int
     # Maximum number of consumers on one host.
     largest: int
-    # The limit of most hosts, in words. Empty for an aggregate.
-    limited_by: str
+    # The conditions that prevent another consumer on full hosts. Empty for an aggregate.
+    limited_by: Sequence[LimitedHosts]
+
+    @property
+    def bottlenecks(self) -> str:
+        """The limits in words, without hosts that lack a class if other hosts serve the request.
+
+        A host without the class cannot be a bottleneck, because it would not serve the request even
+        if it were empty.
+        """
+        lacking = [each for each in self.limited_by if each["code"] == LACKS_CLASS]
+        others = [each for each in self.limited_by if each["code"] != LACKS_CLASS]
+        return ", ".join(map(_limit, others if self.hosts else [*others, *lacking]))
 
 
 def measure(api: RestApi, body: JsonHeadroomRequests) -> dict[str, HeadroomResult]:
@@ -121,9 +136,9 @@ def headroom_rows(
             for name in names:
                 of_aggregates[name] |= found[name]["by"]
         for name in names:
-            rows.append(_row(name, None, found[name], _limits(found[name])))
+            rows.append(_row(name, None, found[name], found[name]["limited_by"]))
             rows += [
-                _row(name, uuid, of_aggregates[name][uuid], "")
+                _row(name, uuid, of_aggregates[name][uuid], ())
                 for uuid in sorted(of_aggregates[name])
             ]
     return rows
@@ -153,7 +168,10 @@ def _aggregates_of_roots(api: RestApi) -> list[str]:
 
 
 def _row(
-    name: str, aggregate: str | None, result: AggregateHeadroom, limited_by: str
+    name: str,
+    aggregate: str | None,
+    result: AggregateHeadroom,
+    limited_by: Sequence[LimitedHosts],
 ) -> HeadroomRow:
     return HeadroomRow(
         name,
@@ -167,11 +185,11 @@ def _row(
     )
 
 
-def _limits(result: HeadroomResult) -> str:
-    """Return the limit of most hosts: the class or the code, the group, and the number of hosts."""
-    if not result["limited_by"]:
-        return ""
-    first = result["limited_by"][0]
-    what = first["resource_class"] or first["code"]
-    group = f" of {first['group']}" if first["group"] else ""
-    return f"{what}{group} on {first['hosts']} {'host' if first['hosts'] == 1 else 'hosts'}"
+def _limit(limited: LimitedHosts) -> str:
+    """Return the class or the code, the group, and the number of hosts."""
+    code, name, hosts = limited["code"], limited["resource_class"], limited["hosts"]
+    what = name or code
+    if name and code != CAPACITY:
+        what += f" ({code})"
+    group = f" of {limited['group']}" if limited["group"] else ""
+    return f"{what}{group} on {hosts} {'host' if hosts == 1 else 'hosts'}"

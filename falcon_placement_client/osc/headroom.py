@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from cliff.columns import FormattableColumn
 from osc_lib import exceptions
 
 from falcon_placement_client import headroom
@@ -12,7 +13,7 @@ from falcon_placement_client.osc.base import NEGATIVE, ListCommand, table
 
 
 class ShowHeadroom(ListCommand):
-    """Show how many more consumers of a request fit, and the condition that limits most hosts.
+    """Show how many more consumers of a request fit, and the conditions that limit the hosts.
 
     The exit code is 3 if none fits. Needs placement 2.0.
     """
@@ -37,4 +38,16 @@ class ShowHeadroom(ListCommand):
             self.api, {name: request}, by_aggregate=parsed_args.by_aggregate
         )
         self.exit_code = 0 if rows[0].fits else NEGATIVE
-        return table(HeadroomRow._fields, rows)
+        return table(HeadroomRow._fields, [(*row[:-1], LimitsColumn(row)) for row in rows])
+
+
+class LimitsColumn(FormattableColumn[HeadroomRow]):
+    """The limits of a row: the bottlenecks in tables, and all limits in JSON."""
+
+    def human_readable(self) -> str:
+        """Return the bottlenecks in words."""
+        return self._value.bottlenecks
+
+    def machine_readable(self) -> Any:
+        """Return all limits."""
+        return list(self._value.limited_by)

@@ -116,7 +116,7 @@ def _print(rows: Sequence[HeadroomRow], *, as_json: bool) -> None:
                 fits,
                 row.hosts,
                 row.largest,
-                row.limited_by,
+                row.bottlenecks,
             ]
         )
     print(table, flush=True)

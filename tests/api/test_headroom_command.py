@@ -1,7 +1,7 @@
 """The command `placement-manage headroom`, and the client's function and method for it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from placement import cli
 from placement.api.query import providers
 from tests.kit.builders import make_app
 from tests.kit.listener import listening
-from tests.kit.service import Client
+from tests.kit.service import Client, inventories
 
 RACK = "aaaaaaaa-0000-0000-0000-0000000000a1"
 LARGE = "resources:VCPU=4"
@@ -23,17 +23,23 @@ LARGE = "resources:VCPU=4"
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server with two hosts of 8 and 6 processors, the second one in a rack."""
     application = make_app(tmp_path_factory.mktemp("headroom"))
-    client = Client(application)
-    for number, total in ((1, 8), (2, 6)):
-        uuid = f"00000000-0000-0000-0000-0000000000c{number}"
-        client.expect(200, "POST", "/resource_providers", {"name": f"host-{number}", "uuid": uuid})
-        inventories = {"inventories": {"VCPU": {"total": total}}}
-        body = {**inventories, "resource_provider_generation": 0}
-        client.expect(200, "PUT", f"/resource_providers/{uuid}/inventories", body)
+    uuids = add_hosts(Client(application), {"VCPU": 8}, {"VCPU": 6})
     body = {"aggregates": [RACK], "resource_provider_generation": 1}
-    client.expect(200, "PUT", f"/resource_providers/{uuid}/aggregates", body)
+    Client(application).expect(200, "PUT", f"/resource_providers/{uuids[1]}/aggregates", body)
     with listening(application) as url:
         yield url
+
+
+def add_hosts(client: Client, *hosts: Mapping[str, int]) -> list[str]:
+    """Add hosts with these inventories."""
+    uuids = []
+    for number, totals in enumerate(hosts, 1):
+        uuid = f"00000000-0000-0000-0000-0000000000c{number}"
+        client.expect(200, "POST", "/resource_providers", {"name": f"host-{number}", "uuid": uuid})
+        body = inventories(0, **totals)
+        client.expect(200, "PUT", f"/resource_providers/{uuid}/inventories", body)
+        uuids.append(uuid)
+    return uuids
 
 
 @pytest.fixture
@@ -52,6 +58,37 @@ def test_a_table_shows_how_many_fit_and_what_limits_the_hosts(headroom: Any) -> 
     assert code == 0
     cells = [cell.strip() for cell in out.splitlines()[3].split("|")[1:-1]]
     assert cells == ["flavor", "all hosts", "3", "2", "2", "VCPU on 2 hosts"]
+
+
+GPUS = ({"VCPU": 6, "VGPU": 8}, {"VCPU": 80, "VGPU": 2})
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [
+        (GPUS, "VCPU on 1 host, VGPU on 1 host"),
+        ((), "VGPU (no_inventory) on 3 hosts"),
+        (({"VCPU": 2, "VGPU": 8},), "VCPU on 1 host, VGPU (no_inventory) on 3 hosts"),
+    ],
+)
+def test_hosts_without_the_class_are_no_bottleneck_if_others_serve(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    hosts: Sequence[Mapping[str, int]],
+    words: str,
+) -> None:
+    application = make_app(tmp_path)
+    add_hosts(Client(application), *[{"VCPU": 40}] * 3, *hosts)
+    flavor = ["--flavor", "resources:VCPU=4", "resources:VGPU=1"]
+    with listening(application) as url:
+        cli.main(["headroom", *flavor, "--url", url])
+        cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[3].split("|")[1:-1]]
+        assert cells[-1] == words
+        cli.main(["headroom", *flavor, "--url", url, "--json"])
+        (row,) = json.loads(capsys.readouterr().out)
+    (lacking,) = [each for each in row["limited_by"] if each["code"] == "no_inventory"]
+    assert (lacking["resource_class"], lacking["hosts"]) == ("VGPU", 3)
+    assert sum(each["hosts"] for each in row["limited_by"]) == 3 + len(hosts)
 
 
 def test_a_file_names_flavors_and_requests(headroom: Any, tmp_path: Path) -> None:

@@ -429,6 +429,8 @@ def test_headroom_is_shown_for_a_request(openstack: Openstack, either: str) -> N
     show = ("placement", "headroom", "show", "--resource", "VCPU=2")
     [row] = openstack.rows(*show)
     assert (row["fits"], row["at_most"], row["hosts"], row["largest"]) == (5, 5, 2, 3)
+    assert {each["resource_class"] for each in row["limited_by"]} == {"VCPU"}
+    assert "VCPU on " in openstack.run(*show)[1]
     [row] = openstack.rows(*show, "--in-tree", "compute-2", "--by-aggregate")
     assert row["fits"] == 2
     [row] = openstack.rows(*show, "--resource", "MEMORY_MB=100000", code=3)

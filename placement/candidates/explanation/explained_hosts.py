@@ -43,6 +43,7 @@ class ExplainedHosts:
         # Whether the limit on work was reached. In this case, other hosts are unknown.
         self.spent = False
         self._budget = budget
+        # The request, prepared for the evaluation of hosts.
         self._request = ExplainRequest(request, budget.spend, relaxes=relaxes)
         # Evaluates one host at a time, and finds smaller amounts.
         self._evaluator, self._reductions = make_evaluators(self._request, budget, max_steps)

@@ -85,9 +85,10 @@ class AnchorReader:
         self._store = store
         self._sharing = sharing
         self._spend = spend
-        # The pools of anchors, and the function that returns one. The first call of `trees` sets
-        # both and reads the trees of the sharing providers.
+        # The pools of anchors. The first call of `trees` sets them and reads the trees of the
+        # sharing providers.
         self.pools: AnchorPools
+        # Returns the pool of an anchor. Set with `pools`.
         self.pool: Callable[[Tree], Pool]
         # Whether `pools` is set.
         self._is_ready = False

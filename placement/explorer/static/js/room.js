@@ -69,7 +69,9 @@ function shares(group) {
 export function drawRoom(room, request) {
   const { fits, at_most: most, exact, complete, hosts } = room;
   const number = exact || fits === most ? whole(fits) : `${whole(fits)} to ${whole(most)}`;
-  const limits = room.limited_by.filter((each) => each.hosts).slice(0, REASONS).map(limit);
+  // If other hosts serve the request, a host without inventory of the class is no bottleneck.
+  const limiting = room.limited_by.filter((each) => !hosts || each.code !== "no_inventory");
+  const limits = limiting.slice(0, REASONS).map(limit);
   return h(
     "p",
     { class: "room" },
