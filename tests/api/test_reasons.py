@@ -123,19 +123,17 @@ def test_a_claim_on_copies_that_names_nothing_existing_has_the_code_of_the_expla
     assert re.search(r"There is no (aggregate|provider)", claim["text"])
 
 
-def test_explained_hosts_have_the_same_provider_whatever_is_cached(service: Service) -> None:
-    body, _code = REASONS["full"]
-
-    def providers() -> list[Any]:
-        asked = {**body, "explain": "providers"}
-        explanation = service.expect(200, "POST", CANDIDATES, asked, "2.0").json["explanation"]
-        return [each["provider"] for each in explanation["providers"] if each["host"] in HOSTS]
-
-    assert providers() == [POOLS[0]] * len(HOSTS)
-    # The tree of the first pool is read again, after those that are cached.
-    path = f"/resource_providers/{POOLS[0]}"
-    service.expect(200, "PUT", path, {"name": "another name"})
-    assert providers() == [POOLS[0]] * len(HOSTS)
+def test_explained_hosts_do_not_depend_on_the_order_of_classes(service: Service) -> None:
+    """The hosts are short of processors, and the pools of disk."""
+    body = {"groups": {"": {"resources": {"DISK_GB": 20, "VCPU": 9}}}, "explain": "providers"}
+    posted = service.expect(200, "POST", CANDIDATES, body, "2.0").json["explanation"]
+    query = "resources=VCPU:9,DISK_GB:20&explain=providers"
+    assert (
+        service.get(f"{CANDIDATES}?{query}", "2.0")["explanation"]["providers"]
+        == (posted["providers"])
+    )
+    named = {(each["provider"], each["resource_class"]) for each in posted["providers"][:3]}
+    assert named == {(POOLS[0], "DISK_GB")}
 
 
 @pytest.mark.parametrize("path", ["same_subtree[0]", "groups._cpu.required[0]", "isolate[0]"])

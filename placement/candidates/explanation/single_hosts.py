@@ -5,16 +5,20 @@ from itertools import chain
 
 from sqlalchemy.engine import Connection
 
+from falcon_placement_client.inventory import fits
 from placement.candidates.explanation.evaluation import Evaluation, Rejection
 from placement.candidates.explanation.value import UnservedHost
-from placement.candidates.model import Pool
+from placement.candidates.model import Member, Pool
 from placement.candidates.request import CandidateRequest
-from placement.candidates.terms import InTree, of_kind
+from placement.candidates.terms import STOCK_CONDITIONS, InTree, of_kind
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trees.inventories import read_inventories
 
 # Maximum number of hosts in a response.
 MAX_HOSTS = 100
+
+# Code -> the condition on an inventory.
+ALLOWS = dict(STOCK_CONDITIONS)
 
 
 class SingleHosts:
@@ -34,7 +38,7 @@ class SingleHosts:
             return
         if self._trees and not any(term.positions(anchor) for term in self._trees):
             return
-        self._hosts.append(_host(pool, evaluation.rejections[0], anchor.uuid))
+        self._hosts.append(_host(pool, evaluation.rejections, anchor.uuid))
 
     def read(self, conn: Connection) -> Sequence[UnservedHost]:
         """Return the hosts, with the inventories that lack capacity. Two statements read them."""
@@ -47,23 +51,34 @@ class SingleHosts:
         ]
 
 
-def _host(pool: Pool, rejection: Rejection, uuid: str) -> UnservedHost:
-    host = UnservedHost(uuid, rejection.code, rejection.group)
-    if not rejection.providers:
+def _host(pool: Pool, rejections: Sequence[Rejection], uuid: str) -> UnservedHost:
+    """Return the explanation of a host.
+
+    Apart from the group, it does not depend on the order of the conditions in the request,
+    because a query and a body rarely have the same order.
+    """
+    host = UnservedHost(uuid, rejections[0].code, rejections[0].group)
+    at_code = [each.at_code or each.providers for each in rejections if each.providers]
+    members = [pool.members[position] for position in sorted(set(chain(*at_code)))]
+    if not members:
         return host
-    members = [pool.members[position] for position in rejection.providers]
-    amount = rejection.cause.terms[-1].value if rejection.cause.terms else None
-    if not isinstance(amount, Amount):
+    terms = chain(*[each.cause.terms for each in rejections])
+    amounts = [term.value for term in terms if isinstance(term.value, Amount)]
+    if not amounts:
         return host._replace(provider=members[0].uuid)
-    name, units = amount
+    name, units = min(amounts)
+    host = host._replace(resource_class=name, asked=units)
     stocked = [member for member in members if name in member.stocks]
     if not stocked:
         # No provider has an inventory, so there is no single responsible provider.
-        return host._replace(resource_class=name, asked=units)
-    nearest, room = stocked[0], None
-    for member in stocked:
-        stock = member.stocks[name]
-        free = stock.capacity - stock.used
-        if room is None or free > room:
-            nearest, room = member, free
-    return host._replace(provider=nearest.uuid, resource_class=name, asked=units, room=room)
+        return host
+    # Other providers at the code may have enough of this class, and lack another one.
+    allows = ALLOWS.get(host.code, fits)
+    short = [member for member in stocked if not allows(member.stocks[name], units)] or stocked
+    nearest = max(short, key=lambda member: _free(member, name))
+    return host._replace(provider=nearest.uuid, room=_free(nearest, name))
+
+
+def _free(member: Member, name: str) -> int:
+    stock = member.stocks[name]
+    return stock.capacity - stock.used

@@ -5,7 +5,6 @@ A sharing provider serves every tree that has a member in one of its aggregates.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 from sqlalchemy.engine import Connection
 
@@ -184,14 +183,11 @@ def _provider(row: SharingRow, traits: Mapping[int, str], *, with_keys: bool) ->
 def sharing_members(
     providers: Iterable[SharingProvider], trees: Iterable[Tree]
 ) -> list[SharingMember]:
-    """Return the sharing providers as members of their trees.
-
-    Their order does not depend on the order of the trees, which depends on the content of a cache.
-    """
+    """Return the sharing providers as members of their trees."""
     uuids = {provider.uuid for provider in providers}
     return [
         SharingMember(tree, member, position)
-        for tree in sorted(trees, key=attrgetter("id"))
+        for tree in trees
         for position, member in enumerate(tree.members)
         if member.uuid in uuids
     ]
