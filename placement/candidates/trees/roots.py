@@ -19,7 +19,7 @@ from placement.candidates.stats import RootStats
 from placement.candidates.trace import Trace
 from placement.candidates.trees.conditions import TreeCondition, choose_driver, root_condition
 from placement.candidates.trees.resolve import ResolvedRequest
-from placement.candidates.trees.sharing import Spellings
+from placement.candidates.trees.spellings import Spellings
 from placement.candidates.tuning import SearchTuning
 from placement.db.conditions import DrivingCondition, MemberCondition, TreeFilter
 from placement.db.statements import root_windows
