@@ -103,7 +103,7 @@ def _complete(
     if "total" not in record:
         raise ProviderTreeError(f"{where} is {record!r:.80}, expected {{'total': amount, …}}")
     complete = InventoryRecord(**record)
-    if complete.reserved > complete.total:
+    if complete.capacity < 0:
         raise ProviderTreeError(
             f"{where}: reserved is {complete.reserved}, expected no more than the total, "
             f"{complete.total}"
@@ -114,12 +114,13 @@ def _complete(
 def _check_member(where: str, member: str, value: object) -> None:
     if member not in FIELDS:
         raise ProviderTreeError(f"{where}: no member {member!r}, expected {', '.join(FIELDS)}")
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
     if member == RATIO:
-        if not isinstance(value, int | float) or not 0 <= value < math.inf:
+        is_number = is_integer or isinstance(value, float)
+        if not is_number or not 0 <= value < math.inf:  # type: ignore[operator]
             raise ProviderTreeError(f"{where}: {member} is {value!r}, expected a number")
         return
     least = 0 if member == "reserved" else 1
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
     if not is_integer or not least <= value <= MAX_INTEGER:  # type: ignore[operator]
         raise ProviderTreeError(
             f"{where}: {member} is {value!r}, expected a whole number from {least} to {MAX_INTEGER}"

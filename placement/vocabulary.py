@@ -1,5 +1,6 @@
 """Names and limits of the API that several layers share."""
 
+import re
 from enum import Enum
 from typing import NamedTuple
 
@@ -19,10 +20,19 @@ __all__ = [
     "UNKNOWN_CONSUMER_TYPE",
     "ConditionKind",
     "IdCondition",
+    "is_custom_name",
 ]
 
 INVENTORY_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 FIRST_GENERATION = 1  # of a consumer
+MAX_NAME = 255  # characters of the name of a resource class or trait
+
+_CUSTOM_NAME = re.compile(rf"{CUSTOM_PREFIX}[A-Z0-9_]+")
+
+
+def is_custom_name(text: str) -> bool:
+    """Return whether a custom resource class or trait may have this name."""
+    return len(text) <= MAX_NAME and _CUSTOM_NAME.fullmatch(text) is not None
 
 
 class ConditionKind(Enum):

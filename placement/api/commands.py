@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from falcon_placement_client.inventory import InventoryRecord
-from placement.api.json_body import Schema, path_of
+from placement.api.json_body import path_of
 from placement.api.query import (
     read_alternatives,
     read_candidates,
     read_headroom,
     read_order_request,
 )
-from placement.api.request_schemas.common import CUSTOM_NAME
 from placement.candidates import ClaimRequest
 from placement.candidates.simulation import (
     Add,
@@ -28,12 +27,15 @@ from placement.objects.claims import Claim, SpreadGroup
 from placement.objects.reshape import ProviderInventories, ReshapeCommand
 from placement.objects.tree_state import NO_EDIT, Edit, ListedProvider, TreeCommand
 from placement.objects.unset import UNSET
-from placement.vocabulary import CUSTOM_PREFIX, INVENTORY_AMOUNTS, UNKNOWN_CONSUMER_TYPE
+from placement.vocabulary import (
+    CUSTOM_PREFIX,
+    INVENTORY_AMOUNTS,
+    UNKNOWN_CONSUMER_TYPE,
+    is_custom_name,
+)
 
 Body = Mapping[str, Any]
 Owner = tuple[str, str]  # project, user
-
-_CUSTOM = Schema(CUSTOM_NAME)
 
 
 def custom_name(name: str, kind: str) -> str:
@@ -42,10 +44,8 @@ def custom_name(name: str, kind: str) -> str:
     Raises:
         BadPath: it is not a valid custom name.
     """
-    try:
-        _CUSTOM.check(name)
-    except BadBody:
-        raise BadPath(f"{name!r}: a custom {kind} is named {CUSTOM_PREFIX}[A-Z0-9_]+") from None
+    if not is_custom_name(name):
+        raise BadPath(f"{name!r}: a custom {kind} is named {CUSTOM_PREFIX}[A-Z0-9_]+")
     return name
 
 

@@ -9,6 +9,7 @@ from placement.loader.cloud import CloudConsumer, CloudProvider
 from placement.loader.consumers import spread_group
 from placement.loader.naming import (
     aggregate_uuid,
+    canonical_uuid,
     counter_faults,
     expand_counters,
     provider_uuid,
@@ -124,7 +125,7 @@ class Expansion:
     def _aggregate(self, name: str) -> str:
         """Return the UUID of an aggregate. The file contains its UUID or its name."""
         uuid = aggregate_uuid(name, self._uuids_by_name)
-        if name.lower() != uuid:
+        if canonical_uuid(name) is None:
             self.aggregate_names[uuid] = name
         return uuid
 

@@ -44,10 +44,19 @@ def provider_uuid(name: str) -> str:
 
 def aggregate_uuid(name: str, uuids_by_name: Mapping[str, str]) -> str:
     """Return the UUID of an aggregate. The file contains its UUID or its name."""
-    if re.match(UUID_PATTERN, name):
-        return name.lower()
+    canonical = canonical_uuid(name)
+    if canonical is not None:
+        return canonical
     listed = uuids_by_name.get(name)
     return listed.lower() if listed else _uuid_of("aggregate", name)
+
+
+def canonical_uuid(text: str) -> str | None:
+    """Return the canonical form of a UUID in any spelling that the API accepts, or None."""
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        return None
 
 
 def _uuid_of(kind: str, name: str) -> str:

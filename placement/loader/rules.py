@@ -1,12 +1,12 @@
 """Rules for a cloud file that a JSON schema cannot express."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from placement.loader.naming import UUID_PATTERN, aggregate_uuid, counter_faults
+from falcon_placement_client.inventory import InventoryRecord
+from placement.loader.naming import aggregate_uuid, canonical_uuid, counter_faults
 from placement.yamlfile.document import Document
 from placement.yamlfile.problems import Problem, Steps
 
@@ -46,7 +46,7 @@ def _aggregate_problems(document: Document) -> Iterator[Problem]:
     names_by_uuid: dict[str, str] = {}
     for name, uuid in document.value.get("aggregates", {}).items():
         steps = ("aggregates", name)
-        if re.match(UUID_PATTERN, name):
+        if canonical_uuid(name) is not None:
             yield document.problem(steps, "the name of an aggregate cannot be a UUID")
         first_name = names_by_uuid.setdefault(uuid.lower(), name)
         if first_name != name:
@@ -101,7 +101,7 @@ def _entry_problems(
         partial(document.problem, (*steps, "name")), counter_faults(entry["name"], counters)
     )
     for name, record in entry.get("inventories", {}).items():
-        if isinstance(record, dict) and record.get("reserved", 0) > record["total"]:
+        if isinstance(record, dict) and InventoryRecord(**record).capacity < 0:
             text = f"{record['reserved']} is more than the total of {record['total']}"
             yield document.problem((*steps, "inventories", name, "reserved"), text)
     yield from _repeats(document, entry.get("traits", []), (*steps, "traits"))

@@ -9,7 +9,6 @@ from falcon_placement_client.inventory import InventoryRecord
 from placement.db.statements import provider_snapshots as statements
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import (
-    BadCapacity,
     InventoryExists,
     InventoryMissing,
     InventoryNotFound,
@@ -19,7 +18,12 @@ from placement.errors import (
     UnknownResourceClasses,
 )
 from placement.objects import catalog, inventory_rows, provider_snapshot, providers
-from placement.objects.inventory_change import InventoryChange, NewInventory, inventory_change
+from placement.objects.inventory_change import (
+    InventoryChange,
+    NewInventory,
+    check_capacity,
+    inventory_change,
+)
 from placement.objects.inventory_rows import Inventory, as_stored
 from placement.objects.providers import Provider
 
@@ -86,10 +90,9 @@ def replace(
 
     def decide(provider: ProviderSnapshot) -> InventoryChange:
         providers.check_generation(provider, generation)
-        check_capacity(records, min_capacity)
         inventories = {provider.id: _inventories_of(provider)}
         class_ids = _class_ids(provider, records)
-        return inventory_change(conn, inventories, {provider.id: records}, class_ids)
+        return inventory_change(conn, inventories, {provider.id: records}, class_ids, min_capacity)
 
     return _write(conn, uuid, records, decide)
 
@@ -109,7 +112,7 @@ def create(
     """
 
     def decide(provider: ProviderSnapshot) -> InventoryChange:
-        check_capacity({resource_class: record}, min_capacity)
+        check_capacity(conn, {resource_class: record}, min_capacity)
         class_ids = _class_ids(provider, [resource_class])
         if not class_ids:
             raise UnknownResourceClasses([resource_class])
@@ -141,7 +144,7 @@ def update(
 
     def decide(provider: ProviderSnapshot) -> InventoryChange:
         providers.check_generation(provider, generation)
-        check_capacity({resource_class: record}, min_capacity)
+        check_capacity(conn, {resource_class: record}, min_capacity)
         if not _class_ids(provider, [resource_class]):
             raise ResourceClassNotFound(resource_class)
         inventory = _inventories_of(provider).get(resource_class)
@@ -211,10 +214,3 @@ def _write(
     change.insert_and_update(conn)
     change.delete(conn)
     return provider.generation + 1
-
-
-def check_capacity(records: Mapping[str, InventoryRecord], min_capacity: int = 0) -> None:
-    """Raise BadCapacity if the capacity of a record is too small."""
-    for name, record in records.items():
-        if record.capacity < min_capacity:
-            raise BadCapacity(name, record.total, record.reserved, record.capacity, min_capacity)

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from falcon_placement_client.inventory import InventoryRecord, Stock
 from placement.db.statements import inventories as statements
-from placement.errors import InventoryInUse, UnknownInventoryClasses
+from placement.errors import BadCapacity, InventoryInUse, UnknownInventoryClasses
 from placement.objects import catalog
 from placement.objects.inventory_rows import Inventory, InventoryKey, as_stored, columns, read
 
@@ -121,12 +121,16 @@ def inventory_change(
     inventories: Inventories,
     records: Mapping[int, Mapping[str, InventoryRecord]],
     class_ids: Mapping[str, int],
+    min_capacity: int = 0,
 ) -> InventoryChange:
     """Compare the existing inventories with the requested records, by provider id and class.
 
     Raises:
+        BadCapacity: the capacity of a record is less than `min_capacity`.
         UnknownInventoryClasses: a class of the records does not exist.
     """
+    for records_by_class in records.values():
+        check_capacity(conn, records_by_class, min_capacity)
     _refuse_unknown_classes(records.values(), class_ids)
     created: list[NewInventory] = []
     updated: dict[int, InventoryRecord] = {}
@@ -143,6 +147,20 @@ def inventory_change(
                 updated[rows[name].id] = stored_record
         deleted += [row for name, row in rows.items() if name not in records_by_class]
     return InventoryChange(tuple(created), updated, tuple(deleted))
+
+
+def check_capacity(
+    conn: Connection, records: Mapping[str, InventoryRecord], min_capacity: int = 0
+) -> None:
+    """Raise BadCapacity if the capacity of a record is too small.
+
+    Every write of inventories calls this function. The database may round the ratio, so the stored
+    capacity is checked as well.
+    """
+    for name, record in records.items():
+        capacity = min(record.capacity, as_stored(conn, record).capacity)
+        if capacity < min_capacity:
+            raise BadCapacity(name, record.total, record.reserved, capacity, min_capacity)
 
 
 def _refuse_unknown_classes(

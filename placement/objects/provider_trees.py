@@ -32,7 +32,7 @@ from placement.objects.provider_parts import Part
 from placement.objects.tree_change import TreeChange, tree_change
 from placement.objects.tree_state import TreeCommand, TreeMember, TreeState
 from placement.objects.tree_writer import TreeWriter
-from placement.vocabulary import CUSTOM_PREFIX
+from placement.vocabulary import is_custom_name
 
 PARTS = (Part.INVENTORIES, Part.TRAITS, Part.AGGREGATES)
 
@@ -153,9 +153,7 @@ def _create_names(
     existing = catalog.find_ids(conn, names)
     creators = {"resource_class": resource_classes.ensure, "trait": traits.ensure}
     missing = {
-        kind: sorted(
-            name for name in names[kind] - existing[kind].keys() if name.startswith(CUSTOM_PREFIX)
-        )
+        kind: sorted(name for name in names[kind] - existing[kind].keys() if is_custom_name(name))
         for kind in names
     }
     for kind, missing_names in missing.items():

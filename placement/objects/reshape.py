@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 from falcon_placement_client.inventory import InventoryRecord
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import UnknownReshapedProvider
-from placement.objects import allocation_state, allocations, inventories, providers
+from placement.objects import allocation_state, allocations, providers
 from placement.objects.allocation_change import (
     AllocationState,
     allocation_change,
@@ -56,8 +56,6 @@ def reshape(conn: Connection, command: ReshapeCommand) -> None:
     records = _records(state, command)
     check_consumer_generations(state, command.claims)
     refuse_unknown_providers(state, command.claims)
-    for new in command.inventories.values():
-        inventories.check_capacity(new.records)
 
     # Determine and validate both changes before the first row is written.
     class_ids = state.ids["resource_class"]

@@ -18,7 +18,7 @@ from placement.errors import (
     at_member,
 )
 from placement.objects import identifiers, lineage
-from placement.objects.inventory_change import InventoryChange, inventory_change
+from placement.objects.inventory_change import InventoryChange, check_capacity, inventory_change
 from placement.objects.tree_state import Edit, ListedProvider, TreeCommand, TreeMember, TreeState
 from placement.objects.unset import Unset
 
@@ -101,6 +101,7 @@ def tree_change(conn: Connection, command: TreeCommand, state: TreeState) -> Tre
     for index, listed in enumerate(command.providers):
         path = f"providers[{index}]"
         rules.check(listed, path)
+        _check_inventories(conn, listed.inventories or {}, state, f"{path}.inventories")
         member = state.members.get(listed.uuid)
         if member is None:
             change.created.append(listed)
@@ -147,10 +148,6 @@ class _Rules:
         _check_generation(listed, member, f"{path}.generation")
         self._check_name(listed.name, f"{path}.name")
         self._check_parent(listed, f"{path}.parent_provider_uuid")
-        unknown = (listed.inventories or {}).keys() - self._state.class_ids.keys()
-        if unknown:
-            with at_member(f"{path}.inventories.{min(unknown)}"):
-                raise UnknownResourceClasses(unknown)
 
     def _check_name(self, name: str, path: str) -> None:
         existing = self._taken_names.get(name)
@@ -198,6 +195,18 @@ def _check_generation(listed: ListedProvider, member: TreeMember | None, path: s
     if present != listed.generation:
         with at_member(path):
             raise ProviderGenerationConflict(listed.uuid, listed.generation, present)
+
+
+def _check_inventories(
+    conn: Connection, records: Mapping[str, InventoryRecord], state: TreeState, path: str
+) -> None:
+    for name, record in records.items():
+        with at_member(f"{path}.{name}"):
+            check_capacity(conn, {name: record})
+    unknown = records.keys() - state.class_ids.keys()
+    if unknown:
+        with at_member(f"{path}.{min(unknown)}"):
+            raise UnknownResourceClasses(unknown)
 
 
 def _stock_change(
