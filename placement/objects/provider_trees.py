@@ -263,7 +263,7 @@ def _write(
             for uuid, member in state.members.items()
             if change.is_bumped(uuid)
         }
-    TreeWriter(conn, command.root_uuid, root_id, state, change).write()
+    TreeWriter(conn, command, root_id, state, change).write()
     provider_statements.bump_generations(dict.fromkeys(bumped, 1), bumped).execute(conn)
     return outcome
 

@@ -4,15 +4,18 @@ import uuid as uuid_module
 from collections.abc import Collection, Mapping
 
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
 
+from placement.db.dialects import dialect_of
 from placement.db.statements import inventories as inventory_statements
 from placement.db.statements import provider_trees as statements
 from placement.db.statements import providers as provider_statements
+from placement.errors import ProviderNameTaken, at_member
 from placement.objects import aggregates, identifiers
 from placement.objects.inventory_change import InventoryChange, inventory_change
 from placement.objects.inventory_rows import Inventory
 from placement.objects.tree_change import TreeChange
-from placement.objects.tree_state import TreeState
+from placement.objects.tree_state import TreeCommand, TreeState
 
 
 class TreeWriter:
@@ -21,19 +24,20 @@ class TreeWriter:
     def __init__(
         self,
         conn: Connection,
-        root_uuid: str,
+        command: TreeCommand,
         root_id: int,
         state: TreeState,
         change: TreeChange,
     ) -> None:
         self._conn = conn
-        self._root_uuid = root_uuid
+        self._command = command
+        self._root_uuid = command.root_uuid
         self._root_id = root_id
         self._state = state
         self._change = change
         # UUID -> id, for the providers that already exist.
         self._ids = {uuid: member.id for uuid, member in state.members.items()}
-        self._ids[root_uuid] = root_id
+        self._ids[command.root_uuid] = root_id
 
     def write(self) -> None:
         """Delete, rename, create and move providers. Then write their parts."""
@@ -77,7 +81,11 @@ class TreeWriter:
         if any(name.casefold() in old_names for name in renamed.values()):
             between = {row_id: f"renamed {uuid_module.uuid4()}" for row_id in renamed}
             statements.rename(between).execute(self._conn)
-        statements.rename(renamed).execute(self._conn)
+        try:
+            statements.rename(renamed).execute(self._conn)
+        except IntegrityError:
+            self._refuse_equal_names(renamed)
+            raise
 
     def _create(self) -> None:
         """Create providers as children of the root."""
@@ -85,9 +93,41 @@ class TreeWriter:
         if not new:
             return
         rows = [(listed.uuid, listed.name, int(listed.has_parts)) for listed in new]
-        statements.create(rows, self._root_id).execute(self._conn)
+        try:
+            statements.create(rows, self._root_id).execute(self._conn)
+        except IntegrityError:
+            self._refuse_equal_names({})
+            raise
         for row in provider_statements.locked([listed.uuid for listed in new]).rows(self._conn):
             self._ids[row.uuid] = row.id
+
+    def _refuse_equal_names(self, renamed: Mapping[int, str]) -> None:
+        """Raise ProviderNameTaken if the database does not distinguish two names of the tree.
+
+        A duplicate has made a statement of this transaction fail. On engines that compare bytes,
+        it can only be a provider of another transaction. On other engines, the failed statement has
+        had no effect and the transaction continues. Its names are written one by one to find the
+        first one that is taken. The caller then ends the transaction with an error.
+
+        Args:
+            renamed: names by id, if the providers of the tree have not been renamed yet.
+        """
+        if not dialect_of(self._conn).bytes_of_text:
+            return
+        between = {row_id: f"renamed {uuid_module.uuid4()}" for row_id in renamed}
+        statements.rename(between).execute(self._conn)
+        for index, listed in enumerate(self._command.providers):
+            row_id = self._ids.get(listed.uuid)
+            clashing = provider_statements.clashing(listed.uuid, listed.name).rows(self._conn)
+            for _id, uuid, name in clashing:
+                if identifiers.key(uuid) != listed.uuid:
+                    with at_member(f"providers[{index}].name"):
+                        raise ProviderNameTaken(listed.name, name)
+            if row_id is None:
+                row = (listed.uuid, listed.name, 0)
+                statements.create([row], self._root_id).execute(self._conn)
+            elif row_id in renamed:
+                statements.rename({row_id: listed.name}).execute(self._conn)
 
     def _move(self) -> None:
         """Set the parents of moved providers, and of new ones that are not children of the root."""

@@ -120,6 +120,28 @@ def test_names_are_exchanged_and_parents_reversed(service: Service) -> None:
     assert (shown[OTHER]["name"], shown[OTHER]["parent_provider_uuid"]) == ("child", ROOT)
 
 
+@pytest.mark.parametrize("names", [("x", "X"), ("x", "x "), ("host-a", "HOST-Ä"), ("root", "Root")])
+@pytest.mark.parametrize("are_new", [True, False])
+def test_names_that_the_database_takes_for_equal_are_refused_at_once(
+    service: Service, names: tuple[str, str], are_new: bool
+) -> None:
+    put(service, root(), provider(CHILD, "1"), provider(OTHER, "2"))
+    uuids_of = (str(uuids.UUID(int=4)), str(uuids.UUID(int=5))) if are_new else (CHILD, OTHER)
+    listed = [provider(uuid, name) for uuid, name in zip(uuids_of, names, strict=True)]
+    if names[0] == "root":
+        del listed[0]
+    before = service.dump()
+    answer = put(service, root(), *listed)
+    if service.database.writer.dialect.name not in {"mysql", "mariadb"}:
+        assert answer.status_code == 200
+        return
+    assert answer.status_code == 409
+    assert answer.json["errors"][0]["code"] == "placement.duplicate_name"
+    assert f"providers[{len(listed)}].name: Conflicting resource provider name" in detail(answer)
+    assert f"as {names[0]!r}: the database does not distinguish" in detail(answer)
+    assert service.dump() == before
+
+
 def test_prune_deletes_what_is_not_listed_before_its_name_is_taken(service: Service) -> None:
     put(
         service,
