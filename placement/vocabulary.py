@@ -1,6 +1,5 @@
 """Names and limits of the API that several layers share."""
 
-import re
 from enum import Enum
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ from falcon_placement_client.vocabulary import (
     MAX_INTEGER,
     SHARING_TRAIT,
     UNKNOWN_CONSUMER_TYPE,
+    is_custom_name,
 )
 
 __all__ = [
@@ -25,14 +25,6 @@ __all__ = [
 
 INVENTORY_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 FIRST_GENERATION = 1  # of a consumer
-MAX_NAME = 255  # characters of the name of a resource class or trait
-
-_CUSTOM_NAME = re.compile(rf"{CUSTOM_PREFIX}[A-Z0-9_]+")
-
-
-def is_custom_name(text: str) -> bool:
-    """Return whether a custom resource class or trait may have this name."""
-    return len(text) <= MAX_NAME and _CUSTOM_NAME.fullmatch(text) is not None
 
 
 class ConditionKind(Enum):

@@ -156,6 +156,5 @@ def path_of(steps: Iterable[str | int]) -> str:
 
 def _what(error: ValidationError) -> str:
     """Return the reason of an error as one line of limited length."""
-    # The part of the pattern that rejects a trailing line feed is an implementation detail.
-    text = error.message.replace(r"(?!\\n)", "")
+    text = error.message
     return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]}…"

@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator, FormatChecker, validators
 from jsonschema.exceptions import ValidationError
 
 from placement.objects import identifiers
+from placement.suggestions import did_you_mean, nearest
 
 ORDER = (
     "type", "maxLength", "maxItems", "maxProperties", "minLength", "minItems", "minProperties",
@@ -23,7 +24,7 @@ ORDER = (
     "properties", "patternProperties", "items", "uniqueItems",
 )  # fmt: skip
 
-# Keywords that only serve the OpenAPI document. A body cannot violate them.
+# Keywords that a body cannot violate. The description of a pattern is the noun in its error.
 ANNOTATIONS = frozenset({"title", "description", "examples"})
 
 Errors = Iterator[ValidationError]
@@ -126,12 +127,15 @@ def _is_uuid(value: object) -> bool:
 def in_order(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema, and all schemas in it, with keywords in the order of their checks.
 
-    Annotations are omitted.
+    Annotations are omitted, except the description of a pattern.
 
     Raises:
         ValueError: `ORDER` does not have a keyword.
+        KeyError: a pattern has no description.
     """
     keywords = sorted(schema.keys() - ANNOTATIONS, key=ORDER.index)
+    if "pattern" in schema:
+        keywords.append("description")
     return {keyword: _within(keyword, schema[keyword]) for keyword in keywords}
 
 
@@ -213,11 +217,22 @@ def _additional(_validator: Any, _allowed: bool, value: Any, schema: Any) -> Err
                 f"{_BRIEF.repr(key)} is not {noun}"
                 if noun
                 else f"Additional properties are not allowed ({_BRIEF.repr(key)} was unexpected)"
+                f"{_existing(key, properties)}"
             )
 
 
+def _existing(unknown: str, names: Collection[str]) -> str:
+    """Return the name that resembles an unknown one, or else all names."""
+    return did_you_mean(nearest(unknown, names)) or f"; there are {', '.join(sorted(names))}"
+
+
+def _pattern(_validator: Any, pattern: str, value: Any, schema: Any) -> Errors:
+    if isinstance(value, str) and not _search(pattern)(value):
+        yield ValidationError(f"{_BRIEF.repr(value)}: expected {schema['description']}")
+
+
 def _nothing(_validator: Any, _names: Any, _value: Any, _schema: Any) -> Errors:
-    """Ignore `propertyNames`, which only supplies the noun for errors."""
+    """Ignore keywords that only supply nouns for errors."""
     return iter(())
 
 
@@ -280,6 +295,8 @@ Validator = validators.extend(  # type: ignore[no-untyped-call]
         "maxItems": _at_most(list),
         "maxProperties": _at_most(dict),
         "propertyNames": _nothing,
+        "description": _nothing,
+        "pattern": _pattern,
         "additionalProperties": _additional,
         "properties": _properties,
         "patternProperties": _pattern_properties,

@@ -5,8 +5,8 @@ from typing import Any
 
 import falcon
 
-from placement.api.history import HISTORY, LATEST, LINES, OLDEST
-from placement.api.microversion import HEADER, MalformedVersionError, requested
+from placement.api.history import HISTORY, LATEST, LINES, OLDEST, Line
+from placement.api.microversion import HEADER, MalformedVersionError, Microversion, requested
 from placement.api.problems import RequestRefused
 from placement.api.request_log import REQUEST_ID_KEY, VERSION_KEY
 
@@ -32,6 +32,16 @@ class Intake:
             raise RequestRefused(400, "Host: this header is not a valid host name")
 
 
+def _versions(line: Line) -> str:
+    return str(line.newest) if line.oldest == line.newest else f"{line.oldest} to {line.newest}"
+
+
+def _nearest(version: Microversion) -> Microversion:
+    """Return the newest version with the major number of an unsupported one, or of 1.x."""
+    newest = {line.newest.major: line.newest for line in LINES}
+    return newest.get(version.major, LATEST)
+
+
 class Negotiation:
     """Negotiates the version of a request, and adds it to the response."""
 
@@ -49,8 +59,8 @@ class Negotiation:
             raise RequestRefused(
                 406,
                 f"Unacceptable version header: {version}; this service has "
-                f"{' and '.join(f'{line.oldest} to {line.newest}' for line in LINES)}: "
-                f"send {HEADER}: placement {LATEST}",
+                f"{' and '.join(map(_versions, LINES))}: "
+                f"send {HEADER}: placement {_nearest(version)}",
                 members={"max_version": str(LATEST), "min_version": str(OLDEST)},
             )
         req.context.version = version

@@ -1,9 +1,8 @@
 """Errors of requests that name unknown objects or contradict themselves."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from placement.errors.base import PROVIDER_NOT_FOUND, UNDEFINED, PlacementError
-from placement.suggestions import did_you_mean
 
 
 class Invalid(PlacementError):
@@ -61,7 +60,7 @@ class UnknownNames(Invalid):
     Args:
         names: the unknown names.
         field: the parameter or member that contains them, if the request has several.
-        meant: existing names that resemble them.
+        hint: what the client can do, from `catalog.hint`.
         code: code of the error, if it is not the code of the class.
     """
 
@@ -72,13 +71,13 @@ class UnknownNames(Invalid):
         self,
         names: Iterable[str],
         field: str | None = None,
-        meant: Sequence[str] = (),
+        hint: str = "",
         code: str | None = None,
     ) -> None:
         if code is not None:
             self.code = code
         unknown = ", ".join(sorted(names))
-        super().__init__(f"{_in(field)}No such {self.noun}: {unknown}{did_you_mean(meant)}")
+        super().__init__(f"{_in(field)}No such {self.noun}: {unknown}{hint}")
 
 
 class UnknownResourceClasses(UnknownNames):
@@ -96,8 +95,8 @@ class UnknownTraits(UnknownNames):
 class UnknownInventoryClasses(UnknownResourceClasses):
     """A PUT of all inventories of a provider contains names of classes that do not exist."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        super().__init__(names, "Unknown resource class in inventories")
+    def __init__(self, names: Iterable[str], hint: str) -> None:
+        super().__init__(names, "Unknown resource class in inventories", hint)
 
 
 def _in(field: str | None) -> str:

@@ -23,6 +23,7 @@ from placement.db.statement import Restart
 from placement.db.statements import names as statements
 from placement.errors import NameNotDistinct
 from placement.objects import identifiers
+from placement.vocabulary import CUSTOM_PREFIX, is_custom_name
 
 FIRST_CUSTOM_CLASS = 10000
 # Replaces id 0 while a row is inserted, because MySQL would generate an id for 0.
@@ -133,18 +134,31 @@ def exists(conn: Connection, kind: str, name: str) -> bool:
     return False
 
 
-def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list[str]:
-    """Return suggestions for the first few unknown names, for error messages.
+def hint(
+    conn: Connection, kind: str, unknown_names: Collection[str], *, another_way: str = ""
+) -> str:
+    """Return suggestions for unknown names, for error messages.
 
-    An existing name is listed once for each unknown name that resembles it.
+    The text contains existing names that resemble the first few unknown names, and the request that
+    creates the first custom name. The prefix of custom names is not compared, because it makes all
+    short names similar. `another_way` is another way to create names, such as " or a parameter".
     """
     names: dict[str, str] = {}
     for row in statements.all_names(kind, limit=MAX_COMPARED_NAMES).rows(conn):
-        names[row.name.upper()] = row.name
+        names[_compared(row.name)] = row.name
     proposals: list[str] = []
     for unknown in sorted(unknown_names)[:MAX_UNKNOWN_NAMES]:
-        proposals += [names[close] for close in suggestions.nearest(unknown.upper(), names)]
-    return proposals
+        proposals += [names[close] for close in suggestions.nearest(_compared(unknown), names)]
+    text = suggestions.did_you_mean(proposals)
+    new = min(filter(is_custom_name, unknown_names), default=None)
+    if new is not None:
+        paths = {"resource_class": "/resource_classes", "trait": "/traits"}
+        text += f"{' Or' if text else ';'} create {new} with PUT {paths[kind]}/{new}{another_way}"
+    return text
+
+
+def _compared(name: str) -> str:
+    return name.upper().removeprefix(CUSTOM_PREFIX)
 
 
 def create(conn: Connection, names: Names) -> dict[str, dict[str, int]]:

@@ -115,7 +115,8 @@ def create(
         check_capacity(conn, {resource_class: record}, min_capacity)
         class_ids = _class_ids(provider, [resource_class])
         if not class_ids:
-            raise UnknownResourceClasses([resource_class])
+            hint = catalog.hint(conn, "resource_class", [resource_class])
+            raise UnknownResourceClasses([resource_class], hint=hint)
         if resource_class in _inventories_of(provider):
             raise InventoryExists(resource_class, provider.uuid)
         class_id = class_ids[resource_class]

@@ -131,7 +131,7 @@ def inventory_change(
     """
     for records_by_class in records.values():
         check_capacity(conn, records_by_class, min_capacity)
-    _refuse_unknown_classes(records.values(), class_ids)
+    _refuse_unknown_classes(conn, records.values(), class_ids)
     created: list[NewInventory] = []
     updated: dict[int, InventoryRecord] = {}
     deleted: list[Inventory] = []
@@ -164,10 +164,12 @@ def check_capacity(
 
 
 def _refuse_unknown_classes(
-    records: Collection[Mapping[str, InventoryRecord]], class_ids: Mapping[str, int]
+    conn: Connection,
+    records: Collection[Mapping[str, InventoryRecord]],
+    class_ids: Mapping[str, int],
 ) -> None:
     unknown: set[str] = set()
     for records_by_class in records:
         unknown |= records_by_class.keys() - class_ids.keys()
     if unknown:
-        raise UnknownInventoryClasses(unknown)
+        raise UnknownInventoryClasses(unknown, catalog.hint(conn, "resource_class", unknown))

@@ -247,11 +247,11 @@ def _refuse_unknown(conn: Connection, conditions: ProviderFilter, ids: KnownName
     """Raise UnknownTraits or UnknownResourceClasses, with the name of the parameter."""
     traits = conditions.names("trait") - ids.traits.keys()
     if traits:
-        raise UnknownTraits(traits, "required", catalog.nearest(conn, "trait", traits))
+        raise UnknownTraits(traits, "required", catalog.hint(conn, "trait", traits))
     classes = conditions.classes - ids.classes.keys()
     if classes:
-        nearest = catalog.nearest(conn, "resource_class", classes)
-        raise UnknownResourceClasses(classes, "resources", nearest)
+        hint = catalog.hint(conn, "resource_class", classes)
+        raise UnknownResourceClasses(classes, "resources", hint)
 
 
 def _condition(conditions: ProviderFilter, known: KnownNames) -> ProviderCondition:

@@ -117,7 +117,7 @@ def replace(
         ids = catalog.match(trait_names, provider.entries)
         unknown = set(trait_names) - ids.keys()
         if unknown:
-            raise UnknownTraits(unknown)
+            raise UnknownTraits(unknown, hint=catalog.hint(conn, "trait", unknown))
         # Collect the traits by id. Many names require several statements, and each of these may
         # return the same trait.
         by_id = {row_id: Trait(name, changed_at) for row_id, name, changed_at in provider.entries}

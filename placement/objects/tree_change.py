@@ -17,10 +17,12 @@ from placement.errors import (
     UnknownTraits,
     at_member,
 )
-from placement.objects import identifiers, lineage
+from placement.objects import catalog, identifiers, lineage
 from placement.objects.inventory_change import InventoryChange, check_capacity, inventory_change
 from placement.objects.tree_state import Edit, ListedProvider, TreeCommand, TreeMember, TreeState
 from placement.objects.unset import Unset
+
+CREATE_NAMES = " or with create_names"
 
 
 @dataclass(slots=True)
@@ -111,7 +113,7 @@ def tree_change(conn: Connection, command: TreeCommand, state: TreeState) -> Tre
             stock = _stock_change(conn, state, member, listed.inventories, path)
             if stock != InventoryChange():
                 change.inventories[listed.uuid] = stock
-        _edit_traits(change.traits, listed, member, state, path)
+        _edit_traits(conn, change.traits, listed, member, state, path)
         _edit_aggregates(change.aggregates, listed, member, state)
     return change
 
@@ -206,7 +208,8 @@ def _check_inventories(
     unknown = records.keys() - state.class_ids.keys()
     if unknown:
         with at_member(f"{path}.{min(unknown)}"):
-            raise UnknownResourceClasses(unknown)
+            hint = catalog.hint(conn, "resource_class", unknown, another_way=CREATE_NAMES)
+            raise UnknownResourceClasses(unknown, hint=hint)
 
 
 def _stock_change(
@@ -227,6 +230,7 @@ def _stock_change(
 
 
 def _edit_traits(
+    conn: Connection,
     change: LinkChange,
     listed: ListedProvider,
     member: TreeMember | None,
@@ -236,7 +240,8 @@ def _edit_traits(
     for name, where in _paths(listed.traits, f"{path}.traits"):
         if name not in state.traits:
             with at_member(where):
-                raise UnknownTraits([name])
+                hint = catalog.hint(conn, "trait", [name], another_way=CREATE_NAMES)
+                raise UnknownTraits([name], hint=hint)
     present = frozenset[int]() if member is None else state.trait_ids[member.id]
     wanted = {state.traits[name] for name in listed.traits.add}
     unwanted = {state.traits[name] for name in listed.traits.remove if name in state.traits}

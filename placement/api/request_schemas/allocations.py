@@ -67,7 +67,12 @@ TYPED = {**GUARDED, "consumer_type": sample(CLASS_NAME, "INSTANCE")}
 TYPED_OR_UNKNOWN = {
     **GUARDED,
     "consumer_type": sample(
-        {**CLASS_NAME, "pattern": f"^([A-Z0-9_]+|{UNKNOWN_CONSUMER_TYPE}){END}"}, "INSTANCE"
+        {
+            **CLASS_NAME,
+            "pattern": f"^([A-Z0-9_]+|{UNKNOWN_CONSUMER_TYPE}){END}",
+            "description": f"capital letters, digits and _, or {UNKNOWN_CONSUMER_TYPE}",
+        },
+        "INSTANCE",
     ),
 }
 MAPPED = {"mappings": MAPPINGS}

@@ -73,6 +73,7 @@ _MEMBERS = {
     "group_policy": {
         "type": "string",
         "pattern": f"^(none|isolate){END}",
+        "description": "none or isolate",
         "maxLength": 7,
         "examples": ["none"],
     },
@@ -83,6 +84,7 @@ _MEMBERS = {
 EXPLAIN = {
     "type": "string",
     "pattern": f"^(summary|providers){END}",
+    "description": "summary or providers",
     "maxLength": 9,
     "examples": ["summary"],
 }
@@ -101,12 +103,14 @@ ORDER = {
             "by": {
                 "type": "string",
                 "pattern": f"^(free|trait|aggregate){END}",
+                "description": "free, trait or aggregate",
                 "maxLength": 9,
                 "examples": ["free"],
             },
             "first": {
                 "type": "string",
                 "pattern": f"^(most|least|with|without){END}",
+                "description": "most or least, or with or without",
                 "maxLength": 7,
                 "examples": ["most"],
             },

@@ -26,6 +26,7 @@ SPREAD_GROUP = closed(
         "name": {
             "type": "string",
             "pattern": f"^[A-Za-z0-9_.:-]{{1,64}}{END}",
+            "description": "1 to 64 letters, digits and _ . : -",
             "maxLength": 64,
             "examples": ["web"],
         },

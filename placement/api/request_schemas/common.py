@@ -13,12 +13,14 @@ END = r"$(?!\n)"
 CLASS_NAME: Fragment = {
     "type": "string",
     "pattern": f"^[A-Z0-9_]+{END}",
+    "description": "capital letters, digits and _",
     "maxLength": 255,
     "examples": ["VCPU"],
 }
 CUSTOM_NAME: Fragment = {
     "type": "string",
     "pattern": f"^{CUSTOM_PREFIX}[A-Z0-9_]+{END}",
+    "description": f"{CUSTOM_PREFIX} and capital letters, digits and _",
     "maxLength": 255,
     "examples": [samples.CUSTOM_CLASS],
 }
@@ -26,7 +28,7 @@ UUID_KEY = rf"^[0-9a-fA-F-]{{36}}{END}"
 CLASS_KEY = rf"^[A-Z0-9_]{{1,255}}{END}"
 GENERATION: Fragment = {"type": "integer", "examples": [6]}
 # NUL is excluded because some databases cannot store it.
-TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$"}
+TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$", "description": "text without NUL"}
 OWNER: Fragment = {**TEXT, "minLength": 1, "maxLength": 255}
 UUID_LIKE: Fragment = {"type": "string", "format": "uuid", "maxLength": 64}
 

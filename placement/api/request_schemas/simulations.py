@@ -17,6 +17,7 @@ _ROOT = sample(
         "type": "string",
         "maxLength": 64,
         "pattern": f"^([0-9a-fA-F-]{{32,36}}|new:[1-9][0-9]{{0,4}}){END}",
+        "description": "the UUID of a host, or new:N for the Nth host that the changes add",
     },
     samples.ROOT,
 )

@@ -219,8 +219,8 @@ def _refuse_unknown(conn: Connection, request: CandidateRequest, known: KnownNam
         unknown = {name for name, _amount in group.resources}.difference(known.classes)
         if unknown:
             path = path_of("resources", group.suffix, min(unknown))
-            nearest = catalog.nearest(conn, "resource_class", unknown)
-            raise UnknownResourceClasses(unknown, path, nearest)
+            hint = catalog.hint(conn, "resource_class", unknown)
+            raise UnknownResourceClasses(unknown, path, hint)
         refuse_traits(_trait_names(group.terms), partial(path_of, "required", group.suffix))
     _refuse_unknown_order(conn, request, known)
 
@@ -231,8 +231,8 @@ def _refuse_unknown_order(conn: Connection, request: CandidateRequest, known: Kn
         if key.name_kind is not None and key.name not in existing:
             error = UnknownTraits if key.name_kind == "trait" else UnknownResourceClasses
             path = request.error_path("order", UNSUFFIXED, key.name)
-            nearest = catalog.nearest(conn, key.name_kind, [key.name])
-            raise error([key.name], path, nearest, QUERY_BAD_VALUE)
+            hint = catalog.hint(conn, key.name_kind, [key.name])
+            raise error([key.name], path, hint, QUERY_BAD_VALUE)
 
 
 def _order_names(request: CandidateRequest, kind: str) -> set[str]:
@@ -262,5 +262,5 @@ def _refuse_unknown_traits(
     """
     unknown = set(names).difference(known.traits)
     if unknown:
-        nearest = catalog.nearest(conn, "trait", unknown)
-        raise UnknownTraits(unknown, error_path(min(unknown)), nearest, code)
+        hint = catalog.hint(conn, "trait", unknown)
+        raise UnknownTraits(unknown, error_path(min(unknown)), hint, code)

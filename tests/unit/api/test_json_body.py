@@ -15,8 +15,13 @@ from placement.api.request_schemas.common import MAX_ITEMS, OWNER, UUID_LIKE
 from placement.api.routes import ROUTES
 from placement.errors import BadBody
 
-TEXTS = Schema({"uniqueItems": True, "items": {"pattern": "^a*$", "maxLength": 3,
-                "type": "string"}, "type": "array"})  # fmt: skip
+TEXTS = Schema(
+    {
+        "uniqueItems": True,
+        "items": {"pattern": "^a*$", "description": "a", "maxLength": 3, "type": "string"},
+        "type": "array",
+    }
+)
 
 
 def refusal(schema: Schema, value: Any) -> str:

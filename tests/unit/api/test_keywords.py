@@ -9,6 +9,9 @@ import pytest
 from placement.api import keywords
 from placement.api.json_body import Schema
 from placement.api.keywords import FORMATS, ORDER, Validator, in_order
+from placement.api.microversion import Microversion
+from placement.api.request_schemas import candidates, claims, resource_classes, simulations
+from placement.api.versioned import Versioned
 from placement.errors import BadBody
 
 
@@ -25,12 +28,12 @@ def first(schema: dict[str, Any], value: object) -> str:
 
 def test_keywords_are_put_in_order_at_every_depth() -> None:
     schema = {
-        "items": {"pattern": "^a$", "maxLength": 3, "type": "string"},
+        "items": {"pattern": "^a$", "description": "a", "maxLength": 3, "type": "string"},
         "type": "array",
         "maxItems": 2,
     }
     assert list(in_order(schema)) == ["type", "maxItems", "items"]
-    assert list(in_order(schema)["items"]) == ["type", "maxLength", "pattern"]
+    assert list(in_order(schema)["items"]) == ["type", "maxLength", "pattern", "description"]
     nested = {"properties": {"name": {"format": "uuid", "type": "string"}}, "type": "object"}
     assert list(in_order(nested)["properties"]["name"]) == ["type", "format"]
 
@@ -42,7 +45,7 @@ def test_a_keyword_without_an_order_is_refused() -> None:
 
 
 def test_the_length_of_a_text_is_known_before_its_pattern_is_tried() -> None:
-    schema = {"pattern": "^(a+)+$", "maxLength": 10, "type": "string"}
+    schema = {"pattern": "^(a+)+$", "description": "a", "maxLength": 10, "type": "string"}
     assert "too long: at most 10" in first(schema, "a" * 50 + "!")
 
 
@@ -92,7 +95,8 @@ def test_texts_that_were_right_are_remembered_up_to_a_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(keywords, "MAX_REMEMBERED", 3)
-    names = {"type": "array", "items": {"type": ["string", "array"], "pattern": "^[A-Z0-9]+$"}}
+    item = {"type": ["string", "array"], "pattern": "^[A-Z0-9]+$", "description": "A"}
+    names = {"type": "array", "items": item}
     schema = Schema({"type": "object", "properties": {"names": names}})
     for number in (*range(10), 1):
         schema.check({"names": [f"N{number}", f"N{number}"]})
@@ -124,3 +128,30 @@ def test_the_largest_length_of_a_text_is_not_that_of_a_list_of_texts(
         assert not list(complaints(schema, value))
     else:
         assert complaint in first(schema, value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "message"),
+    [
+        (simulations.RUN, {"changes": [{"drain": ["compute-a01"]}]},
+         "changes[0].drain[0]: 'compute-a01': expected the UUID of a host, or new:N for the Nth "
+         "host that the changes add"),
+        (simulations.RUN, {"drain": ["compute-a01"]},
+         "body: Additional properties are not allowed ('drain' was unexpected); there are changes, "
+         "headroom, order, requests"),
+        (candidates.FIND, {"groups": {"": {"resource": {"VCPU": 1}}}},
+         'groups[""]: Additional properties are not allowed (\'resource\' was unexpected); did you '
+         "mean resources?"),
+        (claims.CREATE, {"request": {"groups": {"": {}}}, "expire_in": 5},
+         "body: Additional properties are not allowed ('expire_in' was unexpected); did you mean "
+         "expires_in?"),
+        (resource_classes.CREATE, {"name": "GOLD"},
+         "name: 'GOLD': expected CUSTOM_ and capital letters, digits and _"),
+    ],
+)  # fmt: skip
+def test_errors_name_what_is_expected(
+    schema: Versioned[Schema], value: object, message: str
+) -> None:
+    with pytest.raises(BadBody) as raised:
+        schema.at(Microversion(2, 0)).check(value)
+    assert str(raised.value) == f"JSON does not validate: {message}"
