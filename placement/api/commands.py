@@ -11,6 +11,7 @@ from placement.api.query import (
     read_headroom,
     read_order_request,
 )
+from placement.api.request_schemas.provider_trees import MAX_NEW_NAMES, MAX_PARTS
 from placement.candidates import ClaimRequest
 from placement.candidates.simulation import (
     Add,
@@ -133,6 +134,7 @@ def provider_tree(root: str, body: Body) -> TreeCommand:
     if root_uuid is None:
         raise BadPath(f"root={root!r}: expected the UUID of a root resource provider")
     listed = [_listed(member, index) for index, member in enumerate(body["providers"])]
+    _check_size(listed, creates=body.get("create_names", False))
     position_by_uuid: dict[str, int] = {}
     for index, provider in enumerate(listed):
         if provider.uuid in position_by_uuid:
@@ -142,6 +144,28 @@ def provider_tree(root: str, body: Body) -> TreeCommand:
     if root_uuid not in position_by_uuid:
         raise BadBody(f"providers: the root {root_uuid} must be one of them")
     return TreeCommand(root_uuid, listed, body.get("prune", False), body.get("create_names", False))
+
+
+def _check_size(providers: Sequence[ListedProvider], *, creates: bool) -> None:
+    """Raise BadBody if a tree has more parts or new names than one transaction can write."""
+    parts = 0
+    names: set[str] = set()
+    for provider in providers:
+        classes = provider.inventories or {}
+        edits = (provider.traits, provider.aggregates)
+        parts += len(classes) + sum(len(edit.add) + len(edit.remove) for edit in edits)
+        names.update(classes, provider.traits.add)
+    if parts > MAX_PARTS:
+        raise BadBody(
+            f"providers: all together may have {MAX_PARTS} inventories, traits and aggregates, "
+            f"not {parts}; send several requests"
+        )
+    custom = sum(map(is_custom_name, names)) if creates else 0
+    if custom > MAX_NEW_NAMES:
+        raise BadBody(
+            f"create_names: the request may contain {MAX_NEW_NAMES} different custom names, not "
+            f"{custom}; send several requests"
+        )
 
 
 def _listed(body: Body, index: int) -> ListedProvider:

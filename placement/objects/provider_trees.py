@@ -25,7 +25,6 @@ from placement.objects import (
     providers,
     resource_classes,
     revisions,
-    traits,
 )
 from placement.objects.locking import TreesChanged
 from placement.objects.provider_parts import Part
@@ -151,7 +150,6 @@ def _create_names(
         trait_names.update(listed.traits.add)
     names = {"resource_class": class_names, "trait": trait_names}
     existing = catalog.find_ids(conn, names)
-    creators = {"resource_class": resource_classes.ensure, "trait": traits.ensure}
     missing = {
         kind: sorted(name for name in names[kind] - existing[kind].keys() if is_custom_name(name))
         for kind in names
@@ -159,9 +157,10 @@ def _create_names(
     for kind, missing_names in missing.items():
         if missing_names:
             may_create(kind)
-    for kind, missing_names in missing.items():
-        for name in missing_names:
-            creators[kind](conn, name)
+    if missing["resource_class"]:
+        resource_classes.create_all(conn, missing["resource_class"])
+    if missing["trait"]:
+        catalog.create(conn, {"trait": missing["trait"]})
     return any(missing.values())
 
 

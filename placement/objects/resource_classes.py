@@ -1,11 +1,12 @@
 """Resource classes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import Restart, Unmatched
+from placement.db.statement import Restart, Unmatched, chunks
 from placement.db.statements import names, providers
 from placement.errors import (
     NotCustom,
@@ -53,12 +54,32 @@ def ensure(conn: Connection, name: str) -> bool:
     """Create a custom class unless it exists. Return whether the class was created."""
     if catalog.exists(conn, "resource_class", name):
         return False
+    _insert(conn, [name])
+    return True
+
+
+def create_all(conn: Connection, class_names: Sequence[str]) -> None:
+    """Create custom classes that did not exist before.
+
+    Raises:
+        NameNotDistinct: the collation does not distinguish a class from an existing one.
+        Restart: another transaction has created a class.
+    """
+    if names.ids({"resource_class": class_names}).rows(conn):
+        for name in class_names:
+            catalog.exists(conn, "resource_class", name)
+        raise Restart
+    _insert(conn, class_names)
+
+
+def _insert(conn: Connection, class_names: Sequence[str]) -> None:
     # Custom classes get consecutive ids. This lock serializes concurrent creations.
     names.lock_exclusive("resource_class", catalog.STANDARD_CLASSES[0]).rows(conn)
     newest_id = names.newest("resource_class").value(conn)
-    row_id = max(catalog.FIRST_CUSTOM_CLASS, (newest_id or 0) + 1)
-    names.add("resource_class", [{"id": row_id, "name": name}]).execute(conn)
-    return True
+    first_id = max(catalog.FIRST_CUSTOM_CLASS, (newest_id or 0) + 1)
+    rows = [{"id": first_id + index, "name": name} for index, name in enumerate(class_names)]
+    for chunk in chunks(rows):
+        names.add("resource_class", chunk).execute(conn)
 
 
 def rename(conn: Connection, name: str, new_name: str) -> None:

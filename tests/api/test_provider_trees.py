@@ -142,6 +142,59 @@ def test_names_that_the_database_takes_for_equal_are_refused_at_once(
     assert service.dump() == before
 
 
+@pytest.mark.parametrize("kind", ["traits", "inventories"])
+def test_the_number_of_statements_does_not_depend_on_the_number_of_new_names(
+    service: Service, kind: str
+) -> None:
+    numbers = []
+    for count in (2, 200):
+        names = [f"CUSTOM_{kind.upper()}_{count}_{number}" for number in range(count)]
+        value = stock(**dict.fromkeys(names, 1)) if kind == "inventories" else names
+        uuid = str(uuids.UUID(int=10 + count))
+        body = provider(uuid, uuid, None, **{kind: value})
+        with counted(service.database) as statements:
+            changes(put(service, body, path=uuid, create_names=True))
+        numbers.append(len(statements))
+        assert len(tree(service, uuid)[uuid][kind]) == count
+    assert numbers[0] == numbers[1]
+
+
+@pytest.mark.parametrize(
+    ("names", "members", "text"),
+    [
+        (
+            101,
+            {},
+            "providers: all together may have 100 inventories, traits and aggregates, not 101",
+        ),
+        (100, {}, None),
+        (11, {"create_names": True}, "create_names: the request may contain 10 different custom"),
+        (10, {"create_names": True}, None),
+    ],
+)
+def test_a_tree_that_is_too_large_is_refused_before_the_first_statement(
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    names: int,
+    members: Body,
+    text: str | None,
+) -> None:
+    monkeypatch.setattr("placement.api.commands.MAX_PARTS", 100)
+    monkeypatch.setattr("placement.api.commands.MAX_NEW_NAMES", 10)
+    traits = [f"CUSTOM_{number}" for number in range(names)]
+    half = names // 2
+    listed = [root(traits=traits[:half]), provider(CHILD, "child", traits=traits[half:])]
+    with counted(service.database) as statements:
+        answer = put(service, *listed, **members)
+    if text is None:
+        assert statements
+        assert "may" not in answer.text
+    else:
+        assert answer.status_code == 400
+        assert detail(answer).startswith(text)
+        assert not statements
+
+
 def test_prune_deletes_what_is_not_listed_before_its_name_is_taken(service: Service) -> None:
     put(
         service,

@@ -7,6 +7,12 @@ from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
 
 MAX_PROVIDERS = 1000
+# Maximum number of inventories, traits and aggregates of all providers of a tree. A write of so
+# many takes about one second of CPU time.
+MAX_PARTS = 50_000
+# Maximum number of different custom names in a request that may create them. The creation of so
+# many takes about one second of CPU time.
+MAX_NEW_NAMES = 10_000
 
 
 def _edit(names: Fragment) -> Fragment:
@@ -39,11 +45,17 @@ PUT = Versioned(
                         "minItems": 1,
                         "maxItems": MAX_PROVIDERS,
                         "items": PROVIDER,
+                        "description": "All providers together may have "
+                        f"{MAX_PARTS:,} inventories, traits and aggregates.",
                     }
                 },
                 {
                     "prune": sample({"type": "boolean"}, example=False),
-                    "create_names": sample({"type": "boolean"}, example=False),
+                    "create_names": {
+                        **sample({"type": "boolean"}, example=False),
+                        "description": "With true, the body may contain "
+                        f"{MAX_NEW_NAMES:,} different custom names.",
+                    },
                 },
                 "NewProviderTree",
             ),
