@@ -123,6 +123,20 @@ def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) 
     )
 
 
+def test_claims_of_one_group_share_the_lookup_of_their_names(service: Service) -> None:
+    numbers = []
+    for count in (2, 10):
+        group = {"name": f"group{count}", "max_per_host": 10}
+        claims = [
+            {**body(owner="p"), "user_id": f"u{number}", "spread_group": group}
+            for number in range(count)
+        ]
+        with counted(service.database) as statements:
+            service.claim(201, {"claims": claims})
+        numbers.append(len(statements))
+    assert numbers[1] <= numbers[0] + 2, numbers
+
+
 def test_what_moves_while_several_views_are_searched_refuses_no_claim(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,8 @@ class ClaimSearches:
         # (request, consumer of a spread group or None) -> search. Each claim of a group has a
         # separate search, which excludes the hosts that earlier claims have filled.
         self._searches: dict[tuple[CandidateRequest, Hashable], RequestSearch] = {}
+        # Request, alternatives and spread group of a claim -> the requests with ids.
+        self._resolved: dict[Hashable, Sequence[ResolvedRequest]] = {}
         # Members that earlier claims of this request add: group -> root uuid -> number.
         self._added_members: dict[GroupKey, Counter[str]] = {}
         # Index of the alternative that has candidates, or None without alternatives.
@@ -173,10 +175,16 @@ class ClaimSearches:
         limited = [
             replace(request, limit=request.limit or DEFAULT_CANDIDATES) for request in requests
         ]
-        with stopwatch.NAMES:
-            names = claim_names(claims) if self._names_owners else NO_NAMES
-            group = claim_request.group
-            resolved = resolve_all(self._conn, limited, names, self._settings.taints, group)
+        group = claim_request.group
+        key = (claim_request.request, tuple(requests), group)
+        if key not in self._resolved:
+            with stopwatch.NAMES:
+                owned = self._claims[claim_request.request]
+                names = claim_names(owned) if self._names_owners else NO_NAMES
+                self._resolved[key] = resolve_all(
+                    self._conn, limited, names, self._settings.taints, group
+                )
+        resolved = self._resolved[key]
         known = resolved[0]  # each entry contains the names of all requests
         for kind, ids in (("resource_class", known.class_ids), *known.other_ids.items()):
             self.ids.setdefault(kind, {}).update(ids)
