@@ -20,8 +20,7 @@ class ProvisionAtOnce(Provision):
 
     def __init__(self, port: int, cloud: Cloud, what: str, number: int) -> None:
         super().__init__(port, cloud, what, number)
-        lines = self._send("GET", "/").body["versions"]
-        self._has_trees = any(line["id"] == "v2.0" for line in lines)
+        self._has_trees = self._send("GET", "/", None, NEW).status == 200
 
     def turn(self) -> None:
         if not self._has_trees:

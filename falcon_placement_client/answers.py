@@ -14,11 +14,12 @@ CONFLICT = "placement.concurrent_update"  # another client has written since the
 class RefusedError(RestError):
     """The response to a request is an error."""
 
+    #: The status of the response.
+    status: int
+
     def __init__(self, request: str, status: int, code: str, detail: str, offer: str = "") -> None:
         #: Method and path, without the query.
         self.request = request
-        #: The status of the response.
-        self.status = status
         #: The server's error code, or empty without a code.
         self.code = code
         #: The server's error message, in one line.
@@ -27,7 +28,7 @@ class RefusedError(RestError):
         self.offer = offer
         #: Whether another client has written concurrently.
         self.is_conflict = code == CONFLICT
-        super().__init__(f"{request} was refused with {status}: {detail}")
+        super().__init__(f"{request} was refused with {status}: {detail}", status)
 
 
 def refusal(request: str, answer: "requests.Response") -> RefusedError:

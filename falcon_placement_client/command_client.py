@@ -49,17 +49,22 @@ class RestClient(RestApi):
         self._newest: Version | None = None
 
     @property
+    def newest(self) -> Version:
+        """The newest version that the server supports, or LEAST if it lists no such version."""
+        if self._newest is None:
+            try:
+                self._newest = self._negotiate()
+            except (NoPlacementService, ServiceTooOld):
+                self._newest = LEAST  # later requests report the reason
+        return self._newest
+
+    @property
     def writes_trees(self) -> bool:
         """Whether the server supports `PUT /provider_trees`.
 
         A request may show that it does not.
         """
-        if self._newest is None:
-            try:
-                self._newest = self._negotiate()
-            except (NoPlacementService, ServiceTooOld):
-                self._newest = LEAST  # the single requests report the reason
-        return self._newest >= V2 and not self.lacks_trees
+        return self.newest >= V2 and not self.lacks_trees
 
     def close(self) -> None:
         """Close all connections."""
@@ -144,16 +149,14 @@ def _sentence(refusal: RefusedError, version: Version) -> RestError:
     """Return a one-sentence error if the server refuses the caller or the version."""
     match refusal.status:
         case 401:
-            return RestError(
-                "the server does not accept the token (401); give one with --token or OS_TOKEN"
-            )
+            text = "the server does not accept the token (401); give one with --token or OS_TOKEN"
         case 403:
-            return RestError(
-                f"the token does not permit {refusal.request} (403); use an administrator's"
-            )
+            text = f"the token does not permit {refusal.request} (403); use an administrator's"
         case 406:
-            return RestError(
+            text = (
                 f"the server does not support version {version[0]}.{version[1]} (406): "
                 f"{refusal.offer or refusal.detail}"
             )
-    return refusal
+        case _:
+            return refusal
+    return RestError(text, refusal.status)

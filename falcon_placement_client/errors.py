@@ -17,7 +17,15 @@ class ConsumerError(ClientError, ValueError):
 
 
 class RestError(ClientError):
-    """A request of a command has failed. The message is one line."""
+    """A request of a command has failed. The message is one line.
+
+    Attributes:
+        status: the status of the response, or None without a response of the service.
+    """
+
+    def __init__(self, text: str, status: int | None = None) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class NoPlacementService(ClientError):

@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from falcon_placement_client.answers import RefusedError, refusal
-from falcon_placement_client.errors import ClientError, NoPlacementService, ServiceTooOld
+from falcon_placement_client.errors import (
+    ClientError,
+    NoPlacementService,
+    RestError,
+    ServiceTooOld,
+)
 
 if TYPE_CHECKING:
     # PERF: commands that do not need an adapter start faster without it.
@@ -93,7 +98,7 @@ class RestApi:
         try:
             return operation()
         except ClientError as error:
-            if isinstance(error, RefusedError) and error.status == NOT_ACCEPTABLE:
+            if _refuses_version(error):
                 self._version = self._negotiate()
             # Another thread may have already negotiated between two requests of this operation.
             if self.version == version:
@@ -181,7 +186,7 @@ class RestApi:
 
     def _negotiate(self) -> Version:
         self.lacks_trees = False
-        document = self.send("GET", "/", version=(1, 0))
+        document = self._version_document()
         try:
             lines = {line["id"]: line for line in document["versions"]}
             newest = _version_of(lines["v1.0"]["max_version"])
@@ -197,6 +202,16 @@ class RestApi:
         if "v2.0" in lines and self._at_most >= V2:
             return V2
         return min(newest, self._at_most, MAX_V1)
+
+    def _version_document(self) -> Any:
+        """Return the version document. A service lists 2.0 only to requests at 2.0."""
+        if self._at_most >= V2:
+            try:
+                return self.get("/", V2)
+            except ClientError as error:
+                if not _refuses_version(error):
+                    raise
+        return self.get("/", (1, 0))
 
 
 def retry(
@@ -223,6 +238,10 @@ def retry(
             LOG.debug("another client wrote first: %s", error)
         time.sleep(random.uniform(0, pause))
     return attempt()
+
+
+def _refuses_version(error: ClientError) -> bool:
+    return isinstance(error, RestError) and error.status == NOT_ACCEPTABLE
 
 
 def _version_of(text: str) -> Version:

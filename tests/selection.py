@@ -69,6 +69,7 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
             "test_client_flows.py",
             "test_client_sharing.py",
             "test_command_identity.py",
+            "test_discovery.py",
             "test_explanations.py",
             "test_metrics_page.py",
             "test_openstack_commands.py",

@@ -88,7 +88,7 @@ def _line(major: int, status: str) -> Line:
     return Line(min(versions), max(versions), status)
 
 
-# Clients select the newest CURRENT version. They must request 2.x by its number.
+# Clients must request 2.x by its number. The version document lists 2.x only at 2.x.
 LINES = (_line(1, "CURRENT"), _line(2, "EXPERIMENTAL"))
 OLDEST, LATEST, _status = LINES[0]
 

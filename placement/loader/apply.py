@@ -19,7 +19,6 @@ from placement.loader.consumers import RECORDS, has_record, is_on_server, reconc
 from placement.loader.new_trees import NewTrees
 from placement.loader.outcomes import LoadError, LoadOutcome
 from placement.loader.parts import PROVIDER_PARTS, ProviderPart
-from placement.loader.reading import lists_version
 from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX
 
@@ -80,7 +79,7 @@ def apply(
     uuids = {provider["uuid"] for provider in on_server}
     # Validate as much as possible before the first write.
     _refuse_clashes(cloud, on_server)
-    has_records = bool(cloud.consumers) and lists_version(client, RECORDS)
+    has_records = bool(cloud.consumers) and client.newest >= RECORDS
     if not has_records:
         _refuse_records(cloud)
     new_classes = _missing("resource class", cloud.resource_classes(), class_names)

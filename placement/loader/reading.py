@@ -36,15 +36,9 @@ class CloudReader(Protocol):
 
 def reader(client: RestClient, progress: Progress) -> CloudReader:
     """Return the most efficient reader for the server. `progress` shows the progress."""
-    if lists_version(client, LISTING):
+    if client.newest >= LISTING:
         return _Listing(client, progress)
     return _Single(client, progress)
-
-
-def lists_version(client: RestClient, version: Version) -> bool:
-    """Return whether the server supports a certain 2.x version."""
-    versions = client.items("/", "versions")
-    return any(each["id"] == f"v{version[0]}.{version[1]}" for each in versions)
 
 
 class _Listing:

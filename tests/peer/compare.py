@@ -37,6 +37,14 @@ LAST_LINE = (
     "-parenting a provider is not currently allowed",
 )
 
+# Headers that have an aspect of their own. Of all others, the names are compared.
+COMPARED_HEADERS = frozenset(
+    [
+        "openstack-api-version", "vary", "cache-control", "last-modified", "location",
+        "content-type", "allow", "www-authenticate", "x-openstack-request-id",
+    ]
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -98,10 +106,12 @@ def aspects(request: Request, answer: Answer) -> Aspects:
         "allow": sorted(headers.get("allow", "").replace(" ", "").split(",")),
         "challenge": headers.get("www-authenticate"),
         "id": headers.get("x-openstack-request-id", "").startswith("req-"),
+        "others": sorted(headers.keys() - COMPARED_HEADERS),
     }
     if answer.status >= 400:
         found["code"] = error.get("code")
         found["title"] = error.get("title")
+        found["members"] = sorted(error)
         found["versions"] = error.get("max_version"), error.get("min_version")
         found["phrases"] = [each for each in _phrases(request) if re.search(each, answer.detail)]
     else:

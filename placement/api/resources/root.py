@@ -5,9 +5,11 @@ from placement.api.history import LINES
 from placement.objects import health
 
 
-def list_versions(_call: Call) -> Reply:
-    """List the supported microversions."""
-    return Reply(200, LINES, changed_at=NOW)
+def list_versions(call: Call) -> Reply:
+    """List the supported microversions. Only a request at 2.x lists the series 2.x."""
+    # Clients of openstack-placement may refuse a second series, or a status other than CURRENT.
+    lines = [line for line in LINES if line.oldest <= call.version]
+    return Reply(200, lines, changed_at=NOW)
 
 
 def check_health(call: Call) -> Reply:

@@ -78,7 +78,7 @@ with Service(Path(sys.argv[1])) as service:
     refused = service.send("GET", "/resource_providers", version=beyond).json["errors"][0]
     assert refused["max_version"] == newest
     ranges = [
-        (each["min_version"], each["max_version"]) for each in service.get("/")["versions"]
+        (each["min_version"], each["max_version"]) for each in service.get("/", "2.0")["versions"]
     ]
     assert ranges == [("1.0", newest), ("2.0", "2.0")]
 table = Versioned({"1.8": "old", newest: "new", "2.0": "ours"})

@@ -104,6 +104,28 @@ def versions(*lines: str) -> Any:
     return mock.Mock(status_code=200, json=lambda: {"versions": listed})
 
 
+@pytest.mark.parametrize(
+    ("at_most", "seen"),
+    [((2, 0), ["placement 2.0", "placement 1.0"]), ((1, 38), ["placement 1.0"])],
+)
+def test_2_0_is_found_by_a_request_at_2_0_alone(at_most: Version, seen: list[str]) -> None:
+    stated: list[str] = []
+
+    def application(environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
+        stated.append(environ["HTTP_OPENSTACK_API_VERSION"])
+        is_refused = stated[-1] == "placement 2.0"
+        respond("406 Not Acceptable" if is_refused else "200 OK", [])
+        return [] if is_refused else [b'{"versions": [{"id": "v1.0", "max_version": "1.39"}]}']
+
+    newest = min(at_most, (1, 39))
+    with listening(application) as url:
+        assert RestClient(url, "admin", None, at_most).version == newest
+        assert stated == seen
+        stated.clear()
+        assert RestClient(url, "admin", (1, 36), at_most).newest == newest
+        assert stated == seen
+
+
 def test_an_operation_is_run_again_where_another_one_has_met_a_rolled_back_service() -> None:
     adapter = mock.Mock()
     adapter.request.side_effect = [versions("v2.0"), versions()]
