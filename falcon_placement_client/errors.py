@@ -83,15 +83,22 @@ def reason(error: BaseException) -> str:
     if isinstance(error, exceptions.ConnectTimeout):
         return "no answer in time"
     layer: BaseException | None = error
-    if isinstance(error, exceptions.ConnectionError):
-        # The text of this error is the URL and the text of its cause.
-        layer = error.__context__ or error
+    while isinstance(layer, exceptions.ConnectionError) and layer.__context__:
+        layer = layer.__context__  # the text of this error is the URL and the text of its cause
     text = " ".join(str(layer).split())[:200] or type(layer).__name__
     while layer is not None:
         if isinstance(layer, OSError) and layer.strerror:
             return str(layer.strerror).lower()
         layer = _below(layer)
     return text
+
+
+def unreachable(error: BaseException) -> str:
+    """Return one sentence about a connection of keystoneauth1 that failed."""
+    request = getattr(error.__context__, "request", None)
+    # The identity service may be the one that cannot be reached.
+    url = getattr(request, "url", None) or "the service"
+    return f"cannot reach {url.partition('?')[0]}: {reason(error)}"
 
 
 def _below(error: BaseException) -> BaseException | None:

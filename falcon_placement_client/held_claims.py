@@ -6,7 +6,7 @@ Each function implements one command. It returns rows, and the command formats t
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from falcon_placement_client.allocation_records import check_consumer
+from falcon_placement_client.allocation_records import check_consumer, read_record
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.consumers import NewConsumer, identity_of
 from falcon_placement_client.errors import RestError
@@ -97,5 +97,7 @@ def _of_hold(api: RestApi, method: str, consumer: str, body: Mapping[str, Any] |
     except RefusedError as refusal:
         if refusal.status != 404:
             raise
+        if read_record(api, uuid) is not None:
+            raise RestError(f"{uuid}: this claim is permanent now and is not a hold") from None
         raise RestError(f"{uuid}: there is no such hold") from None
     return HoldRow(uuid, answer["expires_at"] if answer else None)

@@ -4,7 +4,7 @@ Each function implements one command. It returns rows, and the command formats t
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -21,14 +21,15 @@ _EXPLAINED: Version = (2, 0)
 
 
 class HostRow(NamedTuple):
-    """A host and its traits."""
+    """A host and its taints."""
 
     # UUID of the root.
     uuid: str
     # Name of the root.
     name: str
-    # All traits of the root, sorted.
-    traits: Sequence[str]
+    # Traits of the root for which searches exclude it, sorted. If the service does not report its
+    # taints: the trait of the command, if the root has it.
+    taints: Sequence[str]
     # Whether searches exclude hosts with the trait of the command. None if this is unknown.
     is_taint: bool | None = None
 
@@ -46,13 +47,14 @@ def taint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
     """
     if trait.startswith("CUSTOM_"):
         api.put(f"/traits/{quote(trait, safe='')}", None)
-    row = _change_traits(api, host, lambda traits: traits | {trait})
-    return row._replace(is_taint=_is_taint(api, row, trait))
+    provider, traits = _change_traits(api, host, lambda traits: traits | {trait})
+    return _read_taints(api).row(provider, traits, trait)
 
 
 def untaint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
     """Remove a trait from the root of a host.  Raises the same errors as `taint_host`."""
-    return _change_traits(api, host, lambda traits: traits - {trait})
+    provider, traits = _change_traits(api, host, lambda traits: traits - {trait})
+    return _read_taints(api).row(provider, traits, trait)
 
 
 def tainted_hosts(api: RestApi, trait: str = DEFAULT_TRAIT) -> list[HostRow]:
@@ -65,16 +67,15 @@ def tainted_hosts(api: RestApi, trait: str = DEFAULT_TRAIT) -> list[HostRow]:
             return []  # the trait does not exist
         raise
     roots = [each for each in found if each["uuid"] == each["root_provider_uuid"]]
-    return sorted(
-        (HostRow(each["uuid"], each["name"], _traits(api, each["uuid"])[0]) for each in roots),
-        key=lambda row: row.name,
-    )
+    taints = _read_taints(api)
+    rows = (taints.row(each, _traits(api, each["uuid"])[0], trait) for each in roots)
+    return sorted(rows, key=lambda row: row.name)
 
 
 def _change_traits(
     api: RestApi, host: str, change: Callable[[frozenset[str]], frozenset[str]]
-) -> HostRow:
-    """Apply a function to the traits of a root. Retry after conflicts."""
+) -> tuple[Mapping[str, Any], Sequence[str]]:
+    """Apply a function to the traits of a root. Return the provider and its new traits."""
     provider = find_root(api, host)
     uuid = provider["uuid"]
     for attempts_left in reversed(range(ATTEMPTS)):
@@ -89,7 +90,7 @@ def _change_traits(
         except RefusedError as refusal:
             if refusal.status != 409 or not attempts_left:
                 raise
-    return HostRow(uuid, provider["name"], wanted)
+    return provider, wanted
 
 
 def find_root(api: RestApi, host: str) -> dict[str, Any]:
@@ -107,25 +108,35 @@ def _traits(api: RestApi, uuid: str) -> tuple[list[str], int]:
     return sorted(answer["traits"]), answer["resource_provider_generation"]
 
 
-def _is_taint(api: RestApi, row: HostRow, trait: str) -> bool | None:
-    """Return whether an explained search excludes the host because of its trait.
+class _Taints(NamedTuple):
+    """The traits for which searches exclude hosts of the cloud."""
 
-    None if unknown.
-    """
-    body = {
-        "groups": {"": {"resources": {"VCPU": 1}}},
-        "tolerate": [name for name in row.traits if name != trait],
-        "limit": 1,
-        "explain": "summary",
-    }
+    # Names of traits.
+    names: frozenset[str]
+    # Whether there are no other taints of hosts.
+    is_complete: bool
+
+    def row(self, provider: Mapping[str, Any], traits: Sequence[str], trait: str) -> HostRow:
+        """Return the row of a root. traits: all of its traits. trait: that of the command."""
+        is_taint = trait in self.names or (False if self.is_complete else None)
+        is_shown = self.names if is_taint is False else self.names | {trait}
+        shown = [each for each in traits if each in is_shown]
+        return HostRow(
+            provider["uuid"], provider["name"], shown, is_taint if trait in traits else None
+        )
+
+
+def _read_taints(api: RestApi) -> _Taints:
+    """Return the taints that an explained search names as reasons."""
+    body = {"groups": {"": {"resources": {"VCPU": 1}}}, "limit": 1, "explain": "summary"}
     try:
         answer = api.send("POST", "/allocation_candidates", body, version=_EXPLAINED)
     except RestError:
-        return None  # the service is older, or the caller may not use `explain`
+        # The service is older, or the caller may not use `explain`.
+        return _Taints(frozenset(), is_complete=False)
     explanation = answer["explanation"]
     details = [each["detail"] for each in explanation["blocked"] if each["code"] == "tainted"]
-    if any(re.search(rf"\b{re.escape(trait)}\b", detail) for detail in details):
-        return True
+    names = frozenset(re.findall(r"\b[A-Z0-9_]+\b", " ".join(details)))
     # If there are very many causes, the details may not contain all of them.
-    is_whole = explanation["hosts"]["complete"] and not any("more" in each for each in details)
-    return False if is_whole else None
+    is_complete = explanation["hosts"]["complete"] and not any("more" in each for each in details)
+    return _Taints(names, is_complete)

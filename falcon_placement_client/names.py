@@ -14,13 +14,18 @@ def find_provider(api: RestApi, name_or_uuid: str, noun: str = "provider") -> di
     Raises:
         RestError: there is no such provider; the text calls it by the noun.
     """
-    parameter = "uuid" if is_uuid(name_or_uuid) else "name"
-    path = f"/resource_providers?{parameter}={quote(name_or_uuid, safe='')}"
-    providers = api.get(path, min(api.version, MAX_V1))["resource_providers"]
+    providers = providers_called(api, name_or_uuid)
     if not providers:
         raise RestError(f"{name_or_uuid}: there is no such {noun}")
-    provider: dict[str, Any] = providers[0]
-    return provider
+    return providers[0]
+
+
+def providers_called(api: RestApi, name_or_uuid: str) -> list[dict[str, Any]]:
+    """Return the provider in the form of lists, or an empty list if there is none."""
+    parameter = "uuid" if is_uuid(name_or_uuid) else "name"
+    path = f"/resource_providers?{parameter}={quote(name_or_uuid, safe='')}"
+    found: list[dict[str, Any]] = api.get(path, min(api.version, MAX_V1))["resource_providers"]
+    return found
 
 
 class ProviderNames:

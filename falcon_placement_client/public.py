@@ -39,6 +39,7 @@ from falcon_placement_client.json_request import (
     JsonSpreadGroup,
     JsonSubtreeRule,
 )
+from falcon_placement_client.listing import ListedProvider
 from falcon_placement_client.provider_data import Inventories, ProviderData
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.report import ComputeDriver, ReportClient
@@ -54,7 +55,7 @@ from falcon_placement_client.simulations import (
     Unplaceable,
 )
 from falcon_placement_client.tree_difference import TreeChange, TreeDifference
-from falcon_placement_client.watching import WatchedTree, WatchEvent
+from falcon_placement_client.watching import Watch, WatchedTree, WatchEvent
 
 __all__ = [
     "AggregateHeadroom",
@@ -87,6 +88,7 @@ __all__ = [
     "JsonSimulation",
     "JsonSpreadGroup",
     "JsonSubtreeRule",
+    "ListedProvider",
     "Move",
     "NewConsumer",
     "NoCandidates",
@@ -107,6 +109,7 @@ __all__ = [
     "TreeSnapshot",
     "Unplaceable",
     "UpdateFailed",
+    "Watch",
     "WatchEvent",
     "WatchedTree",
 ]

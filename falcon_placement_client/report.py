@@ -21,6 +21,7 @@ from falcon_placement_client.errors import ReshapeNeeded, UpdateFailed
 from falcon_placement_client.headroom import HeadroomResult, JsonHeadroomRequests
 from falcon_placement_client.holds import ConsumerMethods
 from falcon_placement_client.json_request import AnyRequest, ClaimTerms
+from falcon_placement_client.listing import ListMethods
 from falcon_placement_client.provider_data import check_uuid
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.rest import V2, RestApi, Version, retry
@@ -50,7 +51,7 @@ NOAUTH2_ROLES = "admin,service"
 ComputeDriver = Callable[[ProviderTree, AllocationRecords | None], None]
 
 
-class ReportClient(ConsumerMethods, WatchMethods):
+class ReportClient(ConsumerMethods, ListMethods, WatchMethods):
     """A client of one service. Thread-safe.
 
     It uses placement 2.0 if the service supports it, and otherwise 1.36 to 1.39. If the service

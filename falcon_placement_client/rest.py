@@ -12,6 +12,7 @@ from falcon_placement_client.errors import (
     NoPlacementService,
     RestError,
     ServiceTooOld,
+    unreachable,
 )
 
 if TYPE_CHECKING:
@@ -165,15 +166,21 @@ class RestApi:
             "Accept": "application/json",
             "OpenStack-API-Version": f"placement {major}.{minor}",
         }
-        answer = self._adapter.request(
-            path,
-            method,
-            json=body,
-            headers=headers,
-            microversion=None,
-            raise_exc=False,
-            **self._options,
-        )
+        from keystoneauth1.exceptions import ConnectFailure  # noqa: PLC0415
+
+        try:
+            answer = self._adapter.request(
+                path,
+                method,
+                json=body,
+                headers=headers,
+                microversion=None,
+                raise_exc=False,
+                **self._options,
+            )
+        except ConnectFailure as error:
+            # The text of the error repeats the path and names classes of libraries.
+            raise type(error)(unreachable(error)) from error
         request = f"{method} {path.partition('?')[0]}"
         if answer.status_code >= 300:
             raise refusal(request, answer)

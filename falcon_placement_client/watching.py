@@ -2,13 +2,15 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote
 
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import LostError
+from falcon_placement_client.names import ProviderNames
 from falcon_placement_client.rest import V2, RestApi
 
 LOG = logging.getLogger(__name__)
@@ -44,76 +46,138 @@ class WatchedTree(NamedTuple):
     event: WatchEvent
 
 
+class Watch:
+    """An iterator over all trees and then, without end, over each tree that has changed.
+
+    A tree may be reported more than once. While the service is not available, the iterator waits.
+    """
+
+    def __init__(
+        self,
+        api: RestApi,
+        interval: float = INTERVAL,
+        since: str | None = None,
+        known: Iterable[str] = (),
+    ) -> None:
+        self._api = api
+        self._interval = interval
+        #: The value of `since` for a watch that continues after the trees that were processed
+        #: before the latest `next`. None until all trees have been listed.
+        self.cursor = since
+        self._trees = self._watch(set(known))
+
+    def __iter__(self) -> Iterator[WatchedTree]:
+        return self
+
+    def __next__(self) -> WatchedTree:
+        return next(self._trees)
+
+    def _watch(self, known: set[str]) -> Iterator[WatchedTree]:
+        self._api.require_v2("watch")
+        while True:
+            if self.cursor is None:
+                yield from self._list(known)
+            yield from self._follow(known)
+            self.cursor = None
+
+    def _list(self, known: set[str]) -> Iterator[WatchedTree]:
+        """Yield all trees, and the known trees that do not exist. Update the set."""
+        # Request the cursor first, so that changes during the list are reported after it.
+        cursor = self._patiently(lambda: self._api.get("/changes", V2)["cursor"])
+        listed = self._patiently(lambda: _roots(self._api))
+        gone = known - listed
+        known.clear()
+        known |= listed
+        for uuid in sorted(gone):
+            yield WatchedTree(uuid, WatchEvent.GONE)
+        for uuid in sorted(listed):
+            yield WatchedTree(uuid, WatchEvent.LISTED)
+        self.cursor = cursor
+
+    def _follow(self, known: set[str]) -> Iterator[WatchedTree]:
+        """Yield changes until the cursor expires. Update the set of existing roots.
+
+        If a tree is listed and then deleted before the service has numbered it, no change contains
+        the tree. The second poll, one interval after the list, numbers the listed trees. A second
+        list then shows which of these trees were deleted before.
+        """
+        polls = 0
+        while True:
+            poll = partial(self._api.get, f"/changes?since={quote(str(self.cursor))}", V2)
+            try:
+                answer: Any = self._patiently(poll)
+            except RefusedError as refusal:
+                if refusal.status != _EXPIRED:
+                    raise
+                LOG.info("the changes since the latest poll are not known; listing all trees again")
+                return
+            for change in answer["changes"]:
+                uuid = change["uuid"]
+                if change["gone"]:
+                    known.discard(uuid)
+                    yield WatchedTree(uuid, WatchEvent.GONE)
+                else:
+                    known.add(uuid)
+                    yield WatchedTree(uuid, WatchEvent.CHANGED)
+            # The cursor is updated only here, because a watch that is closed, or continued by
+            # another one, must not skip any change.
+            self.cursor = answer["cursor"]
+            if answer["complete"]:
+                polls += 1
+                if polls == CONFIRMING_POLL:
+                    for uuid in sorted(known - self._patiently(lambda: _roots(self._api))):
+                        known.discard(uuid)
+                        yield WatchedTree(uuid, WatchEvent.GONE)
+                time.sleep(self._interval)
+
+    def _patiently(self, request: Callable[[], Result]) -> Result:
+        return _patiently(request, self._interval)
+
+
 class WatchMethods:
     """The methods of `ReportClient` that follow a cloud."""
 
     _api: RestApi
 
-    def watch(self, interval: float = INTERVAL) -> Iterator[WatchedTree]:
-        """Yield all trees, and then each tree that changes. See `watching.watch`."""
-        return watch(self._api, interval)
+    def watch(
+        self, interval: float = INTERVAL, since: str | None = None, known: Iterable[str] = ()
+    ) -> Watch:
+        """Return an iterator over all trees, and then over each tree that changes.
+
+        Args:
+            interval: seconds between two polls.
+            since: the `cursor` of an earlier watch, after which this one continues. If the service
+                no longer stores all changes since then, all trees are listed again.
+            known: UUIDs of the roots that the caller stores. They are reported as gone if they are
+                not in a list of all trees.
+
+        Raises:
+            ClientError: the service does not support placement 2.0, or refuses a request. The
+                iterator raises this error.
+        """
+        return Watch(self._api, interval, since, known)
 
 
 def watch(api: RestApi, interval: float = INTERVAL) -> Iterator[WatchedTree]:
-    """Yield all trees and then, without end, each tree that has changed.
+    """Return an iterator over trees.  See `WatchMethods.watch`."""
+    return Watch(api, interval)
 
-    A tree may be reported more than once. While the service is not available, the watch waits.
 
-    Args:
-        api: the service.
-        interval: seconds between two polls.
+def with_names(api: RestApi, trees: Iterable[WatchedTree]) -> Iterator[tuple[WatchedTree, str]]:
+    """Yield each tree with the name of its root.
 
-    Raises:
-        ClientError: the service does not support placement 2.0, or refuses a request.
+    The name of a tree that is gone is the last known name, or else the UUID.
     """
-    api.require_v2("watch")
-    known: set[str] = set()
-    while True:
-        # Request the cursor first, so that changes during the list are reported after it.
-        cursor = _patiently(lambda: api.get("/changes", V2)["cursor"], interval)
-        listed = _patiently(lambda: _roots(api), interval)
-        for uuid in sorted(known - listed):
-            yield WatchedTree(uuid, WatchEvent.GONE)
-        for uuid in sorted(listed):
-            yield WatchedTree(uuid, WatchEvent.LISTED)
-        known = listed
-        yield from _follow(api, cursor, known, interval)
-
-
-def _follow(api: RestApi, cursor: str, known: set[str], interval: float) -> Iterator[WatchedTree]:
-    """Yield changes until the cursor expires. Update the set of existing roots.
-
-    If a tree is listed and then deleted before the service has numbered it, no change contains the
-    tree. The second poll, one interval after the list, numbers the listed trees. A second list then
-    shows which of these trees were deleted before.
-    """
-    polls = 0
-    while True:
-        poll = partial(api.get, f"/changes?since={cursor}", V2)
-        try:
-            answer: Any = _patiently(poll, interval)
-        except RefusedError as refusal:
-            if refusal.status != _EXPIRED:
-                raise
-            LOG.info("the changes since the latest poll are not known; listing all trees again")
-            return
-        for change in answer["changes"]:
-            uuid = change["uuid"]
-            if change["gone"]:
-                known.discard(uuid)
-                yield WatchedTree(uuid, WatchEvent.GONE)
-            else:
-                known.add(uuid)
-                yield WatchedTree(uuid, WatchEvent.CHANGED)
-        # The cursor is updated only here, because a watch that is closed must not skip any change.
-        cursor = answer["cursor"]
-        if answer["complete"]:
-            polls += 1
-            if polls == CONFIRMING_POLL:
-                for uuid in sorted(known - _patiently(lambda: _roots(api), interval)):
-                    known.discard(uuid)
-                    yield WatchedTree(uuid, WatchEvent.GONE)
-            time.sleep(interval)
+    names: dict[str, str] = {}
+    previous: WatchEvent | None = None
+    for tree in trees:
+        if tree.event is WatchEvent.CHANGED:
+            # The name may have changed as well.
+            names[tree.uuid] = ProviderNames(api)(tree.uuid)
+        elif tree.event is WatchEvent.LISTED and previous is not tree.event:
+            names |= {each["uuid"]: each["name"] for each in api.pages("limit=1000", V2)}
+        previous = tree.event
+        yield tree, names.get(tree.uuid, tree.uuid)
 
 
 def _roots(api: RestApi) -> set[str]:

@@ -4,7 +4,6 @@ import argparse
 import json
 
 from falcon_placement_client import watching
-from falcon_placement_client.names import ProviderNames
 from falcon_placement_client.osc.base import PlacementCommand
 from falcon_placement_client.watching import WatchEvent
 
@@ -35,11 +34,10 @@ class WatchChanges(PlacementCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print the lines."""
         printed = 0
-        for tree in watching.watch(self.api, parsed_args.interval):
+        trees = watching.watch(self.api, parsed_args.interval)
+        for tree, name in watching.with_names(self.api, trees):
             if tree.event is WatchEvent.LISTED and not parsed_args.listed:
                 continue
-            # Names can change, so names are not cached.
-            name = ProviderNames(self.api)(tree.uuid)
             row = {"event": tree.event.value, "uuid": tree.uuid, "name": name}
             line = json.dumps(row) if parsed_args.json else "{event} {uuid} {name}".format(**row)
             print(line, file=self.app.stdout, flush=True)

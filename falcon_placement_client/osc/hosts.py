@@ -33,8 +33,8 @@ class _Taint(ListCommand):
                     parsed_args.trait,
                     row.name,
                 )
-        columns = ("uuid", "name", "traits")
-        return table(columns, [(row.uuid, row.name, row.traits) for row in rows])
+        columns = ("uuid", "name", "taints")
+        return table(columns, [(row.uuid, row.name, row.taints) for row in rows])
 
 
 class TaintHost(_Taint):

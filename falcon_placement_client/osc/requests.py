@@ -11,6 +11,7 @@ from osc_lib import exceptions
 from falcon_placement_client import flavors
 from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.names import find_provider
+from falcon_placement_client.osc.servers import compute_of
 from falcon_placement_client.query import parse_query
 from falcon_placement_client.rest import RestApi
 
@@ -137,10 +138,11 @@ def read_flavor(manager: Any, name: str) -> flavors.Flavor:
     Raises:
         CommandError: there is no such flavor, or no compute service.
     """
-    if not manager.is_compute_endpoint_enabled():
+    compute = compute_of(manager)
+    if compute is None:
         raise exceptions.CommandError(f"flavor {name}: the cloud has no compute endpoint")
     try:
-        flavor = manager.sdk_connection.compute.find_flavor(name, get_extra_specs=True)
+        flavor = compute.find_flavor(name, get_extra_specs=True)
     except SDKException as error:
         raise exceptions.CommandError(f"flavor {name}: {' '.join(str(error).split())}") from None
     if flavor is None:

@@ -9,6 +9,19 @@ from osc_lib import exceptions
 from falcon_placement_client.terms import is_uuid
 
 
+def compute_of(manager: Any) -> Any:
+    """Return the proxy of the compute service, or None if the cloud has none.
+
+    manager: the clients of `openstack`.
+    """
+    if not manager.is_compute_endpoint_enabled():
+        return None
+    compute = manager.sdk_connection.compute
+    # With one endpoint for all services (admin_token), openstacksdk returns a proxy without
+    # resources if the endpoint does not support an API of compute.
+    return compute if hasattr(compute, "find_flavor") else None
+
+
 def consumer_uuid(manager: Any, text: str) -> str:
     """Return the UUID of a consumer.
 
@@ -21,11 +34,11 @@ def consumer_uuid(manager: Any, text: str) -> str:
     """
     if is_uuid(text):
         return text
-    if not manager.is_compute_endpoint_enabled():
+    compute = compute_of(manager)
+    if compute is None:
         raise exceptions.CommandError(
             f"{text}: expected a UUID, because the cloud has no compute endpoint"
         )
-    compute = manager.sdk_connection.compute
     try:
         # nova treats the name as a regular expression.
         servers = [*compute.servers(details=False, name=f"^{re.escape(text)}$")]

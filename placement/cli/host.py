@@ -68,21 +68,20 @@ def _run(conf: cfg.ConfigOpts, function: Function) -> int:
         console.fail(error)
         return 1
     _print(rows, as_json=options.json)
-    for row in rows:
-        if row.is_taint is False:
-            print(
-                f"{options.trait} is no taint of the service, so searches still find the host: "
-                "add it to [placement] taints of all servers",
-                file=sys.stderr,
-            )
+    if any(row.is_taint is False for row in rows):
+        print(
+            f"{options.trait} is no taint of the service, so searches still find the host: "
+            "add it to [placement] taints of all servers",
+            file=sys.stderr,
+        )
     return 0
 
 
 def _print(rows: Sequence[HostRow], *, as_json: bool) -> None:
     if as_json:
-        members = [{"uuid": row.uuid, "name": row.name, "traits": list(row.traits)} for row in rows]
+        members = [{"uuid": row.uuid, "name": row.name, "taints": list(row.taints)} for row in rows]
         print(json.dumps(members, indent=2))
         return
-    table = PrettyTable(["uuid", "name", "traits"], align="l")
-    table.add_rows([[row.uuid, escaped(row.name), ", ".join(row.traits)] for row in rows])
+    table = PrettyTable(["uuid", "name", "taints"], align="l")
+    table.add_rows([[row.uuid, escaped(row.name), ", ".join(row.taints)] for row in rows])
     print(table)

@@ -14,6 +14,7 @@ from falcon_placement_client.errors import ClientError
 from falcon_placement_client.rest import V2
 from placement import console
 from placement.cli import server
+from placement.logs import escaped
 
 
 def set_up(parser: Any) -> None:
@@ -41,9 +42,11 @@ def _run(conf: cfg.ConfigOpts) -> int:
     command = shlex.split(options.command or "")
     try:
         with closing(RestClient(options.url, server.caller(options), version=V2)) as client:
-            for tree in watching.watch(client, options.interval):
-                change = json.dumps({"uuid": tree.uuid, "event": tree.event})
-                print(change if options.json else f"{tree.event:<7} {tree.uuid}", flush=True)
+            trees = watching.watch(client, options.interval)
+            for tree, name in watching.with_names(client, trees):
+                change = json.dumps({"uuid": tree.uuid, "name": name, "event": tree.event})
+                line = f"{tree.event:<7} {tree.uuid} {escaped(name)}"
+                print(change if options.json else line, flush=True)
                 if command:
                     # The command was specified by the operator.
                     subprocess.run(command, input=f"{change}\n", text=True, check=True)  # noqa: S603

@@ -289,10 +289,21 @@ def test_a_flavor_of_nova_is_a_request(
         assert refusal == "flavor m1.small: the cloud has no compute endpoint"
 
 
+def test_one_endpoint_for_all_services_has_no_flavors_and_servers(
+    openstack: Openstack, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_endpoint(monkeypatch, url)
+    for command in ("headroom show", "candidate list", "claim create"):
+        refusal = openstack.refusal("placement", *command.split(), "--flavor", "m1.small")
+        assert refusal == "flavor m1.small: the cloud has no compute endpoint"
+    refusal = openstack.refusal("placement", "consumer", "show", "web-1")
+    assert refusal == "web-1: expected a UUID, because the cloud has no compute endpoint"
+
+
 def test_hosts_in_maintenance_are_left_out(openstack: Openstack, either: str) -> None:
     listing = ("placement", "candidate", "list", "--resource", "VCPU=1", "-c", "provider")
     [row] = openstack.rows("placement", "host", "taint", "compute-1")
-    assert "CUSTOM_MAINTENANCE" in row["traits"]
+    assert row["taints"] == ["CUSTOM_MAINTENANCE"]
     assert openstack.complaint == ""
     assert openstack.rows(*listing) == [{"provider": "compute-2"}]
     openstack.rows("placement", "host", "untaint", "compute-1")
@@ -365,7 +376,13 @@ def test_a_hold_is_extended_listed_and_confirmed(openstack: Openstack, either: s
     assert openstack.rows(*confirm) == [{"consumer": hold["consumer"], "expires_at": None}]
     assert openstack.rows("placement", "claim", "list") == []
     for change in (confirm, extend, ("placement", "claim", "release", hold["consumer"])):
-        assert openstack.refusal(*change) == f"{hold['consumer']}: there is no such hold"
+        assert openstack.refusal(*change) == (
+            f"{hold['consumer']}: this claim is permanent now and is not a hold"
+        )
+    unknown = "5ca1ab1e-0000-4000-8000-0000000000ff"
+    assert openstack.refusal("placement", "claim", "release", unknown) == (
+        f"{unknown}: there is no such hold"
+    )
     assert openstack.row("placement", "consumer", "show", hold["consumer"])["expires_at"] is None
 
 

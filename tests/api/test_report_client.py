@@ -1254,3 +1254,31 @@ def test_what_is_no_placement_service_is_refused(
 
 def test_every_error_of_the_client_has_one_base() -> None:
     assert issubclass(RequestError, ClientError)
+
+
+def test_providers_are_found_by_name_and_listed(client: ReportClient) -> None:
+    client.report(HOST, describe_host)
+    host = client.find_provider("host1")
+    assert host is not None
+    assert (host.uuid, host.root_uuid, host.parent_uuid) == (HOST, HOST, None)
+    assert client.find_provider(HOST) == host
+    assert client.find_provider("host2") is None
+    assert sorted(client.list_providers({"in_tree": HOST})) == sorted(client.list_providers())
+    assert {each.root_uuid for each in client.list_providers()} == {HOST}
+    assert client.list_providers({"required": "HW_CPU_X86_AVX2"}) == []
+    assert client.list_providers({"member_of": [AGGREGATE, AGGREGATE], "name": "host1"}) == [host]
+    with pytest.raises(RefusedError, match="400"):
+        client.list_providers({"nmae": "host1"})
+
+
+def test_consumers_are_listed_in_the_form_in_which_they_are_written(recorder: Recorder) -> None:
+    client = ReportClient(recorder)
+    client.report(HOST, describe_host)
+    made = client.claim({"groups": {"": {"resources": {"VCPU": 1}}}}, consumer(1))
+    listed = client.list_consumers({"in_tree": HOST})
+    assert listed == {consumer(1).uuid: client.get_allocations_for_consumer(consumer(1).uuid)}
+    assert client.list_consumers({"project_id": "another"}) == {}
+    client.put_allocations(consumer(1).uuid, listed[consumer(1).uuid])
+    assert made.consumer_generation == 1
+    with pytest.raises(ServiceTooOld, match="a list of consumers"):
+        ReportClient(recorder, (1, 39)).list_consumers()

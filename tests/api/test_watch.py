@@ -157,11 +157,19 @@ def test_the_command_prints_lines_and_runs_a_command_for_each(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     uuid = cloud.create()
-    monkeypatch.setattr(watching, "time", Pauses(lambda: cloud.delete(uuid)))
+    path, old, new = f"/resource_providers/{uuid}", {"name": "old name"}, {"name": "new name"}
+    cloud.expect(200, "PUT", path, old)
+    acts = (lambda: cloud.expect(200, "PUT", path, new), lambda: cloud.delete(uuid))
+    monkeypatch.setattr(watching, "time", Pauses(lambda: None, *acts))
     assert cli.main(["watch", "--url", url]) == cli.INTERRUPTED
-    assert capsys.readouterr().out == f"listed  {uuid}\ngone    {uuid}\n"
+    assert capsys.readouterr().out.splitlines() == [
+        f"listed  {uuid} old name",
+        f"changed {uuid} new name",
+        f"gone    {uuid} new name",
+    ]
 
     cloud.create(uuid)
+    cloud.expect(200, "PUT", path, old)
     copies = tmp_path / "copies"
     source = f"import sys; open({str(copies)!r}, 'a').write(sys.stdin.read())"
     monkeypatch.setattr(watching, "time", Pauses(lambda: cloud.touch(uuid)))
@@ -169,8 +177,8 @@ def test_the_command_prints_lines_and_runs_a_command_for_each(
     assert cli.main(["watch", "--url", url, "--json", "--exec", command]) == cli.INTERRUPTED
     lines = capsys.readouterr().out
     assert [json.loads(line) for line in lines.splitlines()] == [
-        {"uuid": uuid, "event": "listed"},
-        {"uuid": uuid, "event": "changed"},
+        {"uuid": uuid, "name": "old name", "event": "listed"},
+        {"uuid": uuid, "name": cloud.get(path)["name"], "event": "changed"},
     ]
     assert copies.read_text() == lines
 
@@ -190,3 +198,37 @@ def test_a_command_that_fails_ends_the_watch(
 def test_a_watch_that_is_closed_asks_nothing_more(cloud: Cloud, url: str) -> None:
     uuids = {cloud.create() for _ in range(3)}
     assert {tree.uuid for tree in islice(ReportClient.at(url, "admin").watch(), 3)} == uuids
+
+
+def test_a_watch_continues_after_the_trees_that_another_one_has_reported(
+    cloud: Cloud, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "time", Pauses(*[lambda: None] * 9))
+    first, second = sorted((cloud.create(), cloud.create()))
+    client = ReportClient.at(url, "admin")
+    earlier = client.watch()
+    assert [next(earlier), earlier.cursor] == [(first, LISTED), None]
+    assert next(earlier) == (second, LISTED)
+    cloud.touch(first)
+    assert next(earlier) == (first, CHANGED)
+    # The change may not have been processed, so it is reported again.
+    since = earlier.cursor
+    assert since is not None
+    cloud.delete(second)
+    later = client.watch(since=since, known=[first, second])
+    assert set(islice(later, 2)) == {(first, CHANGED), (second, GONE)}
+
+
+def test_a_watch_that_continues_too_late_lists_and_reports_known_trees_that_are_gone(
+    cloud: Cloud, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, deleted = cloud.create(), cloud.create()
+    earlier = ReportClient.at(url, "admin").watch()
+    assert {tree.uuid for tree in islice(earlier, 2)} == {kept, deleted}
+    cloud.touch(kept)
+    next(earlier)
+    cloud.delete(deleted)
+    with cloud.database.writer.begin() as conn:
+        conn.execute(sa.delete(t.change_feed))
+    later = ReportClient.at(url, "admin").watch(since=earlier.cursor, known=[kept, deleted])
+    assert list(islice(later, 2)) == [(deleted, GONE), (kept, LISTED)]

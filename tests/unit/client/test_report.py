@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
-from keystoneauth1.exceptions import ConnectTimeout
+from keystoneauth1.exceptions import ConnectFailure, ConnectTimeout
 
 import falcon_placement_client
 from falcon_placement_client import ReportClient
@@ -93,3 +93,11 @@ def test_many_threads_keep_their_connections(caplog: pytest.LogCaptureFixture) -
 
 def test_the_package_lists_its_public_names_for_completion() -> None:
     assert {"NewConsumer", "ReportClient", "RequestError"} <= set(dir(falcon_placement_client))
+
+
+def test_a_refused_connection_is_one_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with pytest.raises(ConnectFailure) as caught:
+        ReportClient.at(url, "admin").release(UUID)
+    assert str(caught.value) == f"cannot reach {url}/: connection refused"
