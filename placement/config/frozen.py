@@ -90,6 +90,8 @@ class MetricsSettings:
     directory: str | None
     # Seconds for which the inventories are cached. 0 disables the inventories.
     inventory_seconds: float
+    # Whether the inventories include the allocations of each consumer.
+    allocations: bool = False
     # YAML file with the requests whose headroom is exported, or None.
     headroom_file: str | None = None
     # Minimum time between two measurements of the headroom, in seconds.
@@ -233,6 +235,7 @@ def metrics_settings(conf: cfg.ConfigOpts) -> MetricsSettings:
         token_required=group.token_required,
         directory=group.directory or None,
         inventory_seconds=group.inventory_seconds,
+        allocations=group.allocations,
         headroom_file=group.headroom_file or None,
         headroom_interval=group.headroom_interval,
     )

@@ -56,6 +56,13 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             help="Seconds for which the inventory metrics (openstack_placement_*, five for each "
             "provider and class) are cached. 0 disables these metrics.",
         ),
+        cfg.BoolOpt(
+            "allocations",
+            default=False,
+            help="Whether the inventory metrics include the allocations "
+            "(openstack_placement_resource_provider_allocations), with one line for each consumer, "
+            "provider and class.",
+        ),
         cfg.StrOpt(
             "headroom_file",
             help="YAML file that maps names to flavors or requests. The metrics then contain how "

@@ -37,7 +37,11 @@ class Metrics:
         self._directory = directory.use(settings.directory)
         keep = settings.inventory_seconds
         # The text of the inventory metrics, or None if these metrics are disabled.
-        self._inventories = Inventories(self._directory, keep) if keep else None
+        self._inventories = (
+            Inventories(self._directory, keep, with_allocations=settings.allocations)
+            if keep
+            else None
+        )
 
     def listen(self) -> None:
         """Start to count events. Another call replaces the listener.

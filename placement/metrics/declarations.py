@@ -240,6 +240,16 @@ STOCKS = {
         ("generation", "Generation of the provider."),
     )
 }
+ALLOCATIONS = Metric(
+    "openstack_placement_resource_provider_allocations",
+    Kind.GAUGE,
+    "Units of the class that a consumer has on the provider.",
+    {
+        "hostname": "name of the provider",
+        "uuid": "UUID of the consumer",
+        "resourcetype": "resource class",
+    },
+)
 
 ALL = (
     *SERVICE,
@@ -251,4 +261,5 @@ ALL = (
     *PROCESSES,
     UP,
     *STOCKS.values(),
+    ALLOCATIONS,
 )

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from placement.metrics.declarations import (
+    ALLOCATIONS,
     BUILD,
     HEADROOM,
     HEADROOM_EMPTY,
@@ -61,6 +62,13 @@ PARTS: Sequence[tuple[str, str, Sequence[Metric]]] = (
         "10,000 hosts with three classes each make 150,000 lines, 16 MB; 10,000 trees of seven "
         "providers with nine inventories make 450,000 lines, 49 MB (``python -m bench.scrape``).",
         (UP, *STOCKS.values()),
+    ),
+    (
+        "The consumers",
+        "The following metric has the name and the labels of openstack-exporter's metric. It is "
+        "updated with the metrics of the cloud, if ``[metrics] allocations`` is true. It has one "
+        "line for each consumer, provider and class.",
+        (ALLOCATIONS,),
     ),
 )
 

@@ -197,6 +197,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "inventories.create": ([{**ROW, **AMOUNTS}],),
     "inventories.create_unused": ([{**ROW, **AMOUNTS}],),
     "inventories.delete_unused": ([1],),
+    "allocations.everywhere": (),
     "inventories.everywhere": (),
     "inventories.take": ({(1, 0): 2, (1, 2): 64},),
     "inventories.for_providers": ([1],),

@@ -82,6 +82,31 @@ def test_providers_of_a_tree_add_up_by_its_root(tmp_path: Path) -> None:
     assert "hostname=host-2,resourcetype=VCPU,root=host-2" in totals
 
 
+def test_allocations_have_the_labels_of_openstack_exporter(tmp_path: Path) -> None:
+    other = CONSUMER.replace("beef", "cafe")
+    metric = f"{PREFIX}resource_provider_allocations"
+    with Service(tmp_path) as service:
+        make_hosts(service, 1, 2)
+        both = {f"{HOST}1": {"VCPU": 2, "MEMORY_MB": 100}, f"{HOST}2": {"VCPU": 3}}
+        service.expect(204, "PUT", f"/allocations/{CONSUMER}", claim(both))
+        service.expect(204, "PUT", f"/allocations/{other}", claim({f"{HOST}2": {"VCPU": 1}}))
+        usual = Inventories(tmp_path, 0).text(service.database)
+        with counted(service.database) as statements:
+            text = Inventories(tmp_path, 0, with_allocations=True).text(service.database)
+        assert len(statements) == 2
+    assert metric.encode() not in usual
+    assert text.startswith(usual)
+    assert (
+        f'{metric}{{hostname="host-1",uuid="{CONSUMER}",resourcetype="VCPU"}} 2\n' in text.decode()
+    )
+    assert kit.of(kit.samples(text), metric) == {
+        f"hostname=host-1,resourcetype=VCPU,uuid={CONSUMER}": 2,
+        f"hostname=host-1,resourcetype=MEMORY_MB,uuid={CONSUMER}": 100,
+        f"hostname=host-2,resourcetype=VCPU,uuid={CONSUMER}": 3,
+        f"hostname=host-2,resourcetype=VCPU,uuid={other}": 1,
+    }
+
+
 @pytest.mark.parametrize("hosts", [(), (1,), (1, 2, 3, 4, 5)])
 def test_one_statement_reads_all(tmp_path: Path, hosts: tuple[int, ...]) -> None:
     with Service(tmp_path) as service:

@@ -37,7 +37,22 @@ _SHOWN = sa.select(
     .outerjoin(t.users, t.users.c.id == _consumer.c.user_id)
     .outerjoin(t.consumer_types, t.consumer_types.c.id == _consumer.c.consumer_type_id)
 )
+_EVERYWHERE = sa.select(
+    _provider.c.name,
+    _allocation.c.consumer_id,
+    _class.c.name.label("class_name"),
+    _allocation.c.used,
+).select_from(
+    _allocation.join(_provider, _provider.c.id == _allocation.c.resource_provider_id).join(
+        _class, _class.c.id == _allocation.c.resource_class_id
+    )
+)
 _BY_CONSUMER = _SHOWN.where(bulk.in_list(_allocation.c.consumer_id)).order_by(_allocation.c.id)
+
+
+def everywhere() -> Query:
+    """Select the allocations of all consumers, with the names of their providers."""
+    return Query(_EVERYWHERE)
 
 
 def show(uuids: Collection[str]) -> Queries:

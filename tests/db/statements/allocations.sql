@@ -48,6 +48,20 @@ WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WH
     :generation_0 END;
 
 
+-- allocations.everywhere: Select the allocations of all consumers, with the names of their providers.
+-- on sqlite, postgresql
+SELECT resource_providers.name, allocations.consumer_id, resource_classes.name AS class_name,
+    allocations.used
+FROM allocations JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id
+    JOIN resource_classes ON resource_classes.id = allocations.resource_class_id;
+-- on mysql
+SELECT resource_providers.name, allocations.consumer_id, resource_classes.name AS class_name,
+    allocations.used
+FROM allocations INNER JOIN resource_providers ON resource_providers.id =
+    allocations.resource_provider_id INNER JOIN resource_classes ON resource_classes.id =
+    allocations.resource_class_id;
+
+
 -- allocations.held: Select the allocations of consumers like `show`, with the uuid of each provider's root.
 -- on sqlite
 SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
