@@ -202,8 +202,8 @@ class Refusal(StrEnum):
     SAME_SUBTREE = (
         "same_subtree",
         "no subtree serves these groups together",
-        Form("no subtree that serves {subtrees} together with the other conditions"),
-        Form("{have} no subtree that serves {subtrees} together with the other conditions"),
+        Form("no subtree that serves {subtrees} together"),
+        Form("{have} no subtree that serves {subtrees} together"),
         "{rules}",
     )
     SPREAD = (

@@ -49,10 +49,10 @@ def lines(
         conditions = _conditions(request["groups"].get(suffix, {}))
         title = f"Group {suffix}" if suffix else "Group without suffix"
         yield from _funnel(title, conditions, steps, terminal)
-    if explanation.get("together"):
-        conditions = _conditions(request)
-        title = "All groups together" if len(explanation["groups"]) > 1 else "Group as a whole"
-        yield from _funnel(title, conditions, explanation["together"], terminal)
+    together, several = explanation.get("together"), len(explanation["groups"]) > 1
+    if together and (several or together[0]["before"]):
+        title = "All groups together" if several else "Group as a whole"
+        yield from _funnel(title, _conditions(request), together, terminal)
     yield from _reasons(explanation["blocked"], terminal, name_of)
     yield from _relaxations(explanation["relaxations"], terminal)
     if "providers" in explanation:

@@ -20,6 +20,7 @@ from placement.candidates.trace import Refusal
 from placement.candidates.trees.scan import Scan
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
+from tests.properties.explained_texts import check_text
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.strategies import seeded_query, seeded_world
 from tests.properties.test_candidates import any_tuning
@@ -119,7 +120,8 @@ def with_larger_amount(rng: random.Random, query: oracle.Query) -> oracle.Query:
     return replace(query, groups=groups)
 
 
-def check(world: oracle.World, query: oracle.Query, explanation: Explanation) -> None:
+def check(world: oracle.World, query: oracle.Query, explanation: Explanation) -> int:
+    """Check an explanation. Return the number of checked clauses of its text."""
     served = oracle.served(world, query)
     check_counts(world, explanation, served)
     check_steps(explanation)
@@ -138,6 +140,7 @@ def check(world: oracle.World, query: oracle.Query, explanation: Explanation) ->
         if each.to is None
     ]
     assert ranks == sorted(ranks)
+    return check_text(world, query, explanation)
 
 
 def check_reductions(world: oracle.World, query: oracle.Query, explanation: Explanation) -> None:
@@ -204,7 +207,7 @@ def test_an_explanation_agrees_with_the_oracle(
     service: WorldService, feature: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rng = seeded(f"explain {feature}")
-    examples = answered = gains = reduced = 0
+    examples = answered = gains = reduced = clauses = 0
     while examples < EXAMPLES // 4:
         world = seeded_world(rng)
         service.load(world)
@@ -216,7 +219,7 @@ def test_an_explanation_agrees_with_the_oracle(
             query = with_larger_amount(rng, query)
             explanation = explained(service, query, rng)
             try:
-                check(world, query, explanation)
+                clauses += check(world, query, explanation)
             except AssertionError as error:
                 raise AssertionError(f"{query.to_params()}\n{explanation}") from error
             examples += 1
@@ -224,7 +227,11 @@ def test_an_explanation_agrees_with_the_oracle(
             gains += any(each.to is None for each in explanation.relaxations)
             reduced += any(each.to is not None for each in explanation.relaxations)
     with capsys.disabled():
-        print(f"\n{feature}: {examples} examples, {answered} served, {gains} + {reduced} relaxed")
+        print(
+            f"\n{feature}: {examples} examples, {answered} served, {gains} + {reduced} relaxed, "
+            f"{clauses} clauses"
+        )
+    assert clauses > examples / 10
     assert answered > examples / 10
     assert gains > examples / 20
     assert reduced > examples / 40

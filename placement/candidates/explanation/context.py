@@ -1,9 +1,9 @@
 """The data with which the forms of an explanation are filled in."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from placement.candidates.explanation.evaluation import Extreme, RejectionCause
+from placement.candidates.explanation.evaluation import Extreme, Fault, RejectionCause
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.plan import SearchPlan
 
@@ -21,8 +21,10 @@ class Context(NamedTuple):
     cause: RejectionCause = RejectionCause()
     # Class -> the largest or smallest value in the inventories of the hosts.
     extremes: Mapping[str, Extreme] = {}
-    # UUIDs of the sharing providers, if only sharing providers have enough capacity.
-    sharing: Sequence[str] = ()
+    # UUIDs of the sharing providers that the text names -> their faults.
+    sharing: Mapping[str, Fault | None] = {}
+    # The traits of the providers for which a group is missing in `same_subtree`.
+    parent_traits: Collection[str] = ()
     # Number of hosts.
     hosts: int = 0
     # The terms that name the tree of the host, if the context is about a single host.

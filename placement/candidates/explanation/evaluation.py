@@ -1,7 +1,7 @@
 """The result of the evaluation of a host, which all hosts of one class share."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from placement.candidates.explanation.manners import Manner
@@ -30,6 +30,8 @@ class RejectionCause(NamedTuple):
     groups: tuple[str, ...] = ()
     # Number of providers that fit any of these groups.
     providers: int = 0
+    # The terms that unsuitable providers with enough capacity fail.
+    others: tuple[StatedTerm, ...] = ()
 
 
 class Rejection(NamedTuple):
@@ -47,8 +49,11 @@ class Rejection(NamedTuple):
     providers: Sequence[int] = ()
     # Positions of all providers that are rejected at the code.
     at_code: Sequence[int] = ()
-    # Positions of the sharing providers, if only sharing providers have enough capacity.
-    sharing: Sequence[int] = ()
+    # For sums below one provider: the positions below each possible provider.
+    subtrees: Sequence[Sequence[int]] = ()
+    # Positions of the sharing providers that the text names. Each has the first term that it fails,
+    # or None if the terms of the cause are the reason.
+    sharing: Sequence[tuple[int, StatedTerm | None]] = ()
 
 
 class Shortage(NamedTuple):
@@ -73,6 +78,26 @@ class Extreme(NamedTuple):
     value: int
     # The next larger amount that some inventory allows, or None if no inventory does.
     next: int | None = None
+    # The parts of a sum with their providers, on the host with the extreme.
+    parts: "Parts | None" = None
+
+
+class Parts(NamedTuple):
+    """The parts of an amount that the providers of a host can serve."""
+
+    # Number of providers.
+    providers: int
+    # Common max_unit of the providers if it limits each part, or None.
+    max_unit: int | None
+
+
+class Fault(NamedTuple):
+    """The reason why a sharing provider cannot serve a group."""
+
+    # The first term that the provider fails.
+    term: StatedTerm
+    # The value of its inventory that rejects the amount, or None if the term is not an amount.
+    value: int | None
 
 
 @dataclass(slots=True, eq=False)
@@ -93,20 +118,30 @@ class Evaluation:
     undecided: bool = False
     # Whether the root fails a term.
     root_refused: bool = False
-    # Whether no provider is in any tree or subtree that a group names.
-    is_outside: bool = False
+    # The rejections that the text states instead, because the host has a taint, but would not serve
+    # the request without the taint. Otherwise empty.
+    behind_taint: Sequence[Rejection] = ()
+    # The terms that name a tree, subtree or aggregate in which the host has no provider.
+    outside: tuple[StatedTerm, ...] = ()
     # Number of hosts of the class.
     hosts: int = 0
     # Number of these hosts that the text mentions separately from other hosts.
     aside: int = 0
+    # Number of these hosts that consist of sharing providers and lack a class of the request.
+    only_shares: int = 0
+    # What the hosts lack, as bits of `Features`.
+    lacking: int = 0
     # UUIDs of some hosts.
     examples: list[str] = field(default_factory=list)
     # UUIDs of some hosts that only share their inventories.
     pools: list[str] = field(default_factory=list)
     # The extremes to collect from the inventories of the hosts.
     measures: Sequence["Measure"] = ()
-    # Slot -> UUIDs of the sharing providers, if only they have enough capacity for it.
-    sharing: dict[int, set[str]] = field(default_factory=dict)
+    # Cause -> UUIDs of the sharing providers that the text names, with their faults.
+    sharing: dict[RejectionCause, dict[str, Fault | None]] = field(default_factory=dict)
+    # The traits of the providers for which a group is missing in `same_subtree`, on all hosts, or
+    # None if there are no such providers.
+    parent_traits: frozenset[str] | None = None
     # Whether `variants` contains the counts of the hosts. This is the case if the groups fit only
     # separately.
     has_variants: bool = False
@@ -118,18 +153,27 @@ class Evaluation:
     # Cache of `Reductions`: whether a smaller amount would make the hosts serve the request.
     answers: dict[Hashable, bool] = field(default_factory=dict)
 
+    @property
+    def stated(self) -> Sequence[Rejection]:
+        """The rejections that the text states."""
+        return self.behind_taint or self.rejections
+
+    @property
+    def all_rejections(self) -> Sequence[Rejection]:
+        """The rejections of responses, and those that only the text states."""
+        return (*self.rejections, *self.behind_taint)
+
     def variant(self, rejection: Rejection) -> "Evaluation":
-        """Return a copy with the given rejection. The copy does not count any hosts."""
-        return Evaluation(
-            (rejection,),
-            self.by_group,
-            self.gains,
-            self.masks,
-            self.options,
-            self.undecided,
-            self.root_refused,
-            self.is_outside,
+        """Return a copy that states the given rejection. The copy does not count any hosts."""
+        variant = replace(
+            self, hosts=0, aside=0, only_shares=0, examples=[], pools=[], sharing={}, variants={}
         )
+        variant.shortages, variant.answers, variant.has_variants = None, {}, False
+        if self.behind_taint:
+            variant.behind_taint = (rejection,)
+        else:
+            variant.rejections = (rejection,)
+        return variant
 
 
 class HostClass(NamedTuple):
@@ -143,6 +187,9 @@ class HostClass(NamedTuple):
     joined: tuple[Hashable, ...] = ()
     # Number of sharing providers that the host reaches.
     reached: int = 0
+    # For each distinct slot, the bits of the terms that every provider fails. Empty if `masks` has
+    # them.
+    lacking: tuple[int, ...] = ()
 
 
 def first_rejection(rejections: Iterable[Rejection | None]) -> Rejection | None:

@@ -7,6 +7,7 @@ from itertools import chain
 
 from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints import CONSTRAINTS, Constraint
+from placement.candidates.explanation.features import Features
 from placement.candidates.explanation.relaxed import (
     joining_terms,
     without_join,
@@ -110,6 +111,8 @@ class ExplainRequest:
         # Suffix -> the slots of the group, in the order of the request.
         self.groups: dict[str, list[int]] = {group.suffix: [] for group in request.groups}
         self._add_slots(plan.slots, spend)
+        # The properties that hosts need.
+        self.features = Features(self.root_terms, self.distinct)
         # The slots of one group share their checks.
         self._checks = list(dict.fromkeys(slot_terms.checks for slot_terms in self.distinct))
         # Index in `distinct` -> index in `_checks`.

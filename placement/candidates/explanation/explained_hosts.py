@@ -12,6 +12,7 @@ from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.host_counts import HostCounts
 from placement.candidates.explanation.single_hosts import SingleHosts
 from placement.candidates.explanation.split_evaluator import make_evaluators
+from placement.candidates.explanation.split_gains import SplitGains
 from placement.candidates.explanation.taint_gains import TaintGains
 from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Explanation, Hosts
@@ -53,6 +54,8 @@ class ExplainedHosts:
         self._relaxes = relaxes
         # The gains of tolerating taints, or None until the first host.
         self._taint_gains: TaintGains | None = None
+        # The gains of parts.
+        self._split_gains = SplitGains(self._request, self._evaluator)
 
     def add(
         self, trees: Iterable[Tree], pools: AnchorPools, single_hosts: SingleHosts | None = None
@@ -79,6 +82,7 @@ class ExplainedHosts:
                         self._taint_gains = TaintGains(request, self._evaluator, pools)
                     self._taint_gains.add(tree, pool, evaluation, self._counts)
                     self._reductions.add(pool, evaluation)
+                    self._split_gains.add(pool, evaluation)
         except BudgetSpentError:
             self.spent = True
 
@@ -100,5 +104,12 @@ class ExplainedHosts:
         blocked = counts.blocked()
         relaxations = [*counts.relaxed(), *reductions.relaxed()]
         several = len(self._request.groups) > 1
-        words = text(hosts, blocked, relaxations, several=several, mentions=counts.mentions())
+        words = text(
+            hosts,
+            counts.reasons(),
+            relaxations,
+            several=several,
+            mentions=counts.mentions(all_hosts=complete),
+            suggestions=() if self.spent or hosts.served else self._split_gains.sentences(),
+        )
         return Explanation(hosts, counts.groups(), counts.together(), blocked, relaxations, words)

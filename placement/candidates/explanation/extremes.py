@@ -4,8 +4,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from falcon_placement_client.inventory import Stock, sizes
-from placement.candidates.explanation.evaluation import Extreme, Rejection, RejectionCause
+from placement.candidates.explanation.evaluation import (
+    Extreme,
+    Fault,
+    Parts,
+    Rejection,
+    RejectionCause,
+)
 from placement.candidates.explanation.manners import Manner
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Member
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
@@ -28,7 +35,8 @@ def _free(stock: Stock, _units: int) -> int:
     return max(0, stock.capacity - stock.used)
 
 
-def _largest_part(stock: Stock, units: int) -> int:
+def largest_part(stock: Stock, units: int) -> int:
+    """Return the largest amount up to `units` that fits, or 0."""
     parts = sizes(stock, units)
     return parts[-1] if parts else 0
 
@@ -44,24 +52,31 @@ _FIGURES: Mapping[Refusal, Figure] = {
     Refusal.STEP_SIZE: Figure(lambda stock, _units: stock.step_size, False, is_advised=True),
     Refusal.CAPACITY: Figure(_free),
 }
+_ROOM = Figure(largest_part)
 # The same for groups whose sum does not fit, by the special case.
 _FIGURES_OF_SUMS: Mapping[Manner | None, Figure] = {
     None: Figure(_free, is_sum=True),
     Manner.MAX_UNIT: Figure(_max_unit),
-    Manner.PARTS: Figure(_largest_part, is_sum=True),
+    Manner.PARTS: Figure(largest_part, is_sum=True),
 }
+# The most that the providers of one subtree have together.
+_SUBTREE_SUM = Figure(_free, is_sum=True)
 
 
 def _figure(code: Refusal, manner: Manner | None) -> Figure | None:
     if code is Refusal.CAPACITY_SUM:
         return _FIGURES_OF_SUMS.get(manner)
+    if manner is Manner.SUBTREE_SUM:
+        return _SUBTREE_SUM
+    if manner in (Manner.ROOM, Manner.WITH_POOLS):
+        return _ROOM
     return _FIGURES.get(code)
 
 
 class Measure:
     """The extreme of one class for one rejection, over all hosts of an evaluation."""
 
-    __slots__ = ("_figure", "_positions", "_units", "cause", "extreme", "name")
+    __slots__ = ("_figure", "_positions", "_sets", "_units", "cause", "extreme", "name")
 
     def __init__(self, rejection: Rejection, figure: Figure, amount: Amount) -> None:
         # The cause to which the extreme belongs.
@@ -72,29 +87,39 @@ class Measure:
         self.extreme: Extreme | None = None
         # Positions in the pool of the providers rejected at the code.
         self._positions = rejection.at_code
+        # For sums: the sets of positions whose values are added up.
+        self._sets = rejection.subtrees or (rejection.at_code,)
         self._figure = figure
 
     def add(self, members: Sequence[Member]) -> None:
         """Add the inventories of a host. members: all providers of its pool."""
-        figure, total = self._figure, 0
+        figure = self._figure
+        if figure.is_sum:
+            for positions in self._sets:
+                self._add_sum([members[position].stocks.get(self.name) for position in positions])
+            return
         for position in self._positions:
             stock = members[position].stocks.get(self.name)
-            if stock is None:
-                continue
-            value = figure.from_stock(stock, self._units)
-            if figure.is_sum:
-                total += value
-            else:
-                self._add_value(value, stock)
-        if figure.is_sum:
-            self._add_value(total)
+            if stock is not None:
+                self._add_value(figure.from_stock(stock, self._units), stock)
 
-    def _add_value(self, value: int, stock: Stock | None = None) -> None:
-        """Add a value. `stock` is its inventory, unless the value is a sum."""
+    def _add_sum(self, stocks: Sequence[Stock | None]) -> None:
+        values = [
+            (value, stock.max_unit)
+            for stock in stocks
+            if stock is not None and (value := self._figure.from_stock(stock, self._units))
+        ]
+        total = sum([value for value, _max_unit in values])
+        if self.extreme is None or total > self.extreme.value:
+            limits = {max_unit for _value, max_unit in values}
+            is_limited = len(limits) == 1 and all(value == most for value, most in values)
+            parts = Parts(len(values), limits.pop() if is_limited else None)
+            self.extreme = Extreme(total, parts=parts)
+
+    def _add_value(self, value: int, stock: Stock) -> None:
+        """Add the value of an inventory."""
         figure, known = self._figure, self.extreme
-        following = None
-        if stock is not None and figure.is_advised:
-            following = _next_amount(stock, self._units)
+        following = _next_amount(stock, self._units) if figure.is_advised else None
         if known is None or following or (value > known.value) == figure.is_largest:
             self.extreme = _merge(figure, known, Extreme(value, following))
 
@@ -104,7 +129,8 @@ def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:
     for rejection in rejections:
         figure = _figure(rejection.code, rejection.cause.manner)
         if figure is not None:
-            amounts = [term.value for term in rejection.cause.terms] or rejection.cause.amounts
+            cause = rejection.cause
+            amounts = cause.amounts or [term.value for term in cause.terms]
             for amount in amounts:
                 assert isinstance(amount, Amount)
                 yield Measure(rejection, figure, amount)
@@ -122,9 +148,22 @@ def merge_extremes(
 def _merge(figure: Figure, known: Extreme | None, extreme: Extreme) -> Extreme:
     if known is None:
         return extreme
+    if figure.is_sum:
+        return max(known, extreme, key=lambda each: each.value)
     choose = max if figure.is_largest else min
     following = min(filter(None, (known.next, extreme.next)), default=None)
     return Extreme(choose(known.value, extreme.value), following)
+
+
+def fault(term: StatedTerm | None, member: Member) -> Fault | None:
+    """Return why a sharing provider cannot serve a group, or None if no term is given."""
+    if term is None:
+        return None
+    figure, amount = _FIGURES.get(term.code), term.value
+    if figure is None or not isinstance(amount, Amount):
+        return Fault(term, None)
+    stock = member.stocks[amount.resource_class]
+    return Fault(term, figure.from_stock(stock, amount.units))
 
 
 def _next_amount(stock: Stock, units: int) -> int | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from placement.candidates.explanation.context import Context, label
-from placement.candidates.explanation.evaluation import Extreme
+from placement.candidates.explanation.evaluation import Extreme, Fault
 from placement.candidates.explanation.joining_fields import JOINING_FIELDS
 from placement.candidates.explanation.nouns import (
     MAX_TERMS,
@@ -18,7 +18,7 @@ from placement.candidates.explanation.nouns import (
 )
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.terms.amounts import Amount
-from placement.candidates.trace import Form
+from placement.candidates.trace import Form, Refusal
 
 
 def fill(form: Form, context: Context) -> str:
@@ -65,8 +65,11 @@ def _items(context: Context) -> Sequence[StatedTerm | Amount]:
 
 
 def _extreme(context: Context, item: StatedTerm | Amount) -> Extreme:
-    name = item.resource_class
-    return context.extremes.get(name, Extreme(0))
+    return _extreme_of(context, item.resource_class)
+
+
+def _extreme_of(context: Context, resource_class: str) -> Extreme:
+    return context.extremes.get(resource_class, Extreme(0))
 
 
 def _is_short(context: Context, amount: Amount) -> bool:
@@ -107,9 +110,14 @@ def _scattered(context: Context, amount: Amount) -> str:
 
 
 def _in_parts(context: Context, amount: Amount) -> str:
-    most = "" if context.hosts == 1 else "at most "
-    free = f" ({most}{_extreme(context, amount).value} free in all)"
-    return " in parts" + free * _is_short(context, amount)
+    if not _is_short(context, amount):
+        return " in parts"
+    extreme = _extreme(context, amount)
+    parts = extreme.parts
+    if parts is None or parts.max_unit is None:
+        return f" in parts (at most {extreme.value} in all)"
+    providers = "1 provider" if parts.providers == 1 else f"{parts.providers} providers"
+    return f" in parts (at most {extreme.value}, from {providers} with max_unit {parts.max_unit})"
 
 
 # Name of a replacement field in the text of an item -> the function that returns its value.
@@ -136,14 +144,26 @@ def _group(context: Context) -> str:
     return for_group(terms[0], context.several) if terms else ""
 
 
-def _requires(context: Context) -> str:
-    terms = context.cause.terms
+def requires(context: Context, terms: Sequence[StatedTerm]) -> str:
+    """Return which group states some terms, if this is not clear."""
     is_clear = not context.several or not terms or terms[0].suffix is None
     return "" if is_clear else f", which {group_of(terms[0])} requires"
 
 
+def scope(context: Context, term: StatedTerm) -> str:
+    """Return the tree, subtree or aggregate of a term."""
+    if term.code is Refusal.NOT_IN_AGGREGATE:
+        return f"{noun_of(term)}{_gone(term)}"
+    subtree = "subtree" if term.code is Refusal.SUBTREE else "tree"
+    return f"the {subtree} of {_place(context, term)}"
+
+
+def _requires(context: Context) -> str:
+    return requires(context, context.cause.terms)
+
+
 def _room(context: Context) -> str:
-    return f"room for {joined([_amount(each) for each in context.cause.amounts], ' and ')}"
+    return f"room for {_amounts(context)}"
 
 
 def _only(context: Context) -> str:
@@ -153,9 +173,23 @@ def _only(context: Context) -> str:
 
 def _unfit(context: Context) -> str:
     """Return why providers that satisfy the terms cannot serve the group."""
+    faults = [_without_room(context)] if context.cause.amounts else []
+    faults += [_failing(context, term) for term in context.cause.others]
+    return joined(faults, " or ")
+
+
+def _failing(context: Context, term: StatedTerm) -> str:
+    """Return the property of providers that fail a term, as a phrase that follows a noun."""
+    if term.code is Refusal.TRAIT_MISSING:
+        return f"without {noun_of(term)}"
+    if term.code in (Refusal.TRAIT_FORBIDDEN, Refusal.IN_FORBIDDEN_AGGREGATE):
+        preposition = "with" if term.code is Refusal.TRAIT_FORBIDDEN else "in"
+        return f"{preposition} the forbidden {noun_of(term)}"
+    return f"outside {scope(context, term)}"
+
+
+def _without_room(context: Context) -> str:
     terms, amounts = context.cause.terms, context.cause.amounts
-    if not amounts:
-        return "that fail another condition"
     if not any(each.units for each in amounts):
         return f"without {joined([each.resource_class for each in amounts], ' or ')}"
     last = " and " if terms[0].suffix else " or "
@@ -163,10 +197,54 @@ def _unfit(context: Context) -> str:
     return f"without room for {joined(room, last)}"
 
 
-def _only_pools(context: Context) -> str:
-    names = [context.names.get(uuid, uuid) for uuid in context.sharing]
+def _amounts(context: Context) -> str:
+    return joined([_amount(each) for each in context.cause.amounts], " and ")
+
+
+def _pools(context: Context) -> str:
+    names = [context.names.get(uuid, uuid) for uuid in sorted(context.sharing)]
     plural = "s" * (len(names) > 1)
-    return f"{_room(context)} only on the sharing provider{plural} {listed(names, most=MAX_TERMS)}"
+    return f"the sharing provider{plural} {listed(names, most=MAX_TERMS)}"
+
+
+def _faulty_pools(context: Context) -> str:
+    """Return the sharing providers, each with the reason why it cannot serve the group."""
+    names = [
+        f"{context.names.get(uuid, uuid)} ({_fault(context, fault)})" if fault else uuid
+        for uuid, fault in sorted(context.sharing.items())
+    ]
+    plural = "s" * (len(names) > 1)
+    return f"the sharing provider{plural} {joined(names, ' and ', MAX_TERMS)}"
+
+
+def _fault(context: Context, fault: Fault) -> str:
+    term, value = fault
+    if value is None:
+        return _failing(context, term)
+    of_class = f" for {term.resource_class}" * (len(context.cause.amounts) > 1)
+    if term.code is Refusal.CAPACITY:
+        return f"{value} {term.resource_class} free"
+    return f"{term.code.value} {value}{of_class}"
+
+
+def _largest_room(context: Context) -> int | None:
+    """Return the largest amount that fits, or None if the group requests several classes."""
+    if len(context.cause.amounts) > 1:
+        return None
+    return _extreme_of(context, context.cause.amounts[0].resource_class).value
+
+
+def _most_room(context: Context) -> str:
+    value = _largest_room(context)
+    return "" if value is None else f" (the most is {value})"
+
+
+def _own_room(context: Context) -> str:
+    value, own = _largest_room(context), "its" if context.hosts == 1 else "their"
+    if value is None:
+        return f"neither on {own} own providers"
+    most = "" if context.hosts == 1 else "at most "
+    return f"{most}{value} of {own} own"
 
 
 def _which(one: str, several: str) -> Callable[[Context], str]:
@@ -185,7 +263,12 @@ FIELDS: Mapping[str, Callable[[Context], str]] = {
     "requires": _requires,
     "only": _only,
     "unfit": _unfit,
-    "only_pools": _only_pools,
+    "room": _room,
+    "amounts": _amounts,
+    "pools": _pools,
+    "faulty_pools": _faulty_pools,
+    "most_room": _most_room,
+    "own_room": _own_room,
     "which_have": _which("has", "have"),
     "which_are": _which("is", "are"),
     **JOINING_FIELDS,

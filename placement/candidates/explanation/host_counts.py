@@ -7,6 +7,7 @@ from placement.candidates.explanation.context import Names
 from placement.candidates.explanation.evaluation import Evaluation, HostClass, Rejection
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.extremes import measures
+from placement.candidates.explanation.features import FeatureCounts
 from placement.candidates.explanation.host_evaluator import HostEvaluator
 from placement.candidates.explanation.mentioned import MentionedHosts
 from placement.candidates.explanation.nouns import asked
@@ -15,12 +16,16 @@ from placement.candidates.explanation.rejected_hosts import (
     RejectedHosts,
     measure_host,
 )
+from placement.candidates.explanation.slot_terms import lacking
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.together import SumCauses
-from placement.candidates.explanation.value import Blocked, Mentions, Relaxed, Step
-from placement.candidates.explanation.wording import Words
+from placement.candidates.explanation.value import Blocked, Mentions, Reasons, Relaxed, Step
+from placement.candidates.explanation.wording import Words, conflict_sentence
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
+
+# Code and suffix of a step.
+Key = tuple[Refusal, str | None]
 
 # Maximum number of evaluations in memory.
 MAX_EVALUATIONS = 10_000
@@ -55,7 +60,11 @@ class HostCounts:
         # Code -> number of hosts whose groups fit only separately.
         self._together: Counter[Refusal] = Counter()
         # (code, suffix) -> the hosts rejected at this step.
-        self._rejected: dict[tuple[Refusal, str | None], RejectedHosts] = {}
+        self._rejected: dict[Key, RejectedHosts] = {}
+        # The same for the rejections that the text states.
+        self._stated: dict[Key, RejectedHosts] = {}
+        # The hosts by the properties that they do not have.
+        self._features = FeatureCounts(explain_request.features)
         # Index of a relaxation -> number of additional hosts that it would make serve the request.
         self._gains: Counter[int] = Counter()
 
@@ -76,6 +85,9 @@ class HostCounts:
         root = self._explain_request.root
         mask = root.root_mask(anchor.members[0]) if root.terms else 0
         host_class = self._evaluator.classify(pool, mask)
+        if not host_class.masks:
+            masks = self._explain_request.masks(pool)
+            host_class = host_class._replace(lacking=tuple(map(lacking, masks)))
         evaluation = self._evaluations.get(host_class) or self._evaluate_class(host_class, pool)
         if evaluation.has_variants:
             evaluation = self._variant_of(evaluation, pool)
@@ -98,9 +110,9 @@ class HostCounts:
             self._fold()
         self._kept += 1
         self._evaluations[host_class] = evaluation
-        evaluation.measures = list(measures(evaluation.rejections))
+        evaluation.measures = list(measures(evaluation.all_rejections))
         if self._sums is not None and evaluation.rejections:
-            evaluation.has_variants = evaluation.rejections[0].code is Refusal.CAPACITY_SUM
+            evaluation.has_variants = evaluation.stated[0].code is Refusal.CAPACITY_SUM
         return evaluation
 
     def _variant_of(self, evaluation: Evaluation, pool: Pool) -> Evaluation:
@@ -112,7 +124,7 @@ class HostCounts:
             variant = evaluation.variants[key] = evaluation.variant(
                 self._sums.find_rejection(pool, evaluation)
             )
-            variant.measures = list(measures(variant.rejections))
+            variant.measures = list(measures(variant.all_rejections))
             self._kept += 1
         return variant
 
@@ -128,15 +140,17 @@ class HostCounts:
         hosts = evaluation.hosts
         if not hosts:
             return
+        tainted = evaluation.rejections[:1] and evaluation.rejections[0].code is Refusal.TAINTED
+        self._features.add(
+            evaluation.lacking, hosts - evaluation.only_shares, tainted=bool(tainted)
+        )
         self.undecided += evaluation.undecided * hosts
         if not evaluation.rejections:
             self.served += hosts
             return
         rejection = evaluation.rejections[0]
-        step = rejection.code, rejection.group
-        if step not in self._rejected:
-            self._rejected[step] = RejectedHosts(rejection.code)
-        self._rejected[step].add(evaluation)
+        _add(self._rejected, evaluation, evaluation.rejections)
+        _add(self._stated, evaluation, evaluation.stated)
         for index in evaluation.gains:
             self._gains[index] += hosts
         # If the root is rejected, no provider can serve any group.
@@ -160,7 +174,7 @@ class HostCounts:
     def end(self) -> Collection[str]:
         """Compute the totals, and return the UUIDs of providers whose names the text contains."""
         self._fold()
-        steps = self._rejected.values()
+        steps = [*self._rejected.values(), *self._stated.values()]
         return set(self._mentioned.uuids).union(*(rejected.uuids for rejected in steps))
 
     def name(self, names: Names) -> None:
@@ -168,9 +182,17 @@ class HostCounts:
         self._names = names
         self._words = Words(self._explain_request.joins.plan, names)
 
-    def mentions(self) -> Mentions:
-        """Return the hosts that the text mentions separately from other hosts."""
-        return self._mentioned.mentions(self._words, self._names)
+    def mentions(self, *, all_hosts: bool) -> Mentions:
+        """Return what the text mentions separately.
+
+        Args:
+            all_hosts: Whether all hosts were evaluated.
+        """
+        mentions = self._mentioned.mentions(self._words, self._names)
+        conflict = self._features.conflict() if all_hosts else None
+        if conflict is None:
+            return mentions
+        return mentions._replace(conflict=conflict_sentence(*conflict))
 
     def groups(self) -> Mapping[str, Sequence[Step]]:
         """Return the steps of each group."""
@@ -206,17 +228,27 @@ class HostCounts:
 
     def blocked(self) -> Sequence[Blocked]:
         """Return the rejected hosts by step. Steps with the most hosts come first."""
-        order = list(Refusal)
-        rejected = sorted(
-            self._rejected.items(), key=lambda item: (-item[1].hosts, order.index(item[0][0]))
-        )
-        return [self._blocked(code, group, hosts) for (code, group), hosts in rejected]
+        return [
+            Blocked(
+                code,
+                group,
+                self._words.detail(code, hosts.by_causes(), hosts.hosts),
+                hosts.hosts,
+                [*hosts.examples, *hosts.pools][:MAX_EXAMPLES],
+            )
+            for (code, group), hosts in _sorted(self._rejected)
+        ]
 
-    def _blocked(self, code: Refusal, group: str | None, rejected: RejectedHosts) -> Blocked:
-        detail = self._words.detail(code, rejected.by_causes(), rejected.hosts)
-        clauses = self._words.clauses(code, rejected.by_causes(with_aside=False))
-        examples = [*rejected.examples, *rejected.pools][:MAX_EXAMPLES]
-        return Blocked(code, group, detail, rejected.hosts, examples, clauses, rejected.aside)
+    def reasons(self) -> Sequence[Reasons]:
+        """Return the reasons that the text states."""
+        return [
+            Reasons(
+                code,
+                rejected.hosts - rejected.aside,
+                self._words.clauses(code, rejected.by_causes(with_aside=False)),
+            )
+            for (code, _group), rejected in _sorted(self._stated)
+        ]
 
     def relaxed(self) -> Sequence[Relaxed]:
         """Return the relaxations that would serve more hosts.
@@ -228,3 +260,18 @@ class HostCounts:
             Relaxed(relaxations[index].term, self.served + hosts)
             for index, hosts in sorted(self._gains.items(), key=lambda item: (-item[1], item[0]))
         ]
+
+
+def _add(
+    steps: dict[Key, RejectedHosts], evaluation: Evaluation, rejections: Sequence[Rejection]
+) -> None:
+    key = rejections[0].code, rejections[0].group
+    if key not in steps:
+        steps[key] = RejectedHosts(key[0])
+    steps[key].add(evaluation, rejections)
+
+
+def _sorted(steps: Mapping[Key, RejectedHosts]) -> list[tuple[Key, RejectedHosts]]:
+    """Return steps in the order of their numbers of hosts, the most first, then of their codes."""
+    order = list(Refusal)
+    return sorted(steps.items(), key=lambda item: (-item[1].hosts, order.index(item[0][0])))

@@ -1,8 +1,6 @@
 """The evaluation of one host. The result applies to all hosts of its class."""
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
-from operator import and_
 from typing import TYPE_CHECKING
 
 from placement.candidates.budget import BudgetSpentError
@@ -16,7 +14,9 @@ from placement.candidates.explanation.evaluation import (
 from placement.candidates.explanation.explain_request import Relaxation
 from placement.candidates.explanation.joining import joining_cause
 from placement.candidates.explanation.rejections import GroupRejections
-from placement.candidates.explanation.slot_terms import SlotTerms
+from placement.candidates.explanation.slot_terms import SlotTerms, lacking
+from placement.candidates.explanation.subtrees import SubtreeRejection
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
 from placement.candidates.terms import Masks, each_mask, lowest
 from placement.candidates.trace import Refusal
@@ -70,12 +70,16 @@ class HostEvaluation:
         by_group, possible, rejections = self.find_rejections(root_rejections)
         if not rejections:
             return Evaluation()
+        behind_taint: Sequence[Rejection] = ()
+        if root_rejections and root_rejections[0].code is Refusal.TAINTED:
+            behind_taint = self._rejections_of_groups(by_group, possible)
 
         # The relaxations with which the host would serve the request.
         evaluation = Evaluation(
             rejections, dict(by_group), (), self._masks, self._options, root_refused=self._root != 0
         )
-        evaluation.is_outside = self._is_outside()
+        evaluation.behind_taint = behind_taint
+        evaluation.outside = self._outside()
         evaluation.undecided = rejections[0].code is Refusal.BUDGET
         try:
             _note_gains(evaluation, self._gains(by_group, possible))
@@ -107,19 +111,32 @@ class HostEvaluation:
             for suffix in self._explain_request.groups
         }
         by_group = {suffix: rejections for suffix, rejections in found.items() if rejections}
-        first = first_rejection(rejections[0] for rejections in by_group.values())
-        rejections = root_rejections or (by_group[first.group or ""] if first else ())
-
         # Evaluate all groups together, unless one of them cannot be served alone.
         possible = not by_group and self._possible()
-        return by_group, possible, rejections or self._rejections_together(possible)
+        return by_group, possible, root_rejections or self._rejections_of_groups(by_group, possible)
 
-    def _is_outside(self) -> bool:
-        """Return whether no provider of the host is in any tree or subtree that a group names."""
-        return bool(self._explain_request.places) and any(
-            slot_terms.places & reduce(and_, [mask for _position, mask in each_mask(masks)])
-            for slot_terms, masks in zip(self._explain_request.distinct, self._masks, strict=True)
-        )
+    def _rejections_of_groups(
+        self, by_group: Mapping[str, Sequence[Rejection]], possible: bool | None
+    ) -> Sequence[Rejection]:
+        """Return the rejections of the first group, or of all groups together."""
+        first = first_rejection(rejections[0] for rejections in by_group.values())
+        return by_group[first.group or ""] if first else self._rejections_together(possible)
+
+    def _outside(self) -> tuple[StatedTerm, ...]:
+        """Return the terms for trees, subtrees and aggregates in which the host has no provider."""
+        # Without a root in the requested aggregates, the aggregates of groups do not matter.
+        is_elsewhere = self._root and self._is_root_elsewhere()
+        outside: dict[StatedTerm, None] = {}
+        for slot_terms, masks in zip(self._explain_request.distinct, self._masks, strict=True):
+            scope = slot_terms.places if is_elsewhere else slot_terms.scope
+            if scope:
+                terms = slot_terms.terms_of(scope & lacking(masks))
+                outside.update(dict.fromkeys(terms))
+        return tuple(outside)
+
+    def _is_root_elsewhere(self) -> bool:
+        term = self._explain_request.root_terms[self._root.bit_length() - 1]
+        return term.code is Refusal.ROOT_AGGREGATE
 
     def _possible(self) -> bool | None:
         joins = self._explain_request.joins
@@ -140,14 +157,18 @@ class HostEvaluation:
             if serves is None:
                 return Rejection(Refusal.BUDGET, None)
             if not serves:
-                cause = joining_cause(code, joins.plan, self._options, self._serves_under)
-                return Rejection(code, None, cause)
+                if code is Refusal.SAME_SUBTREE:
+                    return self._reject_subtree()
+                return Rejection(code, None, joining_cause(code, joins.plan, self._options))
         raise AssertionError("the constraints of all codes together refuse")
 
-    def _serves_under(self, code: Refusal) -> bool | None:
-        joins = self._explain_request.joins
-        kinds = [kind for kind in joins.kinds if kind.code is code]
-        return self._evaluator.serves(joins.plan, kinds, self._pool, self._options)
+    def _reject_subtree(self) -> Rejection:
+        try:
+            return SubtreeRejection(
+                self._explain_request, self._evaluator, self._pool, self._options
+            ).find()
+        except BudgetSpentError:  # the rejection is known; only its cause is missing
+            return Rejection(Refusal.SAME_SUBTREE, None)
 
     # -- relaxations ---------------------------------------------------------------------------
 

@@ -76,8 +76,13 @@ class HostEvaluator:
         self._spend_on_evaluation(host_class)
         rejections = self._root_rejections(host_class.root)
         if rejections and not host_class.masks:
-            return Evaluation(rejections)
-        return self.host_evaluation(pool, host_class).evaluate(rejections)
+            evaluation = Evaluation(rejections)
+            if rejections[0].code is Refusal.TAINTED:
+                evaluation.behind_taint = self._root_rejections(host_class.root, tainted=False)
+        else:
+            evaluation = self.host_evaluation(pool, host_class).evaluate(rejections)
+        evaluation.lacking = self.explain_request.features.lacking(host_class)
+        return evaluation
 
     def find_rejections(self, host_class: HostClass, pool: Pool) -> Sequence[Rejection]:
         """Return why a class of hosts is rejected, without relaxations, or nothing if it is served.
@@ -102,9 +107,16 @@ class HostEvaluator:
             + 4 * sum(len(itself) + len(as_root) for itself, as_root in host_class.masks)
         )
 
-    def _root_rejections(self, mask: int) -> list[Rejection]:
-        """Return the rejections of a root at the first code that it fails."""
+    def _root_rejections(self, mask: int, *, tainted: bool = True) -> list[Rejection]:
+        """Return the rejections of a root at the first code that it fails.
+
+        Args:
+            mask: The bits of the terms that the root fails.
+            tainted: Whether to consider taints.
+        """
         terms = [self.explain_request.root_terms[bit.bit_length() - 1] for bit in bits(mask)]
+        if not tainted:
+            terms = [term for term in terms if term.code is not Refusal.TAINTED]
         return [
             Rejection(term.code, None, RejectionCause((term,)), providers=(0,))
             for term in terms

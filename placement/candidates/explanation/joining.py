@@ -2,20 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 
-from placement.candidates.budget import BudgetSpentError
 from placement.candidates.explanation.evaluation import RejectionCause
 from placement.candidates.explanation.manners import Manner
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
-# Whether the constraints of a single code allow the host to be served. None means undecided.
-ServesUnder = Callable[[Refusal], bool | None]
-
 
 def joining_cause(
-    code: Refusal, plan: SearchPlan, options: Sequence[Sequence[int]], serves: ServesUnder
+    code: Refusal, plan: SearchPlan, options: Sequence[Sequence[int]]
 ) -> RejectionCause:
     """Return why a host is rejected at a code that joins groups.
 
@@ -23,10 +18,9 @@ def joining_cause(
         code: The code.
         plan: The plan of the request.
         options: The positions of the providers that can serve each slot.
-        serves: Evaluates the constraints of one code alone.
     """
     find = _CAUSES.get(code)
-    return RejectionCause() if find is None else find(plan, options, serves)
+    return RejectionCause() if find is None else find(plan, options)
 
 
 def isolation_cause(
@@ -57,34 +51,11 @@ def _isolated(
     return RejectionCause(manner=manner, groups=suffixes, providers=providers)
 
 
-def _traits_cause(
-    plan: SearchPlan, _options: Sequence[Sequence[int]], _serves: ServesUnder
-) -> RejectionCause:
+def _traits_cause(plan: SearchPlan, _options: Sequence[Sequence[int]]) -> RejectionCause:
     return RejectionCause(manner=Manner.APART if plan.alone else None)
 
 
-def _isolate_cause(
-    plan: SearchPlan, options: Sequence[Sequence[int]], _serves: ServesUnder
-) -> RejectionCause:
-    return isolation_cause(plan, options)
-
-
-def _subtree_cause(
-    plan: SearchPlan, _options: Sequence[Sequence[int]], serves: ServesUnder
-) -> RejectionCause:
-    """Return APART if a single rule rejects the host even without the other constraints."""
-    rules = plan.request.same_subtree
-    if len(rules) == 1 and not rules[0].outside:
-        with suppress(BudgetSpentError):  # the rejection is known; only its cause may be missing
-            if serves(Refusal.SAME_SUBTREE) is False:
-                return RejectionCause(manner=Manner.APART)
-    return RejectionCause()
-
-
-_CAUSES: Mapping[
-    Refusal, Callable[[SearchPlan, Sequence[Sequence[int]], ServesUnder], RejectionCause]
-] = {
+_CAUSES: Mapping[Refusal, Callable[[SearchPlan, Sequence[Sequence[int]]], RejectionCause]] = {
     Refusal.COLLECTIVE_TRAITS: _traits_cause,
-    Refusal.ISOLATE: _isolate_cause,
-    Refusal.SAME_SUBTREE: _subtree_cause,
+    Refusal.ISOLATE: isolation_cause,
 }

@@ -117,6 +117,26 @@ def _members(context: Context) -> str:
     return joined(sorted(context.plan.request.same_subtree[0].inside), " and ")
 
 
+def _missing_group(context: Context) -> str:
+    # HW_NUMA_ROOT is the standard trait of providers that contain others.
+    traits = sorted(context.parent_traits, key=lambda trait: (trait != "HW_NUMA_ROOT", trait))
+    example = f", such as required_P={traits[0]}," if traits else ""
+    return f"a group for their common parent{example} is missing in same_subtree"
+
+
+def _subtree_sum(context: Context) -> str:
+    (amount,) = context.cause.amounts
+    groups = joined(sorted(context.cause.groups), " and ")
+    extreme = context.extremes.get(amount.resource_class)
+    if extreme is None or extreme.value >= amount.units:
+        # Some of the hosts have enough of the class, but not for each group separately.
+        return f"no subtree with {amount.units} {amount.resource_class} that fit {groups}"
+    return (
+        f"at most {extreme.value} {amount.resource_class} free for {groups} in one subtree, "
+        f"but {amount.units} asked"
+    )
+
+
 def _none_above(context: Context) -> str:
     groups = len(context.plan.request.same_subtree[0].inside)
     below = "neither is below the other" if groups == 2 else "none of them is above all others"
@@ -135,5 +155,7 @@ JOINING_FIELDS: Mapping[str, Callable[[Context], str]] = {
     "rules": _rules,
     "subtrees": _subtrees,
     "members": _members,
+    "missing_group": _missing_group,
+    "subtree_sum": _subtree_sum,
     "none_above": _none_above,
 }

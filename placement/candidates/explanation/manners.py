@@ -1,4 +1,4 @@
-"""Special cases of codes, and their texts. `Refusal.reason` contains the text of the general case.
+"""Special cases of codes, and their texts.
 
 `Refusal.reason` contains the text for the general case of a code.
 """
@@ -18,12 +18,22 @@ class Manner(Enum):
     ELSEWHERE = auto()
     # Only sharing providers have enough capacity.
     SHARED = auto()
+    # Only sharing providers satisfy the terms, or have the classes. They cannot serve the group.
+    POOLS = auto()
+    # Neither providers of the host nor sharing providers can serve the amounts.
+    WITH_POOLS = auto()
+    # Providers that earlier checks reject may satisfy a single condition on the inventory.
+    ROOM = auto()
     # The amounts of the groups together exceed max_unit, but not the free capacity.
     MAX_UNIT = auto()
     # There are too few providers for the isolated groups, even without regard to capacity.
     ISOLATION = auto()
     # The amounts do not fit, even in parts.
     PARTS = auto()
+    # A group for a provider above the providers is missing in `same_subtree`.
+    SIBLINGS = auto()
+    # The groups together exceed the free capacity of each subtree.
+    SUBTREE_SUM = auto()
 
 
 def _both(frame: str, *item: str, group: str = "{group}") -> tuple[Form, Form]:
@@ -33,12 +43,44 @@ def _both(frame: str, *item: str, group: str = "{group}") -> tuple[Form, Form]:
 
 def _shared(relative: str, item: str = "{noun}") -> tuple[Form, Form]:
     """Return both forms for sharing providers; `relative` is the relative clause about them."""
-    frame = "{only_pools}, " + relative
-    return Form(frame, item), Form("{have} {only_pools}{group}, " + relative, item)
+    frame = "{room} only on {pools}, " + relative
+    return Form(frame, item), Form("{have} {room}{group} only on {pools}, " + relative, item)
+
+
+def _unfit_pools(terms: str, only: str, item: str) -> tuple[Form, Form]:
+    """Return both forms for terms that only sharing providers without enough capacity satisfy."""
+    return (
+        Form(f"{terms} {only} {{faulty_pools}}", item, " and "),
+        Form(f"{{have}} {terms}{{group}} {only} {{faulty_pools}}", item, " and "),
+    )
+
+
+# The forms of amounts that no provider of a host can serve, although the checks that reject the
+# providers differ.
+_NO_ROOM = (
+    Form("no provider with {room}{most_room}"),
+    Form("{have} no provider with {room}{group}{most_room}"),
+)
+_POOLS = (
+    Form("only {faulty_pools} for {amounts}"),
+    Form("{have} only {faulty_pools} for {amounts}{group}"),
+)
+_WITH_POOLS = (
+    Form("no {room}: {own_room}, and {faulty_pools}"),
+    Form("{have} no {room}{group}: {own_room}, and {faulty_pools}"),
+)
+_AMOUNT_CODES = (Refusal.MIN_UNIT, Refusal.MAX_UNIT, Refusal.STEP_SIZE, Refusal.CAPACITY)
 
 
 # The forms (refused, lacking) of the special cases.
 FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
+    **{(code, Manner.ROOM): _NO_ROOM for code in _AMOUNT_CODES},
+    **{(code, Manner.POOLS): _POOLS for code in _AMOUNT_CODES},
+    **{(code, Manner.WITH_POOLS): _WITH_POOLS for code in _AMOUNT_CODES},
+    (Refusal.TRAIT_MISSING, Manner.POOLS): _unfit_pools("{items}", "only on", "{noun}"),
+    (Refusal.NOT_IN_AGGREGATE, Manner.POOLS): _unfit_pools("in {items}", "only", "{noun}"),
+    (Refusal.IN_TREE, Manner.POOLS): _unfit_pools("in {items}", "only", "{tree}"),
+    (Refusal.SUBTREE, Manner.POOLS): _unfit_pools("in the subtree of {items}", "only", "{place}"),
     (Refusal.NO_INVENTORY, Manner.APART): _both(
         "{items} only on different providers", "{name}", " and "
     ),
@@ -108,6 +150,10 @@ FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
     (Refusal.SAME_SUBTREE, Manner.APART): _both(
         "providers for {members}, but {none_above}", group=""
     ),
+    (Refusal.SAME_SUBTREE, Manner.SIBLINGS): _both(
+        "providers for {members}, but {none_above} ({missing_group})", group=""
+    ),
+    (Refusal.SAME_SUBTREE, Manner.SUBTREE_SUM): _both("{subtree_sum}", group=""),
 }
 
 

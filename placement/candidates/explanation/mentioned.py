@@ -1,6 +1,7 @@
 """The hosts that the text of an explanation mentions separately from other hosts."""
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from placement.candidates.explanation.context import Names, label
@@ -36,8 +37,8 @@ class MentionedHosts:
         self._explain_request = explain_request
         # Number of hosts that consist of sharing providers and lack a class of the request.
         self.pools = 0
-        # Number of hosts that have no provider in the trees that the request names.
-        self._outside = 0
+        # Terms for trees and aggregates -> number of hosts that have no provider in them.
+        self._outside: Counter[tuple[StatedTerm, ...]] = Counter()
         # The hosts in the trees that the request names.
         self._named: list[_NamedHost] = []
 
@@ -49,10 +50,11 @@ class MentionedHosts:
         own = [stated for stated, term in places.items() if term.positions(anchor)]
         if SHARING_TRAIT in anchor.members[0].traits and self._explain_request.only_shares(anchor):
             self.pools += 1
+            evaluation.only_shares += 1
         elif own and len(self._named) < MAX_NAMED:
             self._named.append(_NamedHost(anchor.uuid, rejected_alone(evaluation, pool), own))
-        elif evaluation.is_outside:
-            self._outside += 1
+        elif evaluation.outside:
+            self._outside[evaluation.outside] += 1
         else:
             return
         evaluation.aside += 1
@@ -72,14 +74,25 @@ class MentionedHosts:
             (cause_hosts,) = rejected.by_causes()
             clause = words.clause(rejected.code, cause_hosts, host.own)
             named.append(f"host {label(names, host.uuid)} {clause}")
-        are = "is" if self._outside == 1 else "are"
-        outside = Clause(self._outside, f"{are} not in {self._trees(names)}")
         terms = [*self._explain_request.root_terms, *self._explain_request.stated]
+        outside = self._outside_clauses(words)
         return Mentions(self.pools, named, outside, nonexistent(terms))
 
-    def _trees(self, names: Names) -> str:
-        if self._named:
-            return "its tree" if len(self._named) == 1 else "these trees"
-        stored = dict.fromkeys(term.stored for term in self._explain_request.places.values())
-        labels = [label(names, uuid) for uuid in stored]
-        return f"the tree of {labels[0]}" if len(labels) == 1 else "the trees of the request"
+    def _outside_clauses(self, words: Words) -> Sequence[Clause]:
+        outside: Counter[str] = Counter()
+        for terms, hosts in self._outside.items():
+            place = self._named_trees() if self._in_places(terms) else ""
+            outside[place or words.scopes(terms)] += hosts
+        return [
+            Clause(hosts, f"{'is' if hosts == 1 else 'are'} not in {where}")
+            for where, hosts in outside.most_common()
+        ]
+
+    def _in_places(self, terms: Collection[StatedTerm]) -> bool:
+        return not self._explain_request.places.keys().isdisjoint(terms)
+
+    def _named_trees(self) -> str:
+        """Return the trees of the hosts that the text names, or an empty text if there are none."""
+        if not self._named:
+            return ""
+        return "its tree" if len(self._named) == 1 else "these trees"

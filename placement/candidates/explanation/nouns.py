@@ -29,10 +29,10 @@ def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES) -
     return between.join(first) + (f"{between}{more} more" if more else "")
 
 
-def joined(names: Sequence[str], last: str) -> str:
-    """Join names with commas. A word precedes the last name."""
-    if len(names) > MAX_NAMES:
-        names = [*names[:MAX_NAMES], f"{len(names) - MAX_NAMES} more"]
+def joined(names: Sequence[str], last: str, most: int = MAX_NAMES) -> str:
+    """Join the first names with commas. A word precedes the last name."""
+    if len(names) > most:
+        names = [*names[:most], f"{len(names) - most} more"]
     return last.join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
@@ -45,8 +45,9 @@ def value_of(term: StatedTerm) -> str:
     """Return the value of a term in words."""
     value = term.value
     if isinstance(value, SubtreeRule):
-        outside = f", outside it {listed(sorted(value.outside))}" if value.outside else ""
-        return f"{listed(sorted(value.inside))} in one subtree{outside}"
+        return ",".join(
+            [*sorted(value.inside), *(f"!{suffix}" for suffix in sorted(value.outside))]
+        )
     if isinstance(value, tuple):
         return f"{value[1]} {value[0]}"
     return _any_of(value) if isinstance(value, frozenset) else str(value)
@@ -62,6 +63,17 @@ def noun_of(term: StatedTerm) -> str:
     return f"{noun} {value_of(term)}".strip()
 
 
+def property_of(term: StatedTerm) -> str:
+    """Return the property of a host that a term requires."""
+    if term.resource_class:
+        return f"inventory of {term.resource_class}"
+    if term.code is Refusal.NOT_IN_AGGREGATE:
+        return f"a provider in {noun_of(term)}"
+    if term.code is Refusal.ROOT_AGGREGATE:
+        return f"a root in {noun_of(term)}"
+    return f"a root with {noun_of(term)}" if term.suffix is None else noun_of(term)
+
+
 def keyword_of(term: StatedTerm) -> str:
     """Return the keyword of a term, which is the same for a group and for the root."""
     return term.keyword.removeprefix("root.")
@@ -70,13 +82,6 @@ def keyword_of(term: StatedTerm) -> str:
 def count_of(hosts: int) -> str:
     """Return "1 host" or "N hosts"."""
     return f"{hosts:,} host{'s' * (hosts != 1)}"
-
-
-def because(code: Refusal, terms: Sequence[StatedTerm], several: bool) -> str:
-    """Return a predicate of hosts: the meaning of a code and the terms that may be the cause."""
-    group = for_group(terms[0], several) if terms else ""
-    what = f" ({asked(terms)})" if terms else ""
-    return f"because {code.meaning}{group}{what}"
 
 
 def for_group(term: StatedTerm, several: bool) -> str:

@@ -1,11 +1,18 @@
 """The hosts that are rejected at one step, with the extreme values of their inventories."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placement.candidates.explanation.evaluation import Evaluation, Extreme, RejectionCause
-from placement.candidates.explanation.extremes import measures, merge_extremes
+from placement.candidates.explanation.evaluation import (
+    Evaluation,
+    Extreme,
+    Fault,
+    Rejection,
+    RejectionCause,
+)
+from placement.candidates.explanation.extremes import fault, measures, merge_extremes
+from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.nouns import MAX_TERMS
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
@@ -31,8 +38,12 @@ class CauseHosts(NamedTuple):
     hosts: int
     # Cause -> class -> the largest or smallest value in their inventories.
     extremes: Mapping[RejectionCause, Mapping[str, Extreme]]
-    # Cause -> UUIDs of the sharing providers, if only they have enough capacity.
-    sharing: Mapping[RejectionCause, Collection[str]]
+    # Cause -> UUIDs of the sharing providers that the text names -> their faults.
+    sharing: Mapping[RejectionCause, Mapping[str, Fault | None]]
+    # Number of these hosts that also have a taint.
+    tainted: int = 0
+    # The traits that all providers have for which a group is missing in `same_subtree`.
+    parent_traits: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -46,7 +57,11 @@ class _CauseTotals:
     # The extremes of each cause, as in `CauseHosts`.
     extremes: dict[RejectionCause, dict[str, Extreme]] = field(default_factory=dict)
     # The sharing providers of each cause, as in `CauseHosts`.
-    sharing: dict[RejectionCause, set[str]] = field(default_factory=dict)
+    sharing: dict[RejectionCause, dict[str, Fault | None]] = field(default_factory=dict)
+    # Number of the hosts that also have a taint, without those mentioned separately.
+    tainted: int = 0
+    # The parent traits of the hosts, as in `Evaluation`.
+    parent_traits: frozenset[str] | None = None
 
 
 @dataclass(slots=True)
@@ -66,16 +81,16 @@ class RejectedHosts:
     # Causes -> totals. Each host is counted once.
     _by_causes: dict[Causes, _CauseTotals] = field(default_factory=dict)
 
-    def add(self, evaluation: Evaluation) -> None:
-        """Add the hosts of an evaluation."""
+    def add(self, evaluation: Evaluation, rejections: Sequence[Rejection]) -> None:
+        """Add the hosts of an evaluation with some of its rejections."""
         self.hosts += evaluation.hosts
         self.aside += evaluation.aside
         self.examples += evaluation.examples[: MAX_EXAMPLES - len(self.examples)]
         self.pools += evaluation.pools[: MAX_EXAMPLES - len(self.pools)]
-        causes: Causes = (evaluation.rejections[0].cause,)
-        if len(evaluation.rejections) > 1:
+        causes: Causes = (rejections[0].cause,)
+        if len(rejections) > 1:
             # Slots with equal requests have the same cause.
-            causes = tuple(dict.fromkeys(rejection.cause for rejection in evaluation.rejections))
+            causes = tuple(dict.fromkeys(rejection.cause for rejection in rejections))
         totals = self._by_causes.get(causes)
         if totals is None:
             if len(self._by_causes) >= MAX_CAUSES:
@@ -85,10 +100,12 @@ class RejectedHosts:
             totals = self._by_causes.setdefault(causes, _CauseTotals())
         totals.hosts += evaluation.hosts
         totals.aside += evaluation.aside
-        for rejection in evaluation.rejections:
-            if rejection.sharing and rejection.cause in causes:
-                uuids = totals.sharing.setdefault(rejection.cause, set())
-                uuids.update(evaluation.sharing.get(rejection.slot, ()))
+        if evaluation.behind_taint and rejections is evaluation.behind_taint:
+            totals.tainted += evaluation.hosts - evaluation.aside
+        totals.parent_traits = common_traits(totals.parent_traits, evaluation.parent_traits)
+        for cause, faults in evaluation.sharing.items():
+            if cause in causes:
+                totals.sharing.setdefault(cause, {}).update(faults)
         for measure in evaluation.measures:
             if measure.extreme is not None and measure.cause in causes:
                 by_class = totals.extremes.setdefault(measure.cause, {})
@@ -113,7 +130,14 @@ class RejectedHosts:
             with_aside: Whether to include hosts that the text mentions separately.
         """
         by_causes = [
-            CauseHosts(causes, hosts, totals.extremes, totals.sharing)
+            CauseHosts(
+                causes,
+                hosts,
+                totals.extremes,
+                totals.sharing,
+                totals.tainted,
+                totals.parent_traits or frozenset(),
+            )
             for causes, totals in self._by_causes.items()
             if (hosts := totals.hosts if with_aside else totals.hosts - totals.aside)
         ]
@@ -122,12 +146,11 @@ class RejectedHosts:
 
 def rejected_alone(evaluation: Evaluation, pool: Pool) -> RejectedHosts:
     """Return a single host with the rejections of an evaluation."""
-    alone = Evaluation(
-        evaluation.rejections, hosts=1, measures=list(measures(evaluation.rejections))
-    )
+    alone = Evaluation(evaluation.stated, hosts=1)
+    alone.measures = list(measures(alone.rejections))
     measure_host(alone, pool)
-    rejected = RejectedHosts(evaluation.rejections[0].code)
-    rejected.add(alone)
+    rejected = RejectedHosts(alone.rejections[0].code)
+    rejected.add(alone, alone.rejections)
     return rejected
 
 
@@ -136,8 +159,21 @@ def measure_host(evaluation: Evaluation, pool: Pool) -> None:
     members = pool.members
     for measure in evaluation.measures:
         measure.add(members)
-    for rejection in evaluation.rejections:
+    for rejection in evaluation.all_rejections:
+        if rejection.cause.manner is Manner.SIBLINGS:
+            traits = [members[position].traits for position in rejection.at_code]
+            evaluation.parent_traits = common_traits(
+                evaluation.parent_traits, traits[0].intersection(*traits)
+            )
         if rejection.sharing:
-            uuids = evaluation.sharing.setdefault(rejection.slot, set())
-            if len(uuids) < MAX_SHARING:
-                uuids.update([members[position].uuid for position in rejection.sharing])
+            faults = evaluation.sharing.setdefault(rejection.cause, {})
+            if len(faults) < MAX_SHARING:
+                for position, term in rejection.sharing:
+                    faults[members[position].uuid] = fault(term, members[position])
+
+
+def common_traits(
+    known: frozenset[str] | None, traits: frozenset[str] | None
+) -> frozenset[str] | None:
+    """Return the common traits of two sets of hosts; None means no hosts."""
+    return known if traits is None else traits if known is None else known & traits

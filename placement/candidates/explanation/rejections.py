@@ -105,40 +105,103 @@ class GroupRejections:
         )
         each = reduce(and_, [mask for _position, mask, _bit in at_code])
         if last & slot_terms.stock:
-            # APART: no single amount fails on all providers at the code.
-            manner = None if failed_bits & each else Manner.APART
-            cause = RejectionCause(slot_terms.terms_of(failed_bits), manner=manner)
-            return (rejection._replace(cause=cause),)
-        causes, sharing = self._find_causes(
-            slot_terms, self._masks_of(slot), failed_bits, each & failed_bits
-        )
+            return (self._reject_amounts(rejection, slot_terms, failed_bits, each),)
+        causes, sharing = self._find_causes(slot, failed_bits, each & failed_bits)
         return [rejection._replace(cause=cause, sharing=sharing) for cause in causes]
+
+    def _reject_amounts(
+        self, rejection: Rejection, slot_terms: SlotTerms, failed_bits: int, each: int
+    ) -> Rejection:
+        """Return the rejection of a slot by amounts, with its cause.
+
+        Args:
+            rejection: The rejection without its cause.
+            slot_terms: The terms of the slot.
+            failed_bits: The bits of the amounts that cause the rejection.
+            each: The bits that all providers at the code fail.
+        """
+        terms = slot_terms.terms_of(failed_bits)
+        # APART: no single amount fails on all providers at the code.
+        manner = None if failed_bits & each else Manner.APART
+        if rejection.code is Refusal.NO_INVENTORY:
+            return rejection._replace(cause=RejectionCause(terms, manner=manner))
+        stocked = {
+            position: mask
+            for position, mask in self._masks_of(rejection.slot)
+            if not mask & slot_terms.missing
+        }
+        sharing = self._named(
+            rejection.slot, [position for position in stocked if position >= self._pool.local]
+        )
+        own = [position for position in stocked if position < self._pool.local]
+        amounts = slot_terms.amounts
+        if sharing:
+            manner = Manner.WITH_POOLS if own else Manner.POOLS
+        elif self._is_disproved(rejection, slot_terms, failed_bits):
+            manner = Manner.ROOM
+        else:
+            amounts = ()
+        cause = RejectionCause(terms, amounts, manner)
+        # Without a special case, each inventory of the class counts, even if an earlier check
+        # rejects its provider.
+        measured = own if amounts else range(len(self._pool.members))
+        return rejection._replace(cause=cause, at_code=measured, sharing=sharing)
+
+    def _is_disproved(self, rejection: Rejection, slot_terms: SlotTerms, failed_bits: int) -> bool:
+        """Return whether a provider that an earlier check rejects may meet one of the amounts.
+
+        In this case, no sentence may state that no provider meets it.
+        """
+        names = {term.resource_class for term in slot_terms.terms_of(failed_bits)}
+        for position, mask in self._masks_of(rejection.slot):
+            if position in rejection.at_code:
+                continue
+            stocked = names.intersection(self._pool.members[position].stocks)
+            # The bit of free capacity is set if any check of the inventory fails.
+            unknown = rejection.code is Refusal.CAPACITY or failed_bits & ~mask
+            if stocked and unknown:
+                return True
+        return False
+
+    def _named(
+        self, slot: int, positions: Sequence[int]
+    ) -> Sequence[tuple[int, StatedTerm | None]]:
+        """Return sharing providers, each with the first term of a slot that it fails."""
+        slot_terms = self._explain_request.slot_terms[slot]
+        masks = self._masks[self._explain_request.distinct_index[slot]][0]
+        return tuple(
+            (position, slot_terms.term(lowest(masks[position] & slot_terms.hard)))
+            for position in positions
+        )
 
     def _masks_of(self, slot: int) -> PositionMasks:
         return each_mask(self._masks[self._explain_request.distinct_index[slot]])
 
     def _find_causes(
-        self, slot_terms: SlotTerms, masks: PositionMasks, failed_bits: int, common: int
-    ) -> tuple[Sequence[RejectionCause], Sequence[int]]:
+        self, slot: int, failed_bits: int, common: int
+    ) -> tuple[Sequence[RejectionCause], Sequence[tuple[int, StatedTerm | None]]]:
         """Return the causes of a rejection by terms other than amounts, one for each manner.
 
         Args:
-            slot_terms: The terms of the slot.
-            masks: The masks of all providers.
+            slot: The slot.
             failed_bits: The bits of the terms that cause the rejection.
             common: The bits among them that all providers at the code fail.
 
         Returns:
-            The causes, and the positions of the sharing providers if only these have room.
+            The causes, and the sharing providers that the text names.
         """
+        slot_terms, masks = self._explain_request.slot_terms[slot], self._masks_of(slot)
         local = [mask for position, mask in masks if position < self._pool.local]
         with_room = [(position, mask) for position, mask in masks if not mask & slot_terms.stock]
         all_fail = all(mask & failed_bits for _position, mask in with_room)
         amounts = slot_terms.amounts
         # A host outside of the named tree is reported as such, even if it has enough capacity.
         is_outside = failed_bits & slot_terms.places and reduce(and_, local) & failed_bits
+        pools = self._unfit_pools(slot, failed_bits)
+        if pools:
+            return [RejectionCause(slot_terms.terms_of(failed_bits), amounts, Manner.POOLS)], pools
         if all_fail and with_room[0][0] >= self._pool.local and not is_outside:
-            sharing = tuple(dict.fromkeys(position for position, _mask in with_room))
+            sharing = tuple((position, None) for position in dict(with_room))
             return [
                 RejectionCause(slot_terms.terms_of(failed_bits), amounts, Manner.SHARED)
             ], sharing
@@ -151,6 +214,31 @@ class GroupRejections:
         if meeting:
             return [_elsewhere(slot_terms, meeting, failed_bits)], ()
         return [RejectionCause(slot_terms.terms_of(failed_bits), manner=Manner.APART)], ()
+
+    def _unfit_pools(self, slot: int, failed_bits: int) -> Sequence[tuple[int, StatedTerm | None]]:
+        """Return the sharing providers with the classes of a slot that alone satisfy some terms.
+
+        Args:
+            slot: The slot.
+            failed_bits: The bits of the terms.
+
+        Returns:
+            Nothing if a provider of the host satisfies the terms.
+        """
+        slot_terms = self._explain_request.slot_terms[slot]
+        masks = self._masks[self._explain_request.distinct_index[slot]][0]
+        local = self._pool.local
+        if failed_bits & slot_terms.excluding or not all(
+            mask & failed_bits for mask in masks[:local]
+        ):
+            return ()
+        excluded = failed_bits | slot_terms.missing
+        pools = [
+            position
+            for position in range(local, len(masks))
+            if not masks[position] & excluded and masks[position] & slot_terms.hard
+        ]
+        return self._named(slot, pools)
 
     def _failed_bits(
         self, slot: int, slot_terms: SlotTerms, last: int, masks: Sequence[int]
@@ -190,11 +278,17 @@ class GroupRejections:
             for slot in slots
         }
         by_slot = [self._explain_request.slot_terms[slot] for slot in slots]
+        suffix = by_slot[0].term(missing).suffix
+        for slot, slot_terms in zip(slots, by_slot, strict=True):
+            pools = self._unfit_pools(slot, missing)
+            if pools:
+                terms = slot_terms.terms_of(missing)
+                cause = RejectionCause(terms, slot_terms.amounts, Manner.POOLS)
+                return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, slot, sharing=pools)]
         causes: list[RejectionCause] = []
         for slot_terms, masks in zip(by_slot, local.values(), strict=True):
             # PERF: comparing a few causes is faster than hashing a cause with many terms.
             causes += [each for each in _causes(slot_terms, masks, missing) if each not in causes]
-        suffix = by_slot[0].term(missing).suffix
         return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, slots[0]) for cause in causes]
 
     def _missing_bits(self, slots: Sequence[int]) -> int:
@@ -237,10 +331,15 @@ def _elsewhere(slot_terms: SlotTerms, meeting: Sequence[int], failed_bits: int) 
         failed_bits: The bits of the terms that cause the rejection.
     """
     amounts: tuple[Amount, ...] = ()
-    if all(mask & slot_terms.stock for mask in meeting):
+    others: tuple[StatedTerm, ...] = ()
+    if any(mask & slot_terms.stock for mask in meeting):
         missing = reduce(and_, meeting) & slot_terms.missing
         is_bare = missing == slot_terms.missing
         amounts = slot_terms.amounts
         if is_bare:
             amounts = tuple(amount._replace(units=0) for amount in amounts)
-    return RejectionCause(slot_terms.terms_of(failed_bits), amounts, Manner.ELSEWHERE)
+    if not all(mask & slot_terms.stock for mask in meeting):
+        with_room = [mask & slot_terms.hard for mask in meeting if not mask & slot_terms.stock]
+        others = slot_terms.terms_of(reduce(or_, map(lowest, with_room)))
+    terms = slot_terms.terms_of(failed_bits)
+    return RejectionCause(terms, amounts, Manner.ELSEWHERE, others=others)

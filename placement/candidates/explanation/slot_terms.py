@@ -4,14 +4,22 @@ The masks determine everything that an explanation states about single groups. H
 masks therefore share the result, even if their inventories differ.
 """
 
+from functools import reduce
 from itertools import starmap
-from operator import or_
+from operator import and_, or_
 
 from placement.candidates.budget import Charge, uncharged
 from placement.candidates.explanation.terms import StatedTerm, terms_from_amounts, terms_from_group
 from placement.candidates.model import Pool
 from placement.candidates.request import Slot
-from placement.candidates.terms import Masks, PlaceTerm, TermChecks, meeting
+from placement.candidates.terms import (
+    Masks,
+    MemberOf,
+    PlaceTerm,
+    TermChecks,
+    each_mask,
+    meeting,
+)
 from placement.candidates.terms.amounts import AMOUNT_CODES, Amount, unfit_for_a_part, unfit_whole
 from placement.candidates.trace import Refusal
 
@@ -68,10 +76,13 @@ class SlotTerms:
                 self.collective |= term.is_collective << number
         # The bits of terms that name a tree or subtree.
         self.places = 0
+        # The bits of terms that name a tree, subtree or aggregate to which providers must belong.
+        self.scope = 0
         # The bits of terms that exclude providers with a property.
         self.excluding = 0
         for number, term in enumerate(group.terms, first):
             self.places |= isinstance(term, PlaceTerm) << number
+            self.scope |= isinstance(term, (PlaceTerm, MemberOf)) << number
             self.excluding |= term.excludes << number
         # The bits of collective terms, if several providers can serve the group.
         self.soft = 0 if alone else self.collective
@@ -145,3 +156,8 @@ class SlotTerms:
             tuple(map(or_, masks, itself)) if itself else tuple(masks),
             tuple(map(or_, masks, as_root)) if as_root else (),
         )
+
+
+def lacking(masks: Masks) -> int:
+    """Return the bits of the terms that every provider of a host fails."""
+    return reduce(and_, [mask for _position, mask in each_mask(masks)])

@@ -13,7 +13,7 @@ from placement.candidates.explanation.nouns import (
     value_of,
 )
 from placement.candidates.explanation.terms import StatedTerm
-from placement.candidates.explanation.value import Blocked, Hosts, Mentions, Relaxed
+from placement.candidates.explanation.value import Clause, Hosts, Mentions, Reasons, Relaxed
 from placement.candidates.terms import PlaceTerm, Untainted
 from placement.candidates.trace import Refusal
 
@@ -25,49 +25,64 @@ NO_MENTIONS = Mentions()
 
 def text(
     hosts: Hosts,
-    blocked: Sequence[Blocked],
+    reasons: Sequence[Reasons],
     relaxations: Sequence[Relaxed],
     *,
     several: bool,
     mentions: Mentions = NO_MENTIONS,
+    suggestions: Sequence[str] = (),
 ) -> str:
     """Compose the text of an explanation, in two or three sentences.
 
     Args:
         hosts: The numbers of hosts.
-        blocked: The rejected hosts by step.
+        reasons: The reasons of the rejected hosts by step.
         relaxations: The relaxations that would serve more hosts.
         several: Whether the request has several groups.
         mentions: The hosts that the text mentions separately.
+        suggestions: Sentences about further changes of the request.
     """
     sentences = [_outcome(hosts, mentions.pools)]
     if mentions.nonexistent:
         # If a name does not exist, this is the reason for every host.
         sentences += mentions.nonexistent
-    elif reasons := _reasons(blocked, mentions):
-        sentences.append(f"{reasons[0].upper()}{reasons[1:]}.")
+    elif mentions.conflict and not mentions.named:
+        sentences.append(mentions.conflict)
+    elif clauses := _clauses(reasons, mentions):
+        sentences.append(f"{clauses[0].upper()}{clauses[1:]}.")
     sentences += [_without(relaxed, several) for relaxed in _suggested(relaxations)]
+    sentences += suggestions
     return " ".join(sentences)
 
 
-def _reasons(blocked: Sequence[Blocked], mentions: Mentions) -> str:
-    reasons = [*mentions.named]
-    outside, predicate = mentions.outside
-    if outside:
-        reasons.append(f"{'the other ' * bool(mentions.named)}{outside:,} {predicate}")
+def _clauses(reasons: Sequence[Reasons], mentions: Mentions) -> str:
+    texts = [*mentions.named]
+    for number, outside in enumerate(mentions.outside):
+        subject = f"{outside.hosts:,}"
+        if mentions.named and not number:
+            rest = len(mentions.outside) > 1 or any(each.hosts for each in reasons)
+            subject += " other" + "s" * (outside.hosts > 1) if rest else ""
+            subject = subject if rest else f"the other {subject}"
+        texts.append(f"{subject} {outside.predicate}")
     stated: Counter[Refusal] = Counter()
-    clauses = [(clause, step.code) for step in blocked for clause in step.clauses]
+    clauses = [(clause, each.code) for each in reasons for clause in each.clauses]
     clauses.sort(key=lambda item: -item[0].hosts)
     for clause, code in clauses[:MAX_REASONS]:
-        reasons.append(f"{clause.hosts:,} {clause.predicate}")
+        texts.append(f"{clause.hosts:,} {clause.predicate}{_tainted(clause)}")
         stated[code] += clause.hosts
     left: Counter[Refusal] = Counter()
-    for step in blocked:
-        left[step.code] += step.hosts - step.aside
+    for each in reasons:
+        left[each.code] += each.hosts
     left -= stated
     if left:
-        reasons.append(f"{left.total():,} more because {' or '.join(_meanings(left))}")
-    return "; ".join(reasons)
+        texts.append(f"{left.total():,} more because {' or '.join(_meanings(left))}")
+    return "; ".join(texts)
+
+
+def _tainted(clause: Clause) -> str:
+    if not clause.tainted or clause.tainted < clause.hosts:
+        return ""
+    return f", and {'is' if clause.hosts == 1 else 'are'} tainted"
 
 
 def _meanings(codes: Iterable[Refusal]) -> Sequence[str]:
@@ -137,5 +152,5 @@ def _dropped(term: StatedTerm) -> str:
 _DROPPED_JOINS: Mapping[str, str] = {
     "isolate": "isolating {value}",
     "group_policy": "group_policy=isolate",
-    "same_subtree": "same_subtree of {value}",
+    "same_subtree": "same_subtree={value}",
 }

@@ -60,7 +60,7 @@ class SumCauses:
         self._left -= self._evaluator.budget.cost - before
         slots = {slot for name, _units in cause.amounts for slot in self._plan.amounts_of(name)}
         servers = sorted({each for slot in slots for each in evaluation.options[slot]})
-        return evaluation.rejections[0]._replace(cause=cause, at_code=servers)
+        return evaluation.stated[0]._replace(cause=cause, at_code=servers)
 
     def _cause(self, pool: Pool, options: Sequence[Sequence[int]]) -> RejectionCause:
         if self._is_isolation(pool, options):

@@ -53,6 +53,19 @@ class Clause(NamedTuple):
     hosts: int
     # The rest of the clause, beginning with the verb.
     predicate: str
+    # Number of these hosts that also have a taint.
+    tainted: int = 0
+
+
+class Reasons(NamedTuple):
+    """The reasons of one code, without the hosts that the text mentions separately."""
+
+    # The code.
+    code: Refusal
+    # Number of hosts.
+    hosts: int
+    # Clauses about hosts with equal causes. They may leave out some of the hosts.
+    clauses: Sequence[Clause]
 
 
 class Blocked(NamedTuple):
@@ -68,10 +81,6 @@ class Blocked(NamedTuple):
     hosts: int
     # UUIDs of some hosts.
     examples: Sequence[str]
-    # The clauses of the text, without the hosts that it mentions separately.
-    clauses: Sequence[Clause]
-    # Number of hosts that the text mentions separately.
-    aside: int = 0
 
 
 class Mentions(NamedTuple):
@@ -81,10 +90,12 @@ class Mentions(NamedTuple):
     pools: int = 0
     # Clauses about hosts in the trees that the request names.
     named: Sequence[str] = ()
-    # Number of hosts without a provider in these trees.
-    outside: Clause = Clause(0, "")
+    # The hosts without a provider in the trees and aggregates that the request names.
+    outside: Sequence[Clause] = ()
     # Sentences about providers and aggregates that do not exist.
     nonexistent: Sequence[str] = ()
+    # A sentence about two properties that no host has together, or empty.
+    conflict: str = ""
 
 
 class Relaxed(NamedTuple):

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Sequence
 
 from placement.candidates.explanation.context import Context, Names
 from placement.candidates.explanation.evaluation import RejectionCause
-from placement.candidates.explanation.fields import fill, fill_asked
+from placement.candidates.explanation.features import Feature
+from placement.candidates.explanation.fields import fill, fill_asked, requires, scope
 from placement.candidates.explanation.manners import forms_of
-from placement.candidates.explanation.nouns import MAX_TERMS, count_of
+from placement.candidates.explanation.nouns import MAX_TERMS, count_of, joined, noun_of, property_of
 from placement.candidates.explanation.rejected_hosts import MAX_TEXT_CAUSES, CauseHosts
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Clause
@@ -52,7 +53,7 @@ class Words:
     def clauses(self, code: Refusal, by_causes: Sequence[CauseHosts]) -> Sequence[Clause]:
         """Return the clauses about the hosts with the most frequent causes."""
         return [
-            Clause(cause_hosts.hosts, self.clause(code, cause_hosts))
+            Clause(cause_hosts.hosts, self.clause(code, cause_hosts), cause_hosts.tainted)
             for cause_hosts in by_causes[:MAX_TEXT_CAUSES]
         ]
 
@@ -70,6 +71,11 @@ class Words:
             ]
         )
 
+    def scopes(self, terms: Sequence[StatedTerm]) -> str:
+        """Return the trees, subtrees and aggregates of terms."""
+        places = [scope(self._context, term) for term in terms]
+        return joined(places, " or ", MAX_TERMS) + requires(self._context, terms)
+
     def _contexts(
         self, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
     ) -> Iterable[Context]:
@@ -83,7 +89,8 @@ class Words:
             parts[key] = part._replace(
                 cause=_united(part.cause, cause),
                 extremes={**part.extremes, **cause_hosts.extremes.get(cause, {})},
-                sharing=sorted({*part.sharing, *cause_hosts.sharing.get(cause, ())}),
+                sharing={**part.sharing, **cause_hosts.sharing.get(cause, {})},
+                parent_traits=cause_hosts.parent_traits,
             )
         return parts.values()
 
@@ -93,3 +100,31 @@ def _united(cause: RejectionCause, other: RejectionCause) -> RejectionCause:
     terms = dict.fromkeys([*cause.terms, *other.terms])
     amounts = dict.fromkeys([*cause.amounts, *other.amounts])
     return cause._replace(terms=tuple(terms), amounts=tuple(amounts))
+
+
+def conflict_sentence(one: Feature, other: Feature) -> str:
+    """Return a sentence about two properties that no host has together."""
+    codes = {one.term.code, other.term.code}
+    if codes in ({Refusal.NOT_IN_AGGREGATE}, {Refusal.ROOT_AGGREGATE}):
+        verb, name, either = "is in", noun_of, _either(one.term, other.term)
+    else:
+        verb, name, either = "has", property_of, ""
+    first, second = (f"{name(each.term)} ({_having(each)})" for each in (one, other))
+    return f"No host {verb} both {first} and {second}{either}."
+
+
+def _having(feature: Feature) -> str:
+    number = "all" if feature.tainted == feature.hosts > 1 else f"{feature.tainted:,}"
+    tainted = f", {number} tainted" * (feature.tainted > 0)
+    return f"{count_of(feature.hosts)}{tainted}"
+
+
+def _either(one: StatedTerm, other: StatedTerm) -> str:
+    """Return how to request hosts in either of two aggregates, if both terms are of one group."""
+    if one.suffix != other.suffix:
+        return ""
+    names = [
+        name for term in (one, other) if isinstance(term.value, frozenset) for name in term.value
+    ]
+    parameter = "root_member_of" if one.suffix is None else f"member_of{one.suffix}"
+    return f"; {parameter}=in:{','.join(sorted(names))} asks for either"

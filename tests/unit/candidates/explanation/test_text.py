@@ -2,7 +2,7 @@
 
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.text import text
-from placement.candidates.explanation.value import Blocked, Clause, Hosts, Mentions, Relaxed
+from placement.candidates.explanation.value import Clause, Hosts, Mentions, Reasons, Relaxed
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
@@ -12,15 +12,14 @@ TREE = StatedTerm(Refusal.IN_TREE, "in_tree", "", "u1")
 VCPU = StatedTerm(Refusal.CAPACITY, "resources", "", Amount("VCPU", 8))
 
 
-def blocked(code: Refusal, *clauses: Clause, more: int = 0, aside: int = 0) -> Blocked:
-    hosts = sum(clause.hosts for clause in clauses) + more + aside
-    return Blocked(code, "", "", hosts, (), clauses, aside)
+def reasons(code: Refusal, *clauses: Clause, more: int = 0) -> Reasons:
+    return Reasons(code, sum(clause.hosts for clause in clauses) + more, clauses)
 
 
 def test_reasons_are_sorted_by_number_of_hosts() -> None:
     steps = [
-        blocked(Refusal.CAPACITY, Clause(30, "are full"), Clause(1, "is odd")),
-        blocked(Refusal.MAX_UNIT, Clause(29, "are small")),
+        reasons(Refusal.CAPACITY, Clause(30, "are full"), Clause(1, "is odd")),
+        reasons(Refusal.MAX_UNIT, Clause(29, "are small")),
     ]
     assert text(NONE_SERVED, steps, (), several=False) == (
         "None of 60 hosts can serve the request. 30 are full; 29 are small; 1 is odd."
@@ -30,9 +29,9 @@ def test_reasons_are_sorted_by_number_of_hosts() -> None:
 def test_hosts_beyond_the_first_reasons_are_counted_with_the_meanings_of_their_codes() -> None:
     clauses = [Clause(10 - number, f"are {number}") for number in range(5)]
     steps = [
-        blocked(Refusal.CAPACITY, *clauses[:4], more=3),
-        blocked(Refusal.MAX_UNIT, clauses[4]),
-        blocked(Refusal.IN_TREE, Clause(2, "are elsewhere")),
+        reasons(Refusal.CAPACITY, *clauses[:4], more=3),
+        reasons(Refusal.MAX_UNIT, clauses[4]),
+        reasons(Refusal.IN_TREE, Clause(2, "are elsewhere")),
     ]
     said = text(NONE_SERVED, steps, (), several=False)
     assert said.endswith(
@@ -43,17 +42,51 @@ def test_hosts_beyond_the_first_reasons_are_counted_with_the_meanings_of_their_c
 
 
 def test_hosts_mentioned_separately_are_not_counted_again() -> None:
-    mentions = Mentions(3, ["host a1 (u1) is full"], Clause(50, "are not in its tree"))
-    steps = [blocked(Refusal.CAPACITY, aside=1), blocked(Refusal.IN_TREE, aside=53)]
-    assert text(Hosts(54, 54, 0, True), steps, (), several=False, mentions=mentions) == (
+    mentions = Mentions(3, ["host a1 (u1) is full"], [Clause(50, "are not in its tree")])
+    assert text(Hosts(54, 54, 0, True), [], (), several=False, mentions=mentions) == (
         "None of 51 hosts can serve the request (3 sharing providers are not counted). "
         "Host a1 (u1) is full; the other 50 are not in its tree."
     )
 
 
+def test_hosts_outside_of_the_requested_aggregates_come_first() -> None:
+    mentions = Mentions(outside=[Clause(20, "are not in aggregate a")])
+    steps = [reasons(Refusal.CAPACITY, Clause(40, "are full"))]
+    assert text(NONE_SERVED, steps, (), several=False, mentions=mentions).endswith(
+        "request. 20 are not in aggregate a; 40 are full."
+    )
+
+
+def test_other_hosts_are_not_all_others_if_more_reasons_follow() -> None:
+    mentions = Mentions(0, ["host a1 (u1) is full"], [Clause(50, "are not in its tree")])
+    steps = [reasons(Refusal.IN_TREE, Clause(9, "reach it"))]
+    assert text(NONE_SERVED, steps, (), several=False, mentions=mentions).endswith(
+        "Host a1 (u1) is full; 50 others are not in its tree; 9 reach it."
+    )
+
+
+def test_a_taint_of_all_hosts_of_a_clause_is_added() -> None:
+    steps = [
+        reasons(Refusal.CAPACITY, Clause(40, "are full", 40), Clause(10, "are small", 3)),
+        reasons(Refusal.MAX_UNIT, Clause(1, "is odd", 1)),
+    ]
+    assert text(NONE_SERVED, steps, (), several=False).endswith(
+        "request. 40 are full, and are tainted; 10 are small; 1 is odd, and is tainted."
+    )
+
+
+def test_properties_that_no_host_has_together_are_the_only_reason() -> None:
+    mentions = Mentions(conflict="No host has both A (1 host) and B (2 hosts).")
+    steps = [reasons(Refusal.NO_INVENTORY, Clause(60, "have no inventory of A"))]
+    said = text(
+        NONE_SERVED, steps, (), several=False, mentions=mentions, suggestions=["With C, 1 would."]
+    )
+    assert said.endswith("request. No host has both A (1 host) and B (2 hosts). With C, 1 would.")
+
+
 def test_a_name_that_does_not_exist_is_the_only_reason() -> None:
     mentions = Mentions(nonexistent=["There is no provider u1."])
-    steps = [blocked(Refusal.CAPACITY, Clause(60, "are full"))]
+    steps = [reasons(Refusal.CAPACITY, Clause(60, "are full"))]
     said = text(NONE_SERVED, steps, [Relaxed(TREE, 9)], several=False, mentions=mentions)
     assert said == (
         "None of 60 hosts can serve the request. There is no provider u1. "

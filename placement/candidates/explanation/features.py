@@ -1,0 +1,123 @@
+"""Properties of which a request needs several, such as classes, traits and aggregates.
+
+If each of two properties exists, but no host has both, this is the reason for all hosts.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from placement.candidates.explanation.evaluation import HostClass
+from placement.candidates.explanation.slot_terms import SlotTerms, lacking
+from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.terms import bits
+from placement.candidates.trace import Refusal
+
+# Maximum number of features that are compared.
+MAX_FEATURES = 32
+# Maximum number of different sets of features that hosts lack.
+MAX_SETS = 1000
+
+# Codes of the terms that require a property.
+_CODES = frozenset(
+    {
+        Refusal.NO_INVENTORY,
+        Refusal.TRAIT_MISSING,
+        Refusal.NOT_IN_AGGREGATE,
+        Refusal.ROOT_TRAIT_MISSING,
+        Refusal.ROOT_AGGREGATE,
+    }
+)
+
+
+class Feature(NamedTuple):
+    """A property of hosts, with the hosts that have it."""
+
+    # The term of the request.
+    term: StatedTerm
+    # Number of hosts that have the property.
+    hosts: int
+    # Number of these hosts that have a taint.
+    tainted: int
+
+
+class Features:
+    """The properties that a request needs. Each has a bit."""
+
+    def __init__(self, root_terms: Sequence[StatedTerm], distinct: Sequence[SlotTerms]) -> None:
+        # Property -> the number of its bit.
+        self._numbers: dict[object, int] = {}
+        # One term for each property.
+        self.terms: list[StatedTerm] = []
+        # Bit of a root term, or of a term of a distinct slot -> bit of the property.
+        self._root = self._bits_of(root_terms)
+        self._slots = [self._bits_of(slot_terms.terms) for slot_terms in distinct]
+
+    def _bits_of(self, terms: Iterable[StatedTerm]) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for number, term in enumerate(terms):
+            if term.code in _CODES and not term.keyword.endswith("not_member_of"):
+                key = term.code, term.resource_class or term.value
+                if key not in self._numbers and len(self.terms) < MAX_FEATURES:
+                    self._numbers[key] = len(self.terms)
+                    self.terms.append(term)
+                if key in self._numbers:
+                    found[1 << number] = 1 << self._numbers[key]
+        return found
+
+    def lacking(self, host_class: HostClass) -> int:
+        """Return the bits of the properties that hosts of a class do not have."""
+        of_slots = host_class.lacking or tuple(map(lacking, host_class.masks))
+        mask = 0
+        for failed, found in [
+            (host_class.root, self._root),
+            *zip(of_slots, self._slots, strict=True),
+        ]:
+            for bit in bits(failed):
+                mask |= found.get(bit, 0)
+        return mask
+
+
+class FeatureCounts:
+    """Counts hosts by the properties that they do not have."""
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        # (bits of missing properties, whether the host has a taint) -> number of hosts, or None if
+        # there are too many different ones.
+        self._counts: Counter[tuple[int, bool]] | None = Counter()
+
+    def add(self, mask: int, hosts: int, *, tainted: bool) -> None:
+        """Count hosts without the properties of a mask."""
+        if self._counts is not None and hosts:
+            self._counts[mask, tainted] += hosts
+            if len(self._counts) > MAX_SETS:
+                self._counts = None
+
+    def conflict(self) -> tuple[Feature, Feature] | None:
+        """Return two properties that some hosts have, but no host has both, or None."""
+        counts = self._counts or Counter()
+        masks = {mask for mask, _tainted in counts}
+        present = [
+            number
+            for number in range(len(self._features.terms))
+            if any(not mask >> number & 1 for mask in masks)
+        ]
+        for pair in combinations(present, 2):
+            both = 1 << pair[0] | 1 << pair[1]
+            if all(mask & both for mask in masks):
+                one, other = map(self._feature, pair)
+                return one, other
+        return None
+
+    def _feature(self, number: int) -> Feature:
+        having = {
+            tainted: sum(
+                hosts
+                for (mask, is_tainted), hosts in (self._counts or {}).items()
+                if is_tainted is tainted and not mask >> number & 1
+            )
+            for tainted in (False, True)
+        }
+        return Feature(self._features.terms[number], sum(having.values()), having[True])

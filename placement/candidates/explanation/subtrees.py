@@ -1,0 +1,135 @@
+"""The causes of rejections at `same_subtree`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from placement.candidates.constraints.forest import Forest, pool_parents
+from placement.candidates.explanation.evaluation import Rejection, RejectionCause
+from placement.candidates.explanation.explain_request import ExplainRequest, Joins
+from placement.candidates.explanation.manners import Manner
+from placement.candidates.model import OptionList, Pool
+from placement.candidates.request import RequestGroup
+from placement.candidates.terms.amounts import Amount
+from placement.candidates.trace import Refusal
+
+if TYPE_CHECKING:
+    from placement.candidates.explanation.host_evaluator import HostEvaluator
+
+# Suffix of a group that no request contains.
+ADDED_GROUP = "_same_subtree"
+
+# The cause if no special case applies.
+GENERAL = Rejection(Refusal.SAME_SUBTREE, None)
+
+
+class SubtreeRejection:
+    """Finds why the groups of a single rule do not fit into one subtree of a host."""
+
+    def __init__(
+        self,
+        explain_request: ExplainRequest,
+        evaluator: "HostEvaluator",
+        pool: Pool,
+        options: Sequence[Sequence[int]],
+    ) -> None:
+        """Find nothing yet; `options` has the providers that can serve each slot."""
+        self._joins = explain_request.joins
+        self._evaluator = evaluator
+        self._pool = pool
+        self._options = options
+
+    def find(self) -> Rejection:
+        """Return the rejection with its cause.
+
+        Raises:
+            BudgetSpentError: The limit on work was reached.
+        """
+        rules = self._joins.plan.request.same_subtree
+        if len(rules) != 1 or rules[0].outside:
+            return GENERAL
+        if self._serves_under(Refusal.SAME_SUBTREE) is False:
+            return self._apart()
+        if self._serves_under(Refusal.SAME_SUBTREE, Refusal.CAPACITY_SUM) is False:
+            return self._short()
+        return GENERAL
+
+    def _serves_under(self, *codes: Refusal) -> bool | None:
+        joins = self._joins
+        kinds = [kind for kind in joins.kinds if kind.code in codes]
+        return self._evaluator.serves(joins.plan, kinds, self._pool, self._options)
+
+    def _slots(self) -> list[int]:
+        """Return the slots of the rule."""
+        plan = self._joins.plan
+        return sorted(map(plan.slot_of, plan.request.same_subtree[0].inside))
+
+    def _above_all(self) -> tuple[Forest, list[int]]:
+        """Return the forest, and the providers whose subtrees have an option for each slot."""
+        charge = self._evaluator.budget.spend
+        forest = Forest(pool_parents(self._pool), charge)
+        lists = {id(each): each for each in (self._options[slot] for slot in self._slots())}
+        counts = [forest.counts(OptionList(each)) for each in lists.values()]
+        return forest, [
+            position
+            for position in range(len(forest.parents))
+            if all(each[position] for each in counts)
+        ]
+
+    def _apart(self) -> Rejection:
+        """Return the rejection of a host whose providers are not below one of each other."""
+        apart = GENERAL._replace(cause=RejectionCause(manner=Manner.APART))
+        forest, above = self._above_all()
+        # A group for the root would allow providers anywhere in the tree.
+        parents = {position for position in above if forest.parents[position] >= 0}
+        parents -= {forest.parents[position] for position in above}
+        if not parents or not self._serves_with_group(OptionList(sorted(parents))):
+            return apart
+        cause = RejectionCause(manner=Manner.SIBLINGS)
+        return GENERAL._replace(cause=cause, at_code=sorted(parents))
+
+    def _serves_with_group(self, parents: OptionList) -> bool:
+        """Return whether the host would serve the request with a group for one of the parents."""
+        self._evaluator.spend_on_plan()
+        request = self._joins.plan.request
+        (rule,) = request.same_subtree
+        joins = Joins.from_request(
+            replace(
+                request,
+                groups=(*request.groups, RequestGroup(ADDED_GROUP)),
+                same_subtree=(rule._replace(inside=rule.inside | {ADDED_GROUP}),),
+            )
+        )
+        options = [*self._options, parents]
+        return self._evaluator.serves(joins.plan, joins.kinds, self._pool, options) is True
+
+    def _short(self) -> Rejection:
+        """Return the rejection of a host whose subtrees lack the sum of one class."""
+        plan, slots = self._joins.plan, self._slots()
+        forest, above = self._above_all()
+        serving = {position for slot in slots for position in self._options[slot]}
+        tops = [position for position in above if position in serving]
+        for name in plan.contended_classes:
+            amounts = {
+                slot: units for slot, units in plan.amounts_of(name).items() if slot in slots
+            }
+            if len(amounts) < 2:
+                continue
+            providers = sorted({each for slot in amounts for each in self._options[slot]})
+            self._evaluator.budget.spend(len(tops) * len(providers))
+            subtrees = tuple(
+                tuple([each for each in providers if forest.covers(top, each)]) for top in tops
+            )
+            asked = sum(amounts.values())
+            if max(self._free(name, each) for each in subtrees) < asked:
+                cause = RejectionCause(
+                    amounts=(Amount(name, asked),),
+                    manner=Manner.SUBTREE_SUM,
+                    groups=tuple(plan.slots[slot].group.suffix for slot in amounts),
+                )
+                return GENERAL._replace(cause=cause, subtrees=subtrees)
+        return GENERAL
+
+    def _free(self, name: str, positions: Sequence[int]) -> int:
+        stocks = [self._pool.members[position].stocks[name] for position in positions]
+        return sum(max(0, stock.capacity - stock.used) for stock in stocks)

@@ -1,0 +1,272 @@
+"""Checks of the numbers in the text of an explanation, by brute force.
+
+Each clause states a property of a number of hosts. At least so many hosts must have it, and the
+largest or smallest value of a clause must be the value of one of them.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from placement.candidates import Explanation
+from tests.properties import oracle
+
+CLAUSE = re.compile(r"(?P<hosts>[\d,]+)(?: others?)? (?P<predicate>(?:has|have|is|are) .*)", re.S)
+NAMES = re.compile(r", | or | and ")
+FREE = re.compile(r"(?P<asked>\d+) (?P<name>\w+) free \(the most is (?P<value>\d+)\)")
+MAX_UNIT = re.compile(r"(?P<asked>\d+) (?P<name>\w+) \(the largest is (?P<value>\d+)\)")
+SMALLEST = re.compile(
+    r"(?P<asked>\d+) (?P<name>\w+) \(the smallest is (?P<value>\d+)"
+    r"(?:, so (?P<next>\d+) would fit)?\)"
+)
+ROOM = re.compile(
+    r"no provider with room for (?P<asked>\d+) (?P<name>[A-Z_\d]+)(?: for [\w ]+)? "
+    r"\(the most is (?P<value>\d+)\)"
+)
+OWN_ROOM = re.compile(
+    r"no room for (?P<asked>\d+) (?P<name>[A-Z_\d]+)(?: for [\w ]+)?: "
+    r"(?:at most )?(?P<value>\d+) of (?:its|their) own"
+)
+POOL = re.compile(
+    r"(?P<pool>[\w-]+) \((?:(?P<unit>max_unit|min_unit|step_size) (?P<value>\d+)"
+    r"(?: for (?P<of>\w+))?|(?P<free>\d+) (?P<name>\w+) free)\)"
+)
+BOTH = re.compile(
+    r"No host (?:has|is in) both (?P<one>.*?) \((?P<first>\d+) hosts?[^)]*\) and "
+    r"(?P<other>.*?) \((?P<second>\d+) hosts?[^)]*\)"
+)
+SPLIT = re.compile(r"With can_split=(?P<names>[\w,]+) \(placement 2\.0\), (?P<hosts>\d+) host")
+AGGREGATES = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
+class Host(NamedTuple):
+    """A host that cannot serve the request, with the providers that it reaches."""
+
+    root: oracle.Provider
+    # The providers of its own tree, and the sharing providers.
+    own: Sequence[oracle.Provider]
+    shared: Sequence[oracle.Provider]
+
+    @property
+    def pool(self) -> Sequence[oracle.Provider]:
+        """All these providers."""
+        return [*self.own, *self.shared]
+
+
+def check_text(world: oracle.World, query: oracle.Query, explanation: Explanation) -> int:
+    """Check the numbers of the text. Return the number of checked clauses."""
+    hosts = list(_hosts(world, query))
+    text, checked = explanation.text, 0
+    served = explanation.hosts.served
+    conflict = BOTH.search(text)
+    if conflict is not None:
+        _check_conflict(hosts, conflict)
+        checked += 1
+    split = SPLIT.search(text)
+    if split is not None:
+        _check_split(world, query, split)
+        checked += 1
+    _outcome, _dot, reasons = text.partition(". ")
+    if conflict is None and not reasons.startswith("There is no") and reasons:
+        clauses = list(_clauses(reasons.split(". ")[0].rstrip(".")))
+        counted = sum(number for number, _predicate in clauses)
+        if not any(reasons.startswith(word) for word in ("Without", "With ")):
+            assert counted == len(hosts) - served, (counted, len(hosts), served)
+        for number, predicate in clauses:
+            checked += _check_clause(world, hosts, number, predicate)
+    return checked
+
+
+def _hosts(world: oracle.World, query: oracle.Query) -> Iterator[Host]:
+    """Yield all hosts except rejected roots that only share and lack a class of the request."""
+    served = oracle.served(world, query)
+    classes = {name for group in query.groups for name in group.resources}
+    for root in world.values():
+        if root.parent is not None:
+            continue
+        own = [each for each in world.values() if oracle.root(world, each.uuid) == root.uuid]
+        shared = [
+            each
+            for each in world.values()
+            if each not in own
+            # Other sharing providers do not matter to the request.
+            and not classes.isdisjoint(each.inventories)
+            and oracle.is_in_pool(world, root.uuid, each.uuid)
+            and query.untolerated.isdisjoint(world[oracle.root(world, each.uuid)].traits)
+        ]
+        lacking = classes - {name for each in own for name in each.inventories}
+        only_shares = all(oracle.SHARING in each.traits for each in own)
+        if root.uuid in served or not (only_shares and lacking):
+            yield Host(root, own, shared)
+
+
+def _clauses(reasons: str) -> Iterator[tuple[int, str]]:
+    for clause in reasons.split("; "):
+        if clause.lower().startswith("host "):
+            yield 1, ""
+            continue
+        more = re.match(r"([\d,]+) more because ", clause)
+        if more is not None:
+            yield int(more[1].replace(",", "")), ""
+            continue
+        match = CLAUSE.match(clause.removeprefix("the other ").removeprefix("The other "))
+        assert match is not None, clause
+        yield int(match["hosts"].replace(",", "")), match["predicate"]
+
+
+def _check_clause(world: oracle.World, hosts: Sequence[Host], number: int, predicate: str) -> int:
+    checks = [
+        _check(hosts, number, predicate, "with ", FREE, _free, largest=True),
+        _check(hosts, number, predicate, "max_unit allows ", MAX_UNIT, _max_unit, largest=True),
+        _check(hosts, number, predicate, "min_unit allows ", SMALLEST, _min_unit, largest=False),
+        _check(hosts, number, predicate, "step_size allows ", SMALLEST, _step_size, largest=False),
+        _check(hosts, number, predicate, "room for ", ROOM, _room, largest=True),
+        _check(hosts, number, predicate, "room for ", OWN_ROOM, _room, largest=True),
+    ]
+    if re.search(r"(has|have) no inventory of", predicate):
+        listed = predicate.partition(" of ")[2].partition(" for ")[0].partition(", and ")[0]
+        names = NAMES.split(listed)
+        lacking = [
+            host
+            for host in hosts
+            if not any(name in each.inventories for name in names for each in host.pool)
+        ]
+        assert len(lacking) >= number, predicate
+        checks.append(True)
+    if re.match(r"(is|are) not in (aggregate|one of the aggregates) ", predicate):
+        names = AGGREGATES.findall(predicate)
+        outside = [
+            host for host in hosts if all(each.aggregates.isdisjoint(names) for each in host.own)
+        ]
+        assert len(outside) >= number, predicate
+        checks.append(True)
+    for match in POOL.finditer(predicate):
+        _check_pool(world, predicate, match)
+        checks.append(True)
+    return sum(checks)
+
+
+Value = Callable[[oracle.Inventory, int], int]
+
+
+def _free(inventory: oracle.Inventory, _asked: int) -> int:
+    return max(0, inventory.capacity - inventory.used)
+
+
+def _max_unit(inventory: oracle.Inventory, _asked: int) -> int:
+    return inventory.max_unit
+
+
+def _min_unit(inventory: oracle.Inventory, _asked: int) -> int:
+    return inventory.min_unit
+
+
+def _step_size(inventory: oracle.Inventory, _asked: int) -> int:
+    return inventory.step_size
+
+
+def _room(inventory: oracle.Inventory, asked: int) -> int:
+    """The largest amount up to `asked` that fits."""
+    return max((amount for amount in range(1, asked + 1) if inventory.fits(amount)), default=0)
+
+
+def _check(
+    hosts: Sequence[Host],
+    number: int,
+    predicate: str,
+    phrase: str,
+    pattern: re.Pattern[str],
+    value_of: Value,
+    *,
+    largest: bool,
+) -> bool:
+    """Check the items of a clause about providers without enough of a class."""
+    if phrase not in predicate or not re.match(r"(has|have) no (provider|room)", predicate):
+        return False
+    together = " together" in predicate or "only on different" in predicate
+    choose = max if largest else min
+    found = False
+    for match in pattern.finditer(predicate):
+        asked, name, value = int(match["asked"]), match["name"], int(match["value"])
+        own = pattern is OWN_ROOM
+        values = {
+            host.root.uuid: choose(
+                value_of(each.inventories[name], asked)
+                for each in (host.own if own else host.pool)
+                if name in each.inventories
+            )
+            for host in hosts
+            if any(name in each.inventories for each in (host.own if own else host.pool))
+        }
+        if pattern is SMALLEST and value_of is _step_size:
+            short = [each for each in values.values() if each >= value]
+        else:
+            short = [
+                each
+                for each in values.values()
+                if (each <= value if largest else each >= value)
+                and (together or (each < asked if largest else each > asked))
+            ]
+        assert len(short) >= number, (predicate, values)
+        assert value in short, (predicate, values)
+        following = match.groupdict().get("next")
+        if following is not None:
+            assert int(following) > asked
+            assert any(
+                each.inventories[name].fits(int(following))
+                for host in hosts
+                for each in host.pool
+                if name in each.inventories
+            ), predicate
+        found = True
+    return found
+
+
+def _check_pool(world: oracle.World, predicate: str, match: re.Match[str]) -> None:
+    (pool,) = (each for each in world.values() if each.name == match["pool"])
+    assert oracle.SHARING in pool.traits, predicate
+    if match["free"] is not None:
+        assert _free(pool.inventories[match["name"]], 0) == int(match["free"]), predicate
+        return
+    names = [match["of"]] if match["of"] else pool.inventories
+    values = {getattr(pool.inventories[name], match["unit"]) for name in names}
+    assert int(match["value"]) in values, predicate
+
+
+def _check_conflict(hosts: Sequence[Host], match: re.Match[str]) -> None:
+    one, other = (_having(hosts, match[side]) for side in ("one", "other"))
+    assert (len(one), len(other)) == (int(match["first"]), int(match["second"])), match[0]
+    assert one.isdisjoint(other), match[0]
+    assert one, match[0]
+    assert other, match[0]
+
+
+def _having(hosts: Sequence[Host], noun: str) -> set[str]:
+    """Return the roots of hosts with a property."""
+    names = set(AGGREGATES.findall(noun)) if "aggregate" in noun else set(NAMES.split(noun))
+    names = {name.split(" ")[-1] for name in names}
+    found = set()
+    for host in hosts:
+        if "root" in noun:
+            providers: Sequence[oracle.Provider] = [host.root]
+        else:
+            providers = host.pool
+        for each in providers:
+            if "inventory of" in noun:
+                has = not names.isdisjoint(each.inventories)
+            else:
+                has = not names.isdisjoint(each.aggregates if "aggregate" in noun else each.traits)
+            if has:
+                found.add(host.root.uuid)
+    return found
+
+
+def _check_split(world: oracle.World, query: oracle.Query, match: re.Match[str]) -> None:
+    names = frozenset(match["names"].split(","))
+    groups = tuple(
+        group if group.suffix else replace(group, can_split=group.can_split | names)
+        for group in query.groups
+    )
+    served = oracle.served(world, replace(query, groups=groups))
+    assert len(served) == int(match["hosts"]), match[0]
