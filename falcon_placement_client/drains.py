@@ -8,6 +8,10 @@ from typing import NamedTuple
 
 from falcon_placement_client.hosts import find_root
 from falcon_placement_client.rest import V2, RestApi
+from falcon_placement_client.vocabulary import SHARING_TRAIT
+
+# Providers with this trait and without these classes are storage pools, networks and the like.
+COMPUTE_CLASSES = frozenset({"VCPU", "PCPU"})
 
 
 class NamedHost(NamedTuple):
@@ -54,14 +58,17 @@ def find_hosts(api: RestApi, names: Sequence[str]) -> list[NamedHost]:
 
 
 def find_all_hosts(api: RestApi) -> list[NamedHost]:
-    """Return all hosts, sorted by name.  Raises RestError."""
-    providers = api.pages("limit=1000", V2)
-    hosts = [
-        NamedHost(each["uuid"], each["name"])
-        for each in providers
-        if each["uuid"] == each["root_provider_uuid"]
-    ]
-    return sorted(hosts, key=lambda host: (host.name, host.uuid))
+    """Return all hosts, sorted by name, without storage pools.  Raises RestError."""
+    sharing = {
+        each["uuid"]
+        for each in api.pages(f"limit=1000&required={SHARING_TRAIT}&include=inventories", V2)
+        if COMPUTE_CLASSES.isdisjoint(each["inventories"])
+    }
+    providers = list(api.pages("limit=1000", V2))
+    # A tree with any other provider is a host.
+    hosts = {each["root_provider_uuid"] for each in providers if each["uuid"] not in sharing}
+    roots = [NamedHost(each["uuid"], each["name"]) for each in providers if each["uuid"] in hosts]
+    return sorted(roots, key=lambda host: (host.name, host.uuid))
 
 
 def drain_check(api: RestApi, hosts: Iterable[NamedHost]) -> Iterator[DrainRow]:

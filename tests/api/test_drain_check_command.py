@@ -95,6 +95,73 @@ def test_an_interrupted_run_is_continued(
     assert len(file.read_text().splitlines()) == 3
 
 
+NODE = "00000000-0000-0000-0000-000000000011"
+POOL = "00000000-0000-0000-0000-000000000501"
+RACK = "aaaaaaaa-0000-0000-0000-000000000001"
+THIRD = "cccccccc-0000-0000-0000-000000000003"
+
+
+def add_pool(client: Client) -> None:
+    """A storage pool of compute-1, and PCPU below compute-1 alone."""
+    client.expect(200, "POST", "/resource_providers", {"name": "pool", "uuid": POOL})
+    traits = {"traits": ["MISC_SHARES_VIA_AGGREGATE"], "resource_provider_generation": 0}
+    client.expect(200, "PUT", f"/resource_providers/{POOL}/traits", traits)
+    child = {"name": "node", "uuid": NODE, "parent_provider_uuid": HOSTS[0]}
+    client.expect(200, "POST", "/resource_providers", child)
+    for uuid, name, generation in ((POOL, "DISK_GB", 1), (NODE, "PCPU", 0)):
+        body = {"inventories": {name: {"total": 100}}, "resource_provider_generation": generation}
+        client.expect(200, "PUT", f"/resource_providers/{uuid}/inventories", body)
+    for uuid in (HOSTS[0], POOL):
+        generation = client.get(f"/resource_providers/{uuid}")["generation"]
+        joined = {"aggregates": [RACK], "resource_provider_generation": generation}
+        client.expect(200, "PUT", f"/resource_providers/{uuid}/aggregates", joined)
+
+
+def hold(client: Client, allocations: dict[str, dict[str, int]]) -> None:
+    body = {
+        "allocations": {uuid: {"resources": amounts} for uuid, amounts in allocations.items()},
+        "project_id": "p",
+        "user_id": "u",
+        "consumer_type": "INSTANCE",
+        "consumer_generation": None,
+    }
+    client.expect(204, "PUT", f"/allocations/{THIRD}", body)
+
+
+def reason(check: Any, host: str) -> str:
+    _code, out, _err = check(host, "--json")
+    (row,) = json.loads(out)
+    (text,) = (each["text"] for each in row["stuck"] if each["consumer"] == THIRD)
+    return str(text)
+
+
+def test_allocations_have_their_amounts_as_names_in_reasons(
+    check: Any, server: tuple[str, Client]
+) -> None:
+    add_pool(server[1])
+    hold(server[1], {HOSTS[0]: {"VCPU": 1}, NODE: {"PCPU": 2}})
+    assert reason(check, "compute-1") == (
+        "None of 2 hosts can serve the request (1 sharing provider is not counted). "
+        "2 have no inventory of PCPU for the allocation of 2 PCPU."
+    )
+
+
+def test_a_pool_that_no_other_host_reaches_has_its_name_in_the_reason(
+    check: Any, server: tuple[str, Client]
+) -> None:
+    add_pool(server[1])
+    hold(server[1], {HOSTS[0]: {"VCPU": 1}, POOL: {"DISK_GB": 2}})
+    text = "2 hosts do not reach pool, which the consumer uses as well."
+    assert text in reason(check, "compute-1")
+    assert reason(check, "pool").startswith("pool serves it only as a sharing provider")
+
+
+def test_storage_pools_are_no_hosts(check: Any, server: tuple[str, Client]) -> None:
+    add_pool(server[1])
+    _code, out, _err = check("--all", "--json")
+    assert [row["name"] for row in json.loads(out)] == ["compute-1", "compute-2", "compute-3"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [

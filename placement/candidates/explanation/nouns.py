@@ -93,6 +93,8 @@ def for_group(term: StatedTerm, several: bool) -> str:
 
 def group_of(term: StatedTerm) -> str:
     """Return the group of a term in words."""
+    if term.suffix and " " in term.suffix:
+        return f"the {term.suffix}"  # a group that follows from allocations
     return f"group {term.suffix}" if term.suffix else "the unsuffixed group"
 
 

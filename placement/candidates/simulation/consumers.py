@@ -1,6 +1,6 @@
 """The consumers of drained hosts, with their allocations, sizes and derived requests."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup
@@ -82,13 +82,27 @@ def derived_request(held: Allocations, taints: Iterable[str]) -> CandidateReques
     """Return a request for the same amounts.
 
     Args:
-        held: the allocations to replace. Each provider becomes a group with a suffix, or the group
-            without a suffix if there is only one.
+        held: the allocations to replace. Each provider becomes a group with a suffix, which states
+            the amounts, or the group without a suffix if there is only one.
         taints: traits that exclude a host.
     """
-    groups = []
-    for number, provider in enumerate(sorted(held), 1):
-        suffix = UNSUFFIXED if len(held) == 1 else f"_{number}"
-        groups.append(RequestGroup(suffix, tuple(sorted(held[provider].items()))))
+    groups: dict[str, RequestGroup] = {}
+    for provider in sorted(held):
+        resources = tuple(sorted(held[provider].items()))
+        suffix = UNSUFFIXED if len(held) == 1 else _suffix(resources, groups)
+        groups[suffix] = RequestGroup(suffix, resources)
     root = tuple(Untainted(name) for name in sorted(taints))
-    return CandidateRequest(tuple(groups), root=root)
+    return CandidateRequest(tuple(groups.values()), root=root)
+
+
+def _suffix(resources: Sequence[tuple[str, int]], used: Collection[str]) -> str:
+    """Return a description of the amounts as a suffix that is not used yet.
+
+    Suffixes of clients contain no spaces, so texts can tell the two apart.
+    """
+    amounts = " and ".join(f"{units} {name}" for name, units in resources)
+    suffix, number = f"allocation of {amounts}", 1
+    while suffix in used:
+        number += 1
+        suffix = f"allocation of {amounts} ({number})"
+    return suffix

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from falcon_placement_client.inventory import fits
 from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.explanation.explained_hosts import ExplainedHosts, ReadNames
+from placement.candidates.explanation.nouns import joined
 from placement.candidates.model import Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
@@ -60,6 +61,7 @@ class HostSearch:
         *,
         names: ReadNames,
         reaches: Callable[[Tree], bool] | None = None,
+        rest: Collection[str] = (),
     ) -> None:
         """Search nothing yet.
 
@@ -69,6 +71,7 @@ class HostSearch:
             budget: limit on the work.
             names: returns the names of providers, for the reason why nothing was found.
             reaches: returns whether a tree may be the anchor. With None, any tree may.
+            rest: UUIDs of the providers of the consumer's other allocations.
         """
         self._request = request
         self._names = names
@@ -77,6 +80,8 @@ class HostSearch:
         self._hosts = hosts
         self._budget = budget
         self._reaches = reaches
+        # Providers of the other allocations, for the reason.
+        self._rest = sorted(rest)
         # The reason why nothing was found, or None until it is known. It is valid until hosts gain
         # capacity: until then, the hosts cannot serve the request, even if others fill up.
         self._why: Why | None = None
@@ -157,10 +162,14 @@ class HostSearch:
             texts.append(explanation.text)
             for each in explanation.blocked:
                 counts[each.code] += each.hosts
-        unreached = len(self._hosts) - len(hosts)
+        unreached = self._count_unreached()
         if unreached:
             noun = "host does" if unreached == 1 else "hosts do"
-            texts.append(f"{unreached:,} {noun} not reach the providers of the other allocations.")
+            names = self._names(self._rest)
+            others = joined([names.get(uuid, uuid) for uuid in self._rest], " and ")
+            texts.append(
+                f"{unreached:,} {noun} not reach {others}, which the consumer uses as well."
+            )
             counts[UNREACHED] = unreached
         if not texts:
             return NO_HOSTS
@@ -169,6 +178,17 @@ class HostSearch:
         others = {code: each for code, each in counts.items() if code != Refusal.NO_INVENTORY}
         found = others or counts or {OUT_OF_BUDGET.code: 0}
         return Why(max(found, key=found.__getitem__), " ".join(texts))
+
+    def _count_unreached(self) -> int:
+        """Return the number of hosts that do not reach the other allocations of the consumer.
+
+        Storage pools are no hosts.
+        """
+        return sum(
+            not self._may_anchor(tree)
+            and not all(SHARING_TRAIT in member.traits for member in tree.members)
+            for tree in self._hosts
+        )
 
     def _anchored(self) -> Candidate | None:
         """Return the first candidate with a provider that does not share."""

@@ -61,6 +61,7 @@ class Searches:
                 self._budget,
                 names=self._names,
                 reaches=reaches,
+                rest=rest or (),
             )
             self._searches[key] = search
         candidate = search.find()

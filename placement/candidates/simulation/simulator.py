@@ -62,6 +62,8 @@ class Simulator:
         self._groups = stated.groups
         # Finds candidates for consumers and claims.
         self._searches = Searches(hosts, budget, read_names)
+        # Returns the names of providers.
+        self._read_names = read_names
         self._budget = budget
         # UUID -> consumer.
         self._consumers = {consumer.uuid: consumer for consumer in consumers}
@@ -219,7 +221,8 @@ class Simulator:
         rest = consumer.held_elsewhere(self._hosts.drained)
         shared = self._shared_root(consumer, held)
         if shared is not None:
-            text = f"{shared} serves it only as a sharing provider; state a request for it."
+            name = self._read_names([shared]).get(shared, shared)
+            text = f"{name} serves it only as a sharing provider; state a request for it."
             return Why(SHARED, text)
         roots = {provider: consumer.root_of[provider] for provider in rest}
         request = replace(derived_request(held, self._stated.taints), full_hosts=full_hosts)
