@@ -166,9 +166,9 @@ class HostSearch:
         if unreached:
             noun = "host does" if unreached == 1 else "hosts do"
             names = self._names(self._rest)
-            others = joined([names.get(uuid, uuid) for uuid in self._rest], " and ")
+            elsewhere = joined([names.get(uuid, uuid) for uuid in self._rest], " and ")
             texts.append(
-                f"{unreached:,} {noun} not reach {others}, which the consumer uses as well."
+                f"{unreached:,} {noun} not reach {elsewhere}, which the consumer uses as well."
             )
             counts[UNREACHED] = unreached
         if not texts:

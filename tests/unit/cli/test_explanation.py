@@ -76,6 +76,17 @@ EXPLANATION |= {
 }
 
 
+def test_a_single_group_that_no_host_serves_is_not_shown_as_a_whole() -> None:
+    one = {
+        **EXPLANATION,
+        "groups": {"": EXPLANATION["groups"][""]},
+        "together": [{"code": "collective_traits", "detail": "", "before": 0, "after": 0}],
+    }
+    assert "as a whole" not in told(one)
+    one["together"] = [{"code": "collective_traits", "detail": "", "before": 2, "after": 0}]
+    assert "Group as a whole" in told(one)
+
+
 def test_what_a_code_means_is_said_as_the_server_says_it() -> None:
     """Also for unknown codes; without a meaning the code is shown."""
     step = {"code": "new", "meaning": "something new", "detail": "", "before": 2, "after": 1}

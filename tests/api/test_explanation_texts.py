@@ -1,0 +1,131 @@
+"""Texts of explanations of the demonstration cloud, with tainted hosts and a full storage pool."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from placement.loader import load_cloud
+from tests.kit.listener import listening
+from tests.kit.service import Service, claim
+
+DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
+TAINT = "CUSTOM_TAINT_REPAIR"
+RACK_A, RACK_B, RACK_C = (f"5ac00000-0000-4000-8000-00000000000{rack}" for rack in "abc")
+NONE_OF_50 = "None of 50 hosts can serve the request (3 sharing providers are not counted). "
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    directory = tmp_path_factory.mktemp("texts")
+    with Service(directory, placement={"taints": [TAINT]}) as service:
+        with listening(service.application) as url:
+            assert load_cloud(str(DEMO), url, "admin", out=io.StringIO()) == 0
+        service.expect(201, "PUT", f"/traits/{TAINT}")
+        for name in ("compute-a02", "gpu-a01", "gpu-a02"):
+            path = f"/resource_providers/{uuid_of(service, name)}/traits"
+            traits = service.get(path)
+            traits["traits"].append(TAINT)
+            service.expect(200, "PUT", path, traits)
+        pool = uuid_of(service, "storage-rack-b")
+        for number in range(9):  # consumers have 9,500 of 100,000
+            consumer = f"fffffff0-0000-4000-8000-{number:012}"
+            body = claim({pool: {"DISK_GB": 10_000}})
+            service.expect(204, "PUT", f"/allocations/{consumer}", body)
+        yield service
+
+
+def uuid_of(service: Service, name: str) -> str:
+    (provider,) = service.get(f"/resource_providers?name={name}")["resource_providers"]
+    return str(provider["uuid"])
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        (
+            f"resources=VCPU:4,DISK_GB:5000&required=STORAGE_DISK_SSD&root_member_of={RACK_C}",
+            "; 8 have trait STORAGE_DISK_SSD only on the sharing provider storage-fast "
+            "(max_unit 4000). ",
+        ),
+        (
+            f"resources=VCPU:4,DISK_GB:1800&root_member_of={RACK_B}",
+            "; 10 have no room for 1800 DISK_GB: at most 1750 of their own, and the sharing "
+            "provider storage-rack-b (500 DISK_GB free). ",
+        ),
+        (
+            f"resources_C=VCPU:4&resources_S=DISK_GB:800&required_S=MISC_SHARES_VIA_AGGREGATE"
+            f"&root_member_of={RACK_B}",
+            "; 10 have trait MISC_SHARES_VIA_AGGREGATE for group _S only on the sharing provider "
+            "storage-rack-b (500 DISK_GB free). ",
+        ),
+        (
+            "resources=VCPU:200&can_split=VCPU&in_tree={numa-d05}",
+            " has too little room for 200 VCPU in parts (at most 48, from 2 providers with "
+            "max_unit 24); the other 49 are not in its tree. ",
+        ),
+        (
+            "resources=VCPU:40&in_tree={numa-d05}",
+            "With 24 VCPU, 1 host would serve. With can_split=VCPU (placement 2.0), 1 host would "
+            "serve.",
+        ),
+        ("resources=VGPU:8", " With can_split=VGPU (placement 2.0), 2 hosts would serve."),
+        (
+            "resources_A=PGPU:1&resources_B=FPGA:1",
+            f"{NONE_OF_50}No host has both inventory of PGPU (2 hosts, all tainted) and inventory "
+            "of FPGA (4 hosts).",
+        ),
+        (
+            "resources_A=SRIOV_NET_VF:1&resources_B=FPGA:1&required_C=HW_NUMA_ROOT"
+            "&same_subtree=_A,_B,_C",
+            f"{NONE_OF_50}No host has both inventory of SRIOV_NET_VF (10 hosts) and inventory of "
+            "FPGA (4 hosts).",
+        ),
+        (
+            f"resources=VCPU:4&member_of={RACK_A}&member_of={RACK_B}",
+            f"{NONE_OF_50}No host is in both aggregate {RACK_A} (18 hosts, 3 tainted) and "
+            f"aggregate {RACK_B} (10 hosts); member_of=in:{RACK_A},{RACK_B} asks for either. ",
+        ),
+        (
+            f"resources=MEMORY_MB:510000&member_of={RACK_A}",
+            f"{NONE_OF_50}32 are not in aggregate {RACK_A}; 18 have no provider with 510000 "
+            "MEMORY_MB free (the most is 507904). ",
+        ),
+        (
+            "resources_A=FPGA:1&required_A=CUSTOM_FPGA_TYPE1"
+            "&resources_B=FPGA:1&required_B=CUSTOM_FPGA_TYPE2&same_subtree=_A,_B",
+            "; 4 have providers for _A and _B, but neither is below the other, which same_subtree "
+            "requires (a group for their common parent, such as required_P=HW_NUMA_ROOT, is "
+            "missing in same_subtree). ",
+        ),
+        (
+            "resources_A=PCPU:10&resources_B=PCPU:10&required_N=HW_NUMA_ROOT&same_subtree=_A,_B,_N",
+            "; 12 have at most 16 PCPU free for _A and _B in one subtree, but 20 asked; ",
+        ),
+        (
+            "&".join(f"resources_{number}=PGPU:1" for number in range(1, 8)),
+            "; 1 has only 5 providers with room for the 7 isolated groups",
+        ),
+    ],
+)
+def test_a_text_names_the_reason(service: Service, query: str, text: str) -> None:
+    before, _brace, name = query.partition("{")
+    if name:
+        query = before + uuid_of(service, name.removesuffix("}"))
+    policy = "isolate" if "resources_7" in query else "none"
+    several = f"&group_policy={policy}" if "resources_A" in query or policy == "isolate" else ""
+    if "resources_C" in query:
+        several = "&group_policy=none"
+    path = f"/allocation_candidates?{query}{several}&limit=1&explain=summary"
+    assert text in service.get(path, version="2.0")["explanation"]["text"]
+
+
+def test_an_amount_that_several_checks_reject_is_the_largest_of_all_providers(
+    service: Service,
+) -> None:
+    """The local disks fail at max_unit, and the pool lacks free capacity."""
+    path = f"/allocation_candidates?resources=DISK_GB:1800&member_of={RACK_B}&explain=summary"
+    text = service.get(path, version="2.0")["explanation"]["text"]
+    assert "(the most is 500)" not in text
+    assert "at most 1750 of their own" in text
