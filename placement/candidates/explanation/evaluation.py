@@ -56,6 +56,22 @@ class Rejection(NamedTuple):
     sharing: Sequence[tuple[int, StatedTerm | None]] = ()
 
 
+class SlotRejection(NamedTuple):
+    """The code at which a slot loses its last provider on a host."""
+
+    # The first check that rejects all remaining providers.
+    code: Refusal
+    # Index of the slot.
+    slot: int
+    # The bits of the terms that cause the rejection.
+    failed_bits: int
+    # The bit of the last term at which a provider is rejected.
+    last: int
+    # Triples (position, mask, bit of the first failed term) of the providers that are rejected at
+    # the code.
+    at_code: Sequence[tuple[int, int, int]]
+
+
 class Shortage(NamedTuple):
     """An amount that may be the only reason why a host cannot serve the request."""
 

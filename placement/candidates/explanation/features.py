@@ -50,8 +50,9 @@ class Features:
         self._numbers: dict[object, int] = {}
         # One term for each property.
         self.terms: list[StatedTerm] = []
-        # Bit of a root term, or of a term of a distinct slot -> bit of the property.
+        # Bit of a root term -> bit of the property.
         self._root = self._bits_of(root_terms)
+        # The same for the terms of each distinct slot.
         self._slots = [self._bits_of(slot_terms.terms) for slot_terms in distinct]
 
     def _bits_of(self, terms: Iterable[StatedTerm]) -> dict[int, int]:

@@ -3,36 +3,24 @@
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
-from typing import NamedTuple
 
-from placement.candidates.explanation.evaluation import ORDER, Rejection, RejectionCause
+from placement.candidates.explanation.evaluation import (
+    ORDER,
+    Rejection,
+    RejectionCause,
+    SlotRejection,
+)
 from placement.candidates.explanation.explain_request import ExplainRequest
+from placement.candidates.explanation.local_causes import elsewhere, find_local_causes
 from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.slot_terms import SlotTerms
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
 from placement.candidates.terms import Masks, each_mask, lowest
-from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
 # Pairs (position, mask). A provider that the root can replace has two pairs.
 PositionMasks = Sequence[tuple[int, int]]
-
-
-class SlotRejection(NamedTuple):
-    """The code at which a slot loses its last provider on a host."""
-
-    # The first check that rejects all remaining providers.
-    code: Refusal
-    # Index of the slot.
-    slot: int
-    # The bits of the terms that cause the rejection.
-    failed_bits: int
-    # The bit of the last term at which a provider is rejected.
-    last: int
-    # Triples (position, mask, bit of the first failed term) of the providers that are rejected at
-    # the code.
-    at_code: Sequence[tuple[int, int, int]]
 
 
 class GroupRejections:
@@ -209,10 +197,10 @@ class GroupRejections:
             manner = None if all_fail else Manner.ELSEWHERE
             return [RejectionCause(slot_terms.terms_of(failed_bits), amounts, manner)], ()
         if common:
-            return _causes(slot_terms, local, failed_bits), ()
+            return find_local_causes(slot_terms, local, failed_bits), ()
         meeting = [mask for mask in local if not mask & failed_bits]
         if meeting:
-            return [_elsewhere(slot_terms, meeting, failed_bits)], ()
+            return [elsewhere(slot_terms, meeting, failed_bits)], ()
         return [RejectionCause(slot_terms.terms_of(failed_bits), manner=Manner.APART)], ()
 
     def _unfit_pools(self, slot: int, failed_bits: int) -> Sequence[tuple[int, StatedTerm | None]]:
@@ -288,7 +276,9 @@ class GroupRejections:
         causes: list[RejectionCause] = []
         for slot_terms, masks in zip(by_slot, local.values(), strict=True):
             # PERF: comparing a few causes is faster than hashing a cause with many terms.
-            causes += [each for each in _causes(slot_terms, masks, missing) if each not in causes]
+            causes += [
+                each for each in find_local_causes(slot_terms, masks, missing) if each not in causes
+            ]
         return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, slots[0]) for cause in causes]
 
     def _missing_bits(self, slots: Sequence[int]) -> int:
@@ -303,43 +293,3 @@ class GroupRejections:
             if not mask & slot_terms.stock
         ]
         return reduce(and_, missing) if missing else 0
-
-
-def _causes(slot_terms: SlotTerms, local: Sequence[int], failed_bits: int) -> list[RejectionCause]:
-    """Return a cause for the terms that no provider of a host satisfies, and one for the others.
-
-    Args:
-        slot_terms: The terms of the slot.
-        local: The masks of the providers in the host's own tree.
-        failed_bits: The bits of the terms that cause the rejection.
-    """
-    nowhere = failed_bits & reduce(and_, local)
-    causes = [RejectionCause(slot_terms.terms_of(nowhere))] if nowhere else []
-    somewhere = failed_bits & ~nowhere
-    if somewhere:
-        meeting = [mask for mask in local if somewhere & ~mask]
-        causes.append(_elsewhere(slot_terms, meeting, somewhere))
-    return causes
-
-
-def _elsewhere(slot_terms: SlotTerms, meeting: Sequence[int], failed_bits: int) -> RejectionCause:
-    """Return the cause for terms that only unsuitable providers of a host satisfy.
-
-    Args:
-        slot_terms: The terms of the slot.
-        meeting: The masks of the unsuitable providers.
-        failed_bits: The bits of the terms that cause the rejection.
-    """
-    amounts: tuple[Amount, ...] = ()
-    others: tuple[StatedTerm, ...] = ()
-    if any(mask & slot_terms.stock for mask in meeting):
-        missing = reduce(and_, meeting) & slot_terms.missing
-        is_bare = missing == slot_terms.missing
-        amounts = slot_terms.amounts
-        if is_bare:
-            amounts = tuple(amount._replace(units=0) for amount in amounts)
-    if not all(mask & slot_terms.stock for mask in meeting):
-        with_room = [mask & slot_terms.hard for mask in meeting if not mask & slot_terms.stock]
-        others = slot_terms.terms_of(reduce(or_, map(lowest, with_room)))
-    terms = slot_terms.terms_of(failed_bits)
-    return RejectionCause(terms, amounts, Manner.ELSEWHERE, others=others)

@@ -27,6 +27,7 @@ class SplitGains:
     """Counts such hosts for the classes of the unsuffixed group."""
 
     def __init__(self, explain_request: ExplainRequest, evaluator: HostEvaluator) -> None:
+        # The request.
         self._request = explain_request.request
         self._evaluator = evaluator
         # Remaining work.

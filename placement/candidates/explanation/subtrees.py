@@ -34,6 +34,7 @@ class SubtreeRejection:
         options: Sequence[Sequence[int]],
     ) -> None:
         """Find nothing yet; `options` has the providers that can serve each slot."""
+        # The plan of the request and the constraints that join its groups.
         self._joins = explain_request.joins
         self._evaluator = evaluator
         self._pool = pool
