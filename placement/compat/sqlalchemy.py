@@ -61,6 +61,20 @@ def execute_text(conn: Connection, sql: str, values: Any) -> DriverResult:
         return DriverResult(rows, matched, row_id)
     if conn._transaction is None:
         conn._autobegin()
+    return _send(conn, sql, values, sql, values)
+
+
+def execute_command(conn: Connection, command: str, values: Any, statement: str) -> None:
+    """Execute a command that precedes a statement. Listeners and the debug log do not see it.
+
+    Errors are the same as with `exec_driver_sql`, but have the text of the statement.
+    """
+    _send(conn, command, values, statement, None)
+
+
+def _send(
+    conn: Connection, sql: str, values: Any, stated_sql: str, stated_values: Any
+) -> DriverResult:
     cursor = conn.connection.cursor()
     try:
         cursor.execute(sql, values)
@@ -70,7 +84,7 @@ def execute_text(conn: Connection, sql: str, values: Any) -> DriverResult:
     except BaseException as error:
         # Other exceptions are about the values and do not affect the connection.
         if isinstance(error, conn.dialect.loaded_dbapi.Error) or not isinstance(error, Exception):
-            conn._handle_dbapi_exception(error, sql, values, cursor, None)
+            conn._handle_dbapi_exception(error, stated_sql, stated_values, cursor, None)
         raise
     return result
 

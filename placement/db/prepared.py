@@ -1,18 +1,26 @@
 """Prepared statements on connections to MariaDB.
 
 MariaDB takes longer to parse and resolve a statement than to find a few rows. Therefore, if a
-statement is executed repeatedly on a connection, it is prepared on this connection: ``PREPARE p3
-FROM '…'`` once, then ``EXECUTE p3 USING 'uuid', 7`` with the values of each call. Both are plain
+statement is executed repeatedly on a connection, it is prepared on this connection: ``PREPARE p07f…
+FROM '…'`` once, then ``EXECUTE p07f… USING 'uuid', 7`` with the values of each call. Both are plain
 SQL, so rows and errors are the same as without preparation, with either driver. MariaDB creates a
 new plan for each execution. Preparing a statement takes one additional round trip, possibly while
-the transaction holds locks. On MySQL, statements are not prepared, because its EXECUTE accepts only
-user variables as values.
+the transaction holds locks, and another one if it replaces a statement. On MySQL, statements are
+not prepared, because its EXECUTE accepts only user variables as values.
 
-A server limits the number of prepared statements (``max_prepared_stmt_count``), and a connection
-may lose them if a proxy moves its transactions between servers. In both cases the statement is sent
-as text, and the connection prepares no further statements.
+The name of a statement is a hash of its text and of the database in which the server looks tables
+up. Therefore, a name means the same statement on each connection of each server, whatever the
+service assumes about the connection. The service may be wrong: a proxy may lend the server's
+connection to other clients between two transactions, and a command may fail after the server has
+executed it. The worst result is that a statement is unknown to the server, or that the server keeps
+an additional one.
+
+A server limits the number of prepared statements (``max_prepared_stmt_count``). If a server refuses
+to prepare a statement, or does not know a prepared one, the statement is sent as text, and the
+connection prepares no further statements.
 """
 
+import hashlib
 import logging
 import re
 from collections import OrderedDict
@@ -22,6 +30,7 @@ from typing import Any, TypeVar
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Dialect
 
+from placement.compat.sqlalchemy import execute_command
 from placement.db.dialects.errors import codes_of
 
 LOG = logging.getLogger(__name__)
@@ -43,12 +52,15 @@ MAX_SEEN = 256
 # A placeholder for a value, or an escaped percent sign.
 MARKER = re.compile(r"%(?:\(\w+\))?s|%%")
 
+# Length of a name without its first letter, in hexadecimal digits.
+NAME_LENGTH = 24
+
 # MariaDB's error for an unknown prepared statement.
 UNKNOWN = 1243
 
-# MariaDB's errors for a statement that it cannot prepare: there are too many, or the kind is not
-# supported.
-REFUSED = frozenset({1461, 1295})
+# MariaDB's errors for commands after which a connection prepares no further statements: there are
+# too many, their kind is not supported, or the statement to replace is unknown.
+REFUSED = frozenset({1461, 1295, UNKNOWN})
 
 OPTION = "prepared"  # key of the `PreparedTexts` of a connection
 
@@ -103,27 +115,25 @@ class PreparedTexts:
         return None
 
     def _prepare(self, conn: Connection, sql: str) -> str | None:
-        name = f"p{len(self.calls)}"
-        if len(self.calls) == MAX_PREPARED:
-            _oldest, call = self.calls.popitem(last=False)
-            name = call.split()[1]  # PREPARE replaces the statement with this name
+        """Prepare a statement and return its EXECUTE, or None if the server refuses.
+
+        The calls change only after the server has confirmed the change. After any other error than
+        a refusal, the transaction may have been rolled back, so the error is raised.
+        """
         markers = [marker for marker in MARKER.findall(sql) if marker != "%%"]
         text = MARKER.sub(lambda marker: "%" if marker[0] == "%%" else "?", sql)
-        # PREPARE uses the driver's cursor, because it is not a statement of the request. If the
-        # connection is lost, the statement itself will fail in the same way. Other errors may have
-        # rolled the transaction back, so the statement must not be sent.
-        connection = conn.connection
-        cursor = connection.cursor()
+        name = _name(conn, text)
         try:
-            cursor.execute(f"PREPARE {name} FROM %s", (text,))
-        except conn.dialect.loaded_dbapi.Error as error:
-            is_lost = conn.dialect.is_disconnect(error, connection, None)
-            if not is_lost and REFUSED.isdisjoint(codes_of(error)):
-                raise exc.OperationalError(sql, None, error) from error
-            self._disable(error)
+            if len(self.calls) == MAX_PREPARED:
+                oldest, oldest_call = next(iter(self.calls.items()))
+                execute_command(conn, f"DEALLOCATE PREPARE {oldest_call.split()[1]}", None, sql)
+                del self.calls[oldest]
+            execute_command(conn, f"PREPARE {name} FROM %s", (text,), sql)
+        except exc.DBAPIError as error:
+            if REFUSED.isdisjoint(codes_of(error.orig)):
+                raise
+            self._disable(error.orig)
             return None
-        finally:
-            cursor.close()
         call = f"EXECUTE {name}"
         if markers:
             call += f" USING {', '.join(markers)}"
@@ -138,6 +148,12 @@ class PreparedTexts:
         )
         self.calls.clear()
         self._disabled = True
+
+
+def _name(conn: Connection, text: str) -> str:
+    """Return the name of a statement, which is the same on all connections."""
+    content = f"{conn.engine.url.database} {text}"
+    return "p" + hashlib.sha256(content.encode()).hexdigest()[:NAME_LENGTH]
 
 
 def should_prepare(dialect: Dialect, text: str) -> bool:

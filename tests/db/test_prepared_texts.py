@@ -3,6 +3,8 @@
 import time
 import uuid as uuids
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from sqlalchemy.engine import Connection
 from placement.compat.sqlalchemy import execute_text
 from placement.db import prepared
 from placement.db import tables as t
+from placement.db.dialects.pymysql import Cursor
 from placement.db.engine import Database
 from placement.db.statement import Unmatched, Write
 from tests.db.test_statement_timeout import SHORT
@@ -199,6 +202,7 @@ class FailingCursor:
     """A cursor on which the first PREPARE of a write fails, and rolls the transaction back."""
 
     failed = 0
+    code = 0
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
@@ -210,16 +214,94 @@ class FailingCursor:
         if sql.startswith("PREPARE") and "UPDATE inventories" in values[0] and not self.failed:
             type(self).failed += 1
             self._cursor.execute("ROLLBACK")
-            raise pymysql.err.OperationalError(1213, "Deadlock found")
+            raise pymysql.err.OperationalError(self.code, "injected")
         return self._cursor.execute(sql, values)
 
 
+def numbered(count: int, first: int = 0, source: str = "traits") -> list[str]:
+    """Return statements that differ in the number they return."""
+    return [
+        f"SELECT {turn} + COUNT(*) FROM {source} WHERE id < %(n)s {' ' * prepared.MIN_LENGTH}"
+        for turn in range(first, first + count)
+    ]
+
+
+def check_each(conn: Connection, texts: list[str]) -> None:
+    """Execute statements, and check that each returns its own result."""
+    for sql in texts:
+        assert execute(conn, sql, {"n": -1}) == [(int(sql.split()[1]),)]
+
+
+@contextmanager
+def about_to_change(url: sa.URL, table: str) -> Iterator[None]:
+    """Create a table that cannot be opened, because its next version waits for a transaction."""
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with ThreadPoolExecutor() as pool, engine.connect() as reader, engine.connect() as observer:
+        reader.exec_driver_sql(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY)")
+        reader.exec_driver_sql(f"SELECT * FROM {table}")
+        alter = f"ALTER TABLE {table} FORCE, ALGORITHM=COPY"
+        changed = pool.submit(sa.create_engine(url).connect().exec_driver_sql, alter)
+        while not observer.exec_driver_sql(
+            "SELECT 1 FROM information_schema.processlist"
+            f" WHERE db = DATABASE() AND info = '{alter}' AND state LIKE '%% metadata lock'"
+        ).scalar():
+            time.sleep(0.01)
+        yield
+        reader.rollback()
+        changed.result()
+
+
+def test_a_prepare_that_waits_in_vain_leaves_each_name_to_its_statement(service: Service) -> None:
+    texts, late = numbered(prepared.MAX_PREPARED), numbered(3, first=100, source="changing")
+    with service.database.writer.connect() as conn:
+        check_each(conn, [*texts, *texts])
+        conn.exec_driver_sql("SET SESSION lock_wait_timeout = 0")
+        conn.commit()
+        with about_to_change(service.database.writer.url, "changing"):
+            for sql in late * 2:
+                with pytest.raises(sa.exc.DBAPIError) as caught:
+                    execute(conn, sql, {"n": -1})
+                assert 1205 in caught.value.orig.args  # type: ignore[union-attr]
+                conn.rollback()
+        assert set(calls(conn)) < set(texts)
+        check_each(conn, [*late, *late, *late, *reversed(texts)])
+        assert set(late) < set(calls(conn))
+
+
 @pytest.mark.skipif(MYSQL_DRIVER != "pymysql", reason="the cursor fails with an error of PyMySQL")
+@pytest.mark.parametrize("command", ["PREPARE", "DEALLOCATE"])
+@pytest.mark.parametrize("happens", [False, True])
+def test_an_interrupted_command_leaves_each_name_to_its_statement(
+    service: Service, monkeypatch: pytest.MonkeyPatch, command: str, happens: bool
+) -> None:
+    """The interruption is reported before or after the server has carried the command out."""
+    left = [pymysql.err.OperationalError(1317, "Query execution was interrupted")]
+    run = Cursor.execute
+
+    def interrupted(cursor: Cursor, sql: str, values: Any = None) -> Any:
+        if not (left and sql.startswith(command)):
+            return run(cursor, sql, values)
+        if happens:
+            run(cursor, sql, values)
+        raise left.pop()
+
+    texts, late = numbered(prepared.MAX_PREPARED), numbered(3, first=100)
+    with service.database.reader.connect() as conn:
+        check_each(conn, [*texts, *texts, *late])
+        monkeypatch.setattr(Cursor, "execute", interrupted)
+        with pytest.raises(sa.exc.DBAPIError, match="1317"):
+            execute(conn, late[0], {"n": -1})
+        check_each(conn, [*late, *late, *late, *reversed(texts)])
+
+
+@pytest.mark.skipif(MYSQL_DRIVER != "pymysql", reason="the cursor fails with an error of PyMySQL")
+@pytest.mark.parametrize("code", [1213, 1047, 2013], ids=["conflict", "no quorum", "lost"])
 def test_a_transaction_that_ends_while_a_write_is_prepared_is_run_again(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: Service, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     cursor = pymysql.Connection.cursor
     monkeypatch.setattr(FailingCursor, "failed", 0)
+    monkeypatch.setattr(FailingCursor, "code", code)
     monkeypatch.setattr(
         pymysql.Connection, "cursor", lambda self, *args: FailingCursor(cursor(self, *args))
     )
