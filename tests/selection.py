@@ -232,6 +232,7 @@ SAMPLE: Sequence[Rule] = (
             "test_many_conditions.py",
             "test_mysql_drivers.py",
             "test_names.py",
+            "test_pooled_connections.py",
             "test_prepared.py",
             "test_prepared_texts.py",
             "test_stale_looks.py",

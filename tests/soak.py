@@ -45,6 +45,8 @@ LONG_RUNS: Sequence[LongRun] = (
             {"PLACEMENT_TORN": "8000,5000"}, ["mariadb"]),
     LongRun("histories", ["tests/cluster/test_histories.py"],
             {"PLACEMENT_HISTORIES": "3600", "PLACEMENT_HISTORIES_SEED": "{seed}"}, list(SERVERS)),
+    LongRun("pooled", ["tests/db/test_pooled_connections.py"],
+            {"PLACEMENT_POOLED": "1000"}, list(SERVERS)),
     LongRun("updates", ["tests/cluster/test_rolling_update.py"],
             {"PLACEMENT_UPDATES": "10"}, list(SERVERS)),
     LongRun("stops", ["tests/cluster/test_serving.py"], {"PLACEMENT_STOPS": "30"}, ["sqlite"]),

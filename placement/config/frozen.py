@@ -26,7 +26,9 @@ class DatabaseSettings:
     # wsrep_sync_wait of a session, or None to keep the value of the server.
     wsrep_sync_wait: int | None
     # Whether long statements are prepared on MariaDB.
-    prepared_statements: bool
+    mariadb_prepared_statements: bool
+    # Whether repeated statements are prepared on PostgreSQL.
+    postgresql_prepared_statements: bool
     # Seconds after which a connection is replaced.
     recycle: int
     # Number of connections that a pool keeps open. None means the default of SQLAlchemy.
@@ -202,7 +204,8 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
         sqlite_synchronous=group.sqlite_synchronous,
         mysql_sql_mode=group.mysql_sql_mode,
         wsrep_sync_wait=group.mysql_wsrep_sync_wait,
-        prepared_statements=group.mariadb_prepared_statements,
+        mariadb_prepared_statements=group.mariadb_prepared_statements,
+        postgresql_prepared_statements=group.postgresql_prepared_statements,
         recycle=group.connection_recycle_time,
         pool_size=group.max_pool_size,
         max_overflow=group.max_overflow,

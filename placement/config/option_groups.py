@@ -245,8 +245,15 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "connection, which saves a third of their cost on the server. The server's "
             "max_prepared_stmt_count limits them for all connections together; beyond this limit, "
             "statements are sent unprepared. Set this option to false behind a proxy that "
-            "distributes the transactions of one connection over several server connections, such "
-            "as ProxySQL.",
+            "distributes the transactions of one connection over several server connections.",
+        ),
+        cfg.BoolOpt(
+            "postgresql_prepared_statements",
+            default=True,
+            help="Prepare repeated statements on PostgreSQL, which then parses and plans them "
+            "less often. Set this option to false behind a proxy that distributes the "
+            "transactions of one connection over several server connections, unless the proxy "
+            "manages prepared statements, as PgBouncer 1.21 does with max_prepared_statements.",
         ),
         cfg.IntOpt(
             "connection_recycle_time",

@@ -129,7 +129,7 @@ def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings)
         "pool_reset_on_return": None,
         "execution_options": {
             "compiled_cache": SizeLimitedDict(MAX_CACHED_PARAMETERS, _parameters),
-            texts.OPTION: texts.Texts(prepared=settings.prepared_statements),
+            texts.OPTION: texts.Texts(prepared=settings.mariadb_prepared_statements),
         },
         "logging_name": role.value,
         "echo": settings.debug,

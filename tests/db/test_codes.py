@@ -84,7 +84,6 @@ STATEMENTS: Mapping[str, Mapping[object, Then]] = {
         "57P03": Then.ELSEWHERE,  # not up yet
         "0A000": Then.ELSEWHERE,  # prepared before a table has changed; see test_prepared
         "26000": Then.ELSEWHERE,  # no longer prepared
-        "42P05": Then.ELSEWHERE,  # prepared by another client
         "22021": Then.REFUSED,
         "22P05": Then.REFUSED,
         "57014": Then.TOO_LONG,

@@ -39,6 +39,29 @@ def statuses(service: Service, path: str) -> list[int]:
     return [service.send("GET", path).status_code for _ in range(3)]
 
 
+def test_connections_prepare_no_two_statements_under_one_name(service: Service) -> None:
+    with Service(Path(), url=str(service.database.writer.url)) as other:
+        names: list[str] = []
+        for database in (service.database, other.database):
+            for engine in (database.reader, database.writer):
+                with engine.connect() as conn:
+                    for _ in range(7):
+                        conn.execute(PREPARED)
+                    sql = "SELECT name FROM pg_prepared_statements"
+                    names += conn.exec_driver_sql(sql).scalars()
+        assert len(names) == len(set(names)) >= 4
+
+
+def test_without_prepared_statements_none_is_prepared(tmp_path: Path) -> None:
+    with Service(tmp_path, placement_database={"postgresql_prepared_statements": False}) as made:
+        for _ in range(8):
+            made.expect(200, "GET", "/resource_classes")
+        for engine in (made.database.reader, made.database.writer):
+            with engine.connect() as conn:
+                counts = [conn.execute(PREPARED).scalar_one() for _ in range(8)]
+                assert counts == [0] * 8
+
+
 def test_a_column_that_gets_another_type_costs_one_answer_at_most(service: Service) -> None:
     with sa.create_engine(service.database.writer.url, poolclass=sa.NullPool).begin() as conn:
         for table in ("resource_classes", "traits"):

@@ -51,7 +51,7 @@ def share() -> None:
         url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings
     ) -> dict[str, Any]:
         stated = options_of(url, dialect, role, settings)
-        rendered = _rendered(url.drivername, role, settings.prepared_statements)
+        rendered = _rendered(url.drivername, role, settings.mariadb_prepared_statements)
         return {**stated, "execution_options": {**stated["execution_options"], **rendered}}
 
     pools._options = options

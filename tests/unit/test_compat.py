@@ -16,6 +16,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import prometheus_client.values
+import psycopg
 import pytest
 import sqlalchemy as sa
 from gunicorn.arbiter import Arbiter
@@ -105,7 +106,8 @@ def test_private_parts_of_libraries_are_used_in_one_module_each() -> None:
 def test_each_module_has_private_parts_of_one_library() -> None:
     modules = sorted(path.stem for path in COMPAT.glob("*.py") if path.stem != "__init__")
     assert modules == [
-        "gunicorn", "oslo_context", "oslo_log", "prometheus", "pymysql", "sqlalchemy", "waitress",
+        "gunicorn", "oslo_context", "oslo_log", "prometheus", "psycopg", "pymysql", "sqlalchemy",
+        "waitress",
     ]  # fmt: skip
     for module in modules:
         assert private_uses((COMPAT / f"{module}.py").read_text()), module
@@ -326,6 +328,15 @@ def test_prometheus_chooses_its_files_at_import_and_cannot_fold_them() -> None:
         "get_value_class",
     }
     assert public_functions(multiprocess) == {"mark_process_dead"}
+
+
+# -- psycopg ----------------------------------------------------------------------------------
+
+
+def test_psycopg_does_not_let_callers_name_prepared_statements() -> None:
+    # Offered would be a prefix of the names, or a function that returns them.
+    found = {name for name in dir(psycopg.Connection) if "prepare" in name and name[0] != "_"}
+    assert found == {"prepare_threshold", "prepared_max", "tpc_prepare"}
 
 
 # -- SQLAlchemy -------------------------------------------------------------------------------

@@ -40,7 +40,6 @@ ERRORS = ErrorCodes(
             # Codes of a statement that is prepared on the connection:
             "0A000",  # it depends on a table that has changed since then
             "26000",  # it does not exist, for example behind a proxy that shares its connections
-            "42P05",  # it already exists, for example behind such a proxy
         }
     ),
     # Without 57P01: a server that is shutting down does not report an outcome.
@@ -95,14 +94,18 @@ class PostgreSql(Dialect):
     locks_before_update = True
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
-        """Return nothing."""
-        return {}
+        """Keep psycopg from preparing statements, unless the settings request it."""
+        return {} if settings.postgresql_prepared_statements else {"prepare_threshold": None}
 
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Do nothing."""
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
-        """Set the timeout for locks."""
+        """Set the timeout for locks, and make the names of prepared statements unique."""
+        # PERF: importing the driver takes time, and other databases do not need the driver.
+        from placement.compat.psycopg import use_unique_names  # noqa: PLC0415
+
+        use_unique_names(dbapi_connection)
         run(dbapi_connection, [f"SET lock_timeout = {round(settings.write_timeout * 1000)}"])
         dbapi_connection.commit()  # a rollback would revert the setting
 

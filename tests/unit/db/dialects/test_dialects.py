@@ -1,6 +1,7 @@
 """Settings for each engine, without a database."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -29,6 +30,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.statements: list[str] = []
+        self._prepared = SimpleNamespace()  # the counter of psycopg
 
     def cursor(self) -> "Recorder":
         return self
