@@ -101,7 +101,7 @@ def _metrics_page(
     return lambda application: MetricsPage(application, page, policy)
 
 
-def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
+def prepare(database: Database, *, sync: bool, patience: float | None = None) -> None:
     """Prepare a database for serving: its schema and its catalogues.
 
     Several processes may call this function concurrently.
@@ -109,24 +109,23 @@ def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
     Args:
         database: the database to prepare.
         sync: whether to migrate the schema.
-        patient: whether to wait for a database that does not respond yet.
+        patience: seconds to wait for a database that does not respond yet, or None to wait as
+            the settings say.
 
     Raises:
         ConfigurationError: the database cannot be used. The text is one line for the operator.
     """
-    database.connect_first(patient=patient)
+    database.connect_first(patience=patience)
     try:
         if sync and not _is_synced(database):
             migrate(database)
         with database.read() as conn:
-            schema.check(conn)
+            online_migrations.check_schema(conn)
             health.check_shape(conn)
             derived.refuse_incorrect(conn)
         database.write(catalog.sync)
-    except DatabaseUnusable as error:
-        raise ConfigurationError(error.complaint) from None
     except PlacementError as error:
-        raise ConfigurationError(str(error)) from None
+        raise ConfigurationError(error.complaint) from None
     except DatabaseError as error:
         raise ConfigurationError(f"cannot use the database: {one_line(error)}") from None
 
@@ -179,6 +178,12 @@ def migrate(database: Database, progress: Progress = silent) -> Migration:
             # migrated the schema in the meantime. The next attempt then finds nothing to do.
             if not attempts_left or _lacks_rights(error):
                 raise
+            LOG.warning(
+                "attempt %s of %s to migrate the schema failed: %s",
+                MIGRATE_ATTEMPTS - attempts_left,
+                MIGRATE_ATTEMPTS,
+                error.complaint if isinstance(error, PlacementError) else one_line(error),
+            )
             time.sleep(MIGRATE_PAUSE)
     corrections = database.write(partial(derived.recompute, progress=progress))
     database.write(claim_records.delete_meaningless)
@@ -195,8 +200,7 @@ def _lacks_rights(error: Exception) -> bool:
 
 
 def _upgrade(conn: Connection) -> None:
-    if schema.refuse_unknown(conn):
-        online_migrations.refuse_incomplete(conn)
+    online_migrations.refuse_unsyncable(conn)
     # PERF: a start on a migrated database does not import Alembic.
     from placement.db import revisions  # noqa: PLC0415
 
@@ -236,14 +240,15 @@ class Served:
         return self._application(environ, start_response)
 
 
-def serve(*, patient: bool = True) -> Served:
+def serve(*, patience: float | None = None) -> Served:
     """Read the configuration, prepare the database and return the application.
 
     A server calls this function once, before it forks its workers. No connection remains open that
     the workers would share.
 
     Args:
-        patient: whether to wait for a database that does not respond.
+        patience: seconds to wait for a database that does not respond, or None to wait as the
+            settings say.
 
     Raises:
         ConfigurationError: the configuration or the database cannot be used.
@@ -256,7 +261,7 @@ def serve(*, patient: bool = True) -> Served:
         LOG.warning("[api] auth_strategy is noauth2: every token is believed, for tests only")
     taints = settings.candidates.taints
     metrics = Metrics(settings.metrics, taints) if settings.metrics.enabled else None
-    application, database = start(settings, patient=patient, metrics=metrics)
+    application, database = start(settings, patience=patience, metrics=metrics)
     if metrics is None:
         stop_listening()
     else:
@@ -266,7 +271,7 @@ def serve(*, patient: bool = True) -> Served:
 
 
 def start(
-    settings: Settings, *, patient: bool = True, metrics: Metrics | None = None
+    settings: Settings, *, patience: float | None = None, metrics: Metrics | None = None
 ) -> tuple["WSGIApplication", Database]:
     """Prepare the configured database. Return the application and the database.
 
@@ -274,7 +279,8 @@ def start(
 
     Args:
         settings: settings of the service.
-        patient: whether to wait for a database that does not respond.
+        patience: seconds to wait for a database that does not respond, or None to wait as the
+            settings say.
         metrics: the metrics to serve as a page. None means that there is no such page.
 
     Raises:
@@ -286,7 +292,7 @@ def start(
     database = Database(settings.database)
     try:
         application = create_app(settings, database, metrics=metrics)
-        prepare(database, sync=settings.database.sync_on_startup, patient=patient)
+        prepare(database, sync=settings.database.sync_on_startup, patience=patience)
         database.limit_statements()
     except BaseException:
         database.dispose()

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from placement.errors import ConfigurationError, DatabaseUnusable, PlacementError
+from placement.errors import ConfigurationError, PlacementError
 from placement.logs import escaped
 from placement.suggestions import did_you_mean, nearest
 
@@ -101,7 +101,7 @@ def is_expected(error: Exception) -> bool:
 
 def describe(error: Exception) -> str:
     """Return one line about an error for operators. It may contain more than the client's text."""
-    if isinstance(error, DatabaseUnusable):
+    if isinstance(error, PlacementError):
         return error.complaint
     if not _is_of_database(error):
         return str(error)

@@ -17,7 +17,7 @@ from placement import __version__, config, console
 from placement.api import policy
 from placement.api.routes import GUARDED
 from placement.db import schema
-from placement.db.engine import Database
+from placement.db.engine import COMMAND_PATIENCE, Database
 from placement.errors import ConfigurationError, PlacementError
 from placement.objects import online_migrations
 
@@ -53,7 +53,7 @@ class Checks(upgradecheck.UpgradeCommands):
             ConfigurationError: it cannot be used.
         """
         self._database = Database(config.database_settings(self._conf))
-        self._database.connect_first()
+        self._database.connect_first(patience=COMMAND_PATIENCE)
 
     def _read(self, result: Callable[[Connection], Result]) -> Result:
         """Return a result that is read from the database.

@@ -138,6 +138,8 @@ def domain_error(
         events.emit(Event.CONFLICT, code=error.code)
     if isinstance(error, errors.DatabaseUnusable):
         LOG.error("%s", error.complaint)
+    if isinstance(error, errors.DatabaseUnavailable):
+        LOG.warning("%s", error.complaint)
     if isinstance(error, errors.Unavailable) and error.retry_after is not None:
         resp.set_header("Retry-After", str(error.retry_after))
     version = _version(req)

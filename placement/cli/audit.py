@@ -15,11 +15,10 @@ from prettytable import PrettyTable
 
 from placement.cli.database import connect
 from placement.cli.owners import read_owners
-from placement.db import schema
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from placement.logs import escaped
-from placement.objects import audit
+from placement.objects import audit, online_migrations
 from placement.objects.audit import AuditCheck, Inquiry, Owners, Row
 from placement.progress import progress
 
@@ -131,7 +130,7 @@ def _find(
 ) -> tuple[Findings, LeftOut]:
     """Return the findings of the checks in one snapshot, and how many consumers each skipped."""
     with database.read() as conn:
-        schema.check(conn)
+        online_migrations.check_schema(conn)
         inquiry = Inquiry(conn, owners)
         return {check.name: list(check.find(inquiry)) for check in checks}, inquiry.left_out
 

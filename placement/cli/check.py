@@ -9,9 +9,8 @@ from oslo_config import cfg
 
 from placement import config
 from placement.cli.database import connect, delayed_progress
-from placement.db import schema
 from placement.db.engine import Database
-from placement.objects import integrity
+from placement.objects import integrity, online_migrations
 from placement.objects.integrity import Finding, IntegrityCheck
 
 Findings = Sequence[tuple[IntegrityCheck, Finding]]
@@ -63,7 +62,7 @@ def _do_harm(findings: Findings) -> bool:
 
 def _inspect(database: Database, consumer_owner: tuple[str, str], limit: int | None) -> Findings:
     with database.read() as conn:
-        schema.check(conn)
+        online_migrations.check_schema(conn)
         return integrity.inspect(conn, consumer_owner, limit, delayed_progress("checking"))
 
 

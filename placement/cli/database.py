@@ -5,7 +5,7 @@ import sys
 from oslo_config import cfg
 
 from placement import config
-from placement.db.engine import Database
+from placement.db.engine import COMMAND_PATIENCE, Database
 from placement.progress import Progress, progress
 
 PROGRESS_DELAY = 2.0  # seconds before a command shows its progress
@@ -18,7 +18,7 @@ def connect(conf: cfg.ConfigOpts) -> Database:
         ConfigurationError: it is not configured or cannot be used.
     """
     database = Database(config.database_settings(conf))
-    database.connect_first()
+    database.connect_first(patience=COMMAND_PATIENCE)
     return database
 
 

@@ -10,6 +10,7 @@ unknown, it determines the outcome with the function that `on_lost_commit` has r
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -46,6 +47,7 @@ Result = TypeVar("Result")
 Verify = Callable[[Connection], bool | None]
 _VERIFY = "verify"
 
+COMMAND_PATIENCE = 30.0  # seconds that commands wait for a database that does not respond
 MAX_VIEWS = 3  # maximum number of views to compare if consecutive views differ
 
 
@@ -294,32 +296,42 @@ class Database:
         if self._writes_fail is not None:
             raise DatabaseUnusable(*self._writes_fail.arguments)
 
-    def connect_first(self, *, patient: bool = True) -> None:
-        """Open the first connection.
+    def connect_first(self, *, patience: float | None = None) -> None:
+        """Open the first connection. Retry `max_retries` times, at intervals of `retry_interval`.
 
         Args:
-            patient: retry `max_retries` times, at intervals of `retry_interval`.
+            patience: seconds after which no further retry begins, or None for no such limit.
 
         Raises:
             ConfigurationError: the database is not available.
         """
-        tries = self._settings.max_retries if patient else 0
-        attempt = 0
+        retries, pause = self._settings.max_retries, self._settings.retry_interval
+        until = math.inf
+        if patience is not None:
+            until = time.monotonic() + patience
+            in_time = int(patience // max(pause, 1))
+            retries = in_time if retries < 0 else min(retries, in_time)
+        of_all = f" of {retries + 1}" if retries >= 0 else ""
+        attempt = 1
         while True:
             try:
                 with self.writer.connect():
                     return
             except exc.DBAPIError as error:
                 complaint = one_line(error)
-                no_server = dialect_of_url(self.writer.url).is_file
-                if no_server or permanent_fault(error) or (tries >= 0 and attempt >= tries):
+                fault = permanent_fault(error)
+                if fault is not None:
+                    raise self._unusable(f"{complaint}; {fault.remedy}") from None
+                is_last = attempt == retries + 1 or time.monotonic() + pause > until
+                if is_last or dialect_of_url(self.writer.url).is_file:
                     raise self._unusable(complaint) from None
-            except (OSError, TypeError, ValueError) as error:
-                # The URL contains options that the driver does not support.
+            except (OSError, TypeError, ValueError, RuntimeError) as error:
+                # The URL contains options that the driver does not support, or PyMySQL needs
+                # the module cryptography for the account.
                 raise self._unusable(one_line(error)) from None
+            LOG.warning("attempt %s%s to open the database failed: %s", attempt, of_all, complaint)
             attempt += 1
-            LOG.warning("the database does not answer (%s); attempt %s", complaint, attempt)
-            time.sleep(self._settings.retry_interval)
+            time.sleep(pause)
 
     def _unusable(self, complaint: str) -> ConfigurationError:
         url = masked_url(self.writer.url)

@@ -24,10 +24,9 @@ def translate_read_errors() -> Iterator[None]:
         raise_if_permanent(error)
         if not codes.is_retriable(error) and not isinstance(error, exc.OperationalError):
             raise
-        LOG.warning("a read failed: %s", one_line(error))
-        raise DatabaseUnavailable from error
+        raise DatabaseUnavailable(one_line(error)) from error
     except exc.TimeoutError as error:
-        raise DatabaseUnavailable from error
+        raise DatabaseUnavailable(one_line(error)) from error
 
 
 def raise_if_permanent(error: exc.DBAPIError) -> None:

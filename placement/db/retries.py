@@ -85,7 +85,7 @@ class Retries:
         elif isinstance(error, exc.DBAPIError):
             self._allow_fault(error)
         else:
-            raise DatabaseUnavailable from error
+            raise DatabaseUnavailable(one_line(error)) from error
 
     def _allow_restart(self) -> None:
         self._restarts_left -= 1
@@ -105,9 +105,8 @@ class Retries:
         raise_if_permanent(error)
         if not codes.is_retriable(error):
             if isinstance(error, exc.OperationalError):
-                LOG.error("a write failed: %s", one_line(error))
-                raise DatabaseUnavailable from error
+                raise DatabaseUnavailable(one_line(error)) from error
             raise error
         LOG.info("retrying a write: %s", one_line(error))
         if time.monotonic() > self.deadline:
-            raise DatabaseUnavailable from error
+            raise DatabaseUnavailable(one_line(error)) from error

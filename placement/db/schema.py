@@ -111,6 +111,12 @@ def refuse_unknown(conn: Connection) -> bool:
     Raises:
         ConfigurationError: the schema is unknown.
     """
+    recorded = version(conn)
+    if recorded is not None and recorded not in _revisions() and not is_later(recorded):
+        raise ConfigurationError(
+            f"the database schema is at {recorded}, which this release (it needs {newest()}) does "
+            f"not know or cannot work on: start the release that made it, or a later one"
+        )
     tables = TABLES & set(sa.inspect(conn).get_table_names())
     adopted = adopted_version(conn)
     known = ", ".join(sorted(ADOPTABLE))
@@ -154,11 +160,6 @@ def check(conn: Connection) -> None:
         if is_later(recorded):
             LOG.info("the database schema is at %s, of a later release", recorded)
         return
-    if recorded is not None and recorded not in _revisions():
-        raise ConfigurationError(
-            f"the database schema is at {recorded}, which this release (it needs {newest()}) does "
-            f"not know or cannot work on: start the release that made it, or a later one"
-        )
     raise ConfigurationError(
         f"the database schema is at {recorded or 'no version'}, this release needs {newest()}: "
         f"run placement-manage db sync, or set [placement_database] sync_on_startup"

@@ -36,6 +36,11 @@ class PlacementError(Exception):
 
     code = UNDEFINED
 
+    @property
+    def complaint(self) -> str:
+        """One line for operators. It may contain more than the text for clients."""
+        return str(self)
+
 
 @contextmanager
 def at_member(path: str) -> Iterator[None]:

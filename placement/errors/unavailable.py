@@ -22,12 +22,22 @@ class Unavailable(PlacementError):
 
 
 class DatabaseUnavailable(Unavailable):
-    """The database does not respond, or does not have enough capacity for this request."""
+    """The database does not respond, or does not have enough capacity for this request.
+
+    Args:
+        cause: for operators, the error of the database.
+    """
 
     code = DATABASE_UNAVAILABLE
 
-    def __init__(self) -> None:
+    def __init__(self, cause: str) -> None:
         super().__init__("The database is unavailable or overloaded; retry later")
+        self._cause = cause
+
+    @property
+    def complaint(self) -> str:
+        """One line for operators, with the error of the database."""
+        return f"the database is unavailable: {self._cause}"
 
 
 class DatabaseUnusable(Unavailable):
@@ -44,10 +54,13 @@ class DatabaseUnusable(Unavailable):
     def __init__(self, reason: str, complaint: str) -> None:
         super().__init__(f"The database cannot be used: {reason}; see the server's log")
         self.reason = reason
-        # The line for operators in the log.
-        self.complaint = f"the database cannot be used: {reason}: {complaint}"
         # The arguments, which are used to raise an equal error again.
         self.arguments = (reason, complaint)
+
+    @property
+    def complaint(self) -> str:
+        """One line for operators, with the error of the database and a remedy."""
+        return "the database cannot be used: {}: {}".format(*self.arguments)
 
 
 class OutcomeUnknown(Unavailable):

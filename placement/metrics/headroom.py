@@ -63,7 +63,7 @@ class HeadroomGauges:
         try:
             return self._text.text(self._make)
         except PlacementError as error:
-            LOG.warning("the headroom cannot be measured for the metrics: %s", error)
+            LOG.warning("the headroom cannot be measured for the metrics: %s", error.complaint)
             return b""
 
     def _make(self, previous: bytes | None) -> bytes:

@@ -43,7 +43,7 @@ class Inventories:
         try:
             return self._text.text(lambda _previous: self._read(database))
         except Unavailable as error:
-            LOG.warning("the inventories cannot be read for the metrics: %s", error)
+            LOG.warning("the inventories cannot be read for the metrics: %s", error.complaint)
             return family(UP, [("", 0)])
 
 

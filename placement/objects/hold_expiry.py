@@ -6,6 +6,7 @@ import random
 import threading
 
 from placement.db.engine import Database
+from placement.errors import PlacementError
 from placement.objects import holds
 
 LOG = logging.getLogger(__name__)
@@ -43,9 +44,13 @@ class HoldExpiry:
         while not self._stopped.wait(self._interval * random.uniform(1 - JITTER, 1)):
             try:
                 released = holds.release_expired(self._database)
-            except Exception:
+            except PlacementError as error:
                 # The database may be restarting. The next check finds the remaining holds.
-                LOG.exception("expired holds cannot be released; trying again")
+                LOG.warning("expired holds cannot be released for now: %s", error.complaint)
+                continue
+            except Exception:
+                # This is a bug. Without the thread, holds would never expire.
+                LOG.exception("expired holds cannot be released")
                 continue
             if released:
                 LOG.info("released %s expired holds", released)

@@ -81,7 +81,25 @@ def count_unrecorded(conn: Connection) -> int:
     return _count(conn, statements.unrecorded_consumers())
 
 
-def refuse_incomplete(conn: Connection) -> None:
+def check_schema(conn: Connection) -> None:
+    """Check that this release can use the schema.
+
+    Raises:
+        ConfigurationError: it cannot. The text is the refusal of `db sync` if it would refuse the
+            schema, or else the advice to run it.
+    """
+    if not schema.fits(conn):
+        refuse_unsyncable(conn)
+    schema.check(conn)
+
+
+def refuse_unsyncable(conn: Connection) -> None:
+    """Raise ConfigurationError if `db sync` cannot migrate the schema."""
+    if schema.refuse_unknown(conn):
+        _refuse_incomplete(conn)
+
+
+def _refuse_incomplete(conn: Connection) -> None:
     """Raise ConfigurationError if the database contains incomplete rows."""
     for count, rows in (
         (count_rootless(conn), "providers have no root id"),

@@ -90,7 +90,7 @@ def shut(listener: Any) -> None:
 def rebuild(master: Any) -> bool:
     """Rebuild the application, and return whether the workers have to be replaced."""
     try:
-        application = serve(patient=False)
+        application = serve(patience=0)
     except ConfigurationError as error:
         fail(ConfigurationError(f"not reloaded, the workers continue unchanged: {error}"))
         return False

@@ -263,7 +263,7 @@ def test_probes_that_succeed_are_lines_for_debugging_only(
 
 
 def refuse_to_check(_database: object) -> None:
-    raise DatabaseUnavailable
+    raise DatabaseUnavailable("no route")
 
 
 def test_a_slow_request_says_where_its_time_went(lines: list[str]) -> None:

@@ -16,13 +16,14 @@ from sqlalchemy import exc
 from placement import app, cli
 from placement.config import Settings
 from placement.db.dialects import DIALECTS
-from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, Fault
-from placement.db.engine import Database
+from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, TLS, Fault
+from placement.db.engine import COMMAND_PATIENCE, Database
 from placement.db.failures import permanent_fault, unusable_error
 from placement.errors import ConfigurationError
 from tests.kit.builders import make_database, settings
 from tests.kit.drivers import failure
 from tests.kit.engines import ENGINE, server
+from tests.kit.ports import free_port
 from tests.kit.service import Client
 from tests.migrations.conftest import ENVIRONMENT
 
@@ -141,6 +142,97 @@ def test_a_database_that_does_not_let_the_service_in_is_not_waited_for(
     assert next(iter(wrong.values())) in line
 
 
+REFUSED_PARAMETERS = {
+    "sqlite": [],
+    "mariadb": ["ssl_check_hostname=true"],
+    "postgresql": [
+        "sslmode=require",
+        "sslmode=verify-full&sslrootcert=/missing",
+        "sslmode=unknown",
+        "unknown=1",
+        "connect_timeout=x",
+        "options=-c%20unknown%3D1",
+        "channel_binding=require",
+    ],
+}
+
+
+@pytest.mark.parametrize("parameters", REFUSED_PARAMETERS[ENGINE])
+def test_a_parameter_that_the_database_cannot_meet_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, parameters: str
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _seconds: pytest.fail("waited"))
+    database = Database(settings(f"{server().url(server().admin)}?{parameters}").database)
+    with pytest.raises(ConfigurationError, match=r"; see the .*parameters of"):
+        database.connect_first()
+
+
+@pytest.mark.skipif(ENGINE != "mariadb", reason="others have no such setting")
+def test_a_session_that_the_database_refuses_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _seconds: pytest.fail("waited"))
+    options = {"mysql_sql_mode": "UNKNOWN"}
+    url = server().url(server().admin)
+    database = Database(settings(url, placement_database=options).database)
+    with pytest.raises(ConfigurationError, match=r"see .*mysql_sql_mode"):
+        database.connect_first()
+
+
+@pytest.mark.parametrize(
+    ("retries", "patience", "attempts"),
+    [(2, None, "3"), (10, 30.0, "4"), (1, 30.0, "2"), (-1, 30.0, "4"), (10, 0, "1")],
+)
+def test_attempts_to_open_the_database_are_numbered_and_limited(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    retries: int,
+    patience: float | None,
+    attempts: str,
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    options = {"max_retries": retries, "retry_interval": 10}
+    url = f"mysql+pymysql://root@127.0.0.1:{free_port()}/placement"
+    database = Database(settings(url, placement_database=options).database)
+    with pytest.raises(ConfigurationError, match="Can't connect"):
+        database.connect_first(patience=patience)
+    assert slept == [10] * (int(attempts) - 1)
+    for number, line in enumerate(complaints(caplog), 1):
+        assert line.startswith(f"attempt {number} of {attempts} to open the database failed: (2003")
+
+
+def test_a_command_gives_up_after_half_a_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    monkeypatch.setenv(ENVIRONMENT, f"mysql+pymysql://root@127.0.0.1:{free_port()}/placement")
+    assert cli.main(["db", "check"]) == 1
+    assert sum(slept) == COMMAND_PATIENCE
+    assert "cannot open the database" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("message", "fault"),
+    [
+        ("certificate verify failed: self-signed certificate in certificate chain", TLS),
+        ("TLS/SSL error: SSL is required, but the server does not support it", TLS),
+        ("TLS/SSL error: Certificate verification failure: The certificate is NOT trusted.", TLS),
+        ("Connections using insecure transport are prohibited", TLS),
+        ("SSL error: certificate verify failed", TLS),
+        ('server certificate for "a" does not match host name "b"', TLS),
+        ("FATAL:  connection requires a valid client certificate", TLS),
+        ('FATAL:  Peer authentication failed for user "placement"', LOGIN),
+        ('FATAL:  role "placement" is not permitted to log in', LOGIN),
+        ("fe_sendauth: no password supplied", LOGIN),
+    ],
+)
+def test_messages_without_a_code_of_their_own_are_recognised(message: str, fault: Fault) -> None:
+    origin = pymysql.err.OperationalError(2026, message)
+    assert permanent_fault(exc.OperationalError(None, None, origin)) is fault
+
+
 @pytest.mark.parametrize(
     ("code", "fault"),
     [pair for dialect in DIALECTS for pair in dialect.errors.permanent.items()],
@@ -159,6 +251,8 @@ def test_what_may_pass_is_no_lasting_fault() -> None:
         pymysql.err.OperationalError(1213, "deadlock"),
         sqlite3.OperationalError("near x: syntax error"),
         psycopg.OperationalError("connection failed: FATAL:  the database system is starting up"),
+        pymysql.err.OperationalError(2026, "SSL connection error: unexpected end of file"),
+        psycopg.OperationalError("SSL error: unexpected eof while reading"),
     ):
         assert unusable_error(exc.OperationalError("X", None, origin)) is None
     denied = psycopg.OperationalError('connection failed: FATAL:  role "x" does not exist')

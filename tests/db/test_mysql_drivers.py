@@ -179,7 +179,7 @@ def test_a_server_that_accepts_and_says_nothing_is_not_waited_for() -> None:
         url = f"{server().scheme}@127.0.0.1:{silent.getsockname()[1]}/placement"
         made = Database(settings(f"{url}?connect_timeout=1&read_timeout=1").database)
         with pytest.raises(ConfigurationError, match="cannot open the database"):
-            made.connect_first(patient=False)
+            made.connect_first(patience=0)
 
 
 def test_a_parameter_that_the_driver_does_not_know_is_named(database: Database) -> None:

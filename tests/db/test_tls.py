@@ -85,7 +85,7 @@ def connected(at: MariaDB, **parameters: object) -> str:
     """Connect with the URL. Return the cipher."""
     query = "&".join(f"{name}={value}" for name, value in parameters.items())
     database = Database(settings(f"{at.url(at.admin)}?{query}").database)
-    database.connect_first(patient=False)
+    database.connect_first(patience=0)
     with database.reader.connect() as conn:
         row = conn.execute(sa.text("SHOW STATUS LIKE 'Ssl_cipher'")).one()
     database.dispose()

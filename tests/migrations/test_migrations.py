@@ -292,6 +292,44 @@ def test_an_unknown_schema_is_refused_in_one_line_and_left_alone(
     with database.read() as conn:
         columns = sa.inspect(conn).get_columns("inventories")
     assert ("capacity" in {column["name"] for column in columns}) == been_here
+    if not been_here:
+        check_that_others_refuse_with(line, database, manage, capsys)
+
+
+def check_that_others_refuse_with(
+    line: str, database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Check that a start, and commands that need the schema, print what `db sync` has printed."""
+    with pytest.raises(ConfigurationError) as refusal:
+        app.prepare(database, sync=False)
+    assert f"placement: {refusal.value}" == line
+    for words in (["db", "check"], ["audit"]):
+        assert manage(*words) == 1
+        assert capsys.readouterr().err.strip() == line
+
+
+def test_a_start_on_a_database_that_sync_refuses_says_what_sync_says(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing.make(database)
+    with database.writer.begin() as conn:
+        conn.execute(sa.text("UPDATE resource_providers SET root_provider_id = NULL"))
+    assert manage("db", "sync") == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "online_data_migrations" in line
+    check_that_others_refuse_with(line, database, manage, capsys)
+
+
+def test_sync_refuses_a_schema_of_a_later_release_as_a_start_does(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app.migrate(database)
+    with database.writer.begin() as conn:
+        conn.execute(sa.text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '9999'"))
+    assert manage("db", "sync") == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "start the release that made it" in line
+    check_that_others_refuse_with(line, database, manage, capsys)
 
 
 def test_the_database_of_other_software_is_refused_and_left_alone(

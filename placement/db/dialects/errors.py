@@ -25,6 +25,15 @@ class Fault:
 
 RIGHT = Fault("a privilege is missing", "grant it to the user of [placement_database] connection")
 LOGIN = Fault("the login is refused", "see user, password and database in [placement_database]")
+TLS = Fault(
+    "the TLS settings of the service and of the database do not match",
+    "see the TLS parameters of [placement_database] connection",
+)
+SETTING = Fault(
+    "a setting of the connection is refused",
+    "see the parameters of connection, mysql_sql_mode and mysql_wsrep_sync_wait in "
+    "[placement_database]",
+)
 SHAPE = Fault("a table or column is missing", "run placement-manage db sync")
 COLLATIONS = Fault(
     "the character sets of columns cannot be combined",

@@ -1,6 +1,7 @@
 """MySQL and MariaDB, as single servers or as nodes of a Galera cluster."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,15 @@ from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
 from placement.db.dialects import mysqlclient
-from placement.db.dialects.errors import COLLATIONS, LOGIN, RIGHT, SHAPE, ErrorCodes
+from placement.db.dialects.errors import (
+    COLLATIONS,
+    LOGIN,
+    RIGHT,
+    SETTING,
+    SHAPE,
+    TLS,
+    ErrorCodes,
+)
 from placement.db.dialects.protocol import Dialect, Role, run
 from placement.errors import ConfigurationError
 
@@ -65,12 +74,28 @@ ERRORS = ErrorCodes(
         1044: LOGIN,
         1045: LOGIN,
         1049: LOGIN,
+        1129: LOGIN,  # the server has blocked the host
+        1130: LOGIN,
+        1251: LOGIN,  # the client does not support the method of authentication
         1698: LOGIN,
+        1820: LOGIN,  # the password has expired, as with 1862
+        1862: LOGIN,
+        3118: LOGIN,  # the account is locked, on MySQL
+        4151: LOGIN,  # the same on MariaDB
+        1193: SETTING,
+        1231: SETTING,
+        3159: TLS,  # the server requires TLS
         1054: SHAPE,
         1146: SHAPE,
         1267: COLLATIONS,
         1270: COLLATIONS,
         1271: COLLATIONS,
+    },
+    # Errors of the drivers. Their codes are also used for handshakes that were interrupted.
+    permanent_patterns={
+        re.compile(
+            "SSL is required|certificate verif.* fail|insecure transport", re.IGNORECASE
+        ): TLS,
     },
 )
 

@@ -11,7 +11,7 @@ from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
-from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, ErrorCodes
+from placement.db.dialects.errors import LOGIN, RIGHT, SETTING, SHAPE, TLS, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
 
 LOCK = "placement schema"
@@ -60,9 +60,18 @@ ERRORS = ErrorCodes(
     # Errors while connecting have no code.
     permanent_patterns={
         re.compile(
-            "FATAL: +(password authentication|role .* does not|database .* does not)"
+            r"FATAL: +(\w+ authentication failed|role .* (does|is) not|database .* does not)"
         ): LOGIN,
-        re.compile("FATAL: +(no pg_hba.conf entry|permission denied)"): LOGIN,
+        re.compile("FATAL: +(no pg_hba.conf entry|permission denied)|no password supplied"): LOGIN,
+        re.compile(
+            "SSL was required|server certificate for .* does not match|certificate verify failed"
+            "|requires a valid client certificate|certificate file .* does not exist"
+            "|could not read root certificate file|channel binding required"
+        ): TLS,
+        re.compile(
+            "invalid connection option|invalid .* value: |bad value for "
+            "|FATAL: +(unrecognized configuration parameter|invalid value for parameter)"
+        ): SETTING,
     },
 )
 

@@ -1,6 +1,5 @@
 """Retries of a write: their reasons, their number, and the final error."""
 
-import logging
 import time
 from dataclasses import replace
 
@@ -80,13 +79,11 @@ def test_what_no_retry_mends_is_not_tried_again(error: Exception, kind: type[Exc
         Retries(SETTINGS).allow(error)
 
 
-def test_another_fault_of_the_database_is_logged_and_answered_as_unavailable(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with caplog.at_level(logging.ERROR), pytest.raises(DatabaseUnavailable):
+def test_another_fault_of_the_database_is_unavailability_with_its_cause() -> None:
+    with pytest.raises(DatabaseUnavailable) as raised:
         Retries(SETTINGS).allow(UNKNOWN)
-    (record,) = caplog.records
-    assert "2055" in record.getMessage()
+    assert "2055" in raised.value.complaint
+    assert "2055" not in str(raised.value)
 
 
 def test_a_statement_that_is_wrong_is_a_fault_of_ours() -> None:
