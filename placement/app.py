@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import falcon
@@ -117,12 +116,14 @@ def prepare(database: Database, *, sync: bool, patience: float | None = None) ->
     """
     database.connect_first(patience=patience)
     try:
-        if sync and not _is_synced(database):
+        if sync and not _is_migrated(database):
             migrate(database)
-        with database.read() as conn:
+        with database.primary().read() as conn:
             online_migrations.check_schema(conn)
             health.check_shape(conn)
-            derived.refuse_incorrect(conn)
+            is_correct = derived.is_correct(conn)
+        if not is_correct:
+            _heal(database)
         database.write(catalog.sync)
     except PlacementError as error:
         raise ConfigurationError(error.complaint) from None
@@ -130,9 +131,25 @@ def prepare(database: Database, *, sync: bool, patience: float | None = None) ->
         raise ConfigurationError(f"cannot use the database: {one_line(error)}") from None
 
 
-def _is_synced(database: Database) -> bool:
-    with database.read() as conn:
-        return schema.fits(conn) and derived.is_correct(conn)
+def _is_migrated(database: Database) -> bool:
+    with database.primary().read() as conn:
+        return schema.fits(conn)
+
+
+def _heal(database: Database) -> None:
+    """Correct the derived columns. Other processes may run concurrently."""
+    LOG.warning(
+        "derived columns are not correct: other software has written to this database, "
+        "or db sync was interrupted; correcting them"
+    )
+    corrections = derived.heal(database)
+    LOG.warning(
+        "corrected `used` of %s and `capacity` of %s inventories, and renewed %s trees; "
+        "to check all tables, run placement-manage db check",
+        corrections.used,
+        corrections.capacity,
+        corrections.trees,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +202,7 @@ def migrate(database: Database, progress: Progress = silent) -> Migration:
                 error.complaint if isinstance(error, PlacementError) else one_line(error),
             )
             time.sleep(MIGRATE_PAUSE)
-    corrections = database.write(partial(derived.recompute, progress=progress))
+    corrections = derived.heal(database, progress)
     database.write(claim_records.delete_meaningless)
     classes, traits = database.write(catalog.sync)
     if corrections.trees:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from oslo_config import cfg
@@ -15,6 +14,12 @@ from placement.objects.integrity import Finding, IntegrityCheck
 
 Findings = Sequence[tuple[IntegrityCheck, Finding]]
 
+# What no check of the database can find.
+UNCHECKED = (
+    "Not checked: whether running services have old copies of rows that were changed by SQL. "
+    "After such changes, run: placement-manage db check --repair"
+)
+
 
 def set_up(parser: Any) -> None:
     """Add the arguments and the action of the command to its parser."""
@@ -26,7 +31,10 @@ def set_up(parser: Any) -> None:
         "--strict", action="store_true", help="exit with 1 for harmless findings, too"
     )
     parser.add_argument(
-        "--repair", action="store_true", help="repair the faults that can be repaired"
+        "--repair",
+        action="store_true",
+        help="repair the faults that can be repaired, and have running services read all trees "
+        "again (after changes by SQL); services may run meanwhile",
     )
     parser.add_argument("--all", action="store_true", help="list every row, not the first few")
     parser.add_argument("--json", action="store_true", help="list every row, as JSON")
@@ -38,16 +46,17 @@ def _check(conf: cfg.ConfigOpts) -> int:
     options = conf.category
     consumer_owner = config.incomplete_consumer_owner(conf)
     limit = None if options.all or options.json else integrity.EXAMPLES
-    findings = _inspect(database, consumer_owner, limit)
+    findings = _inspect(database, limit)
     remaining = None  # after a repair
     if not options.json:
         # Print this before the repair, which may take a long time.
         _print_findings(findings, with_remedies=options.repair)
-    if options.repair and any(check.mend for check, _ in findings):
+    if options.repair:
         progress = delayed_progress("repairing")
-        mend = partial(integrity.mend, consumer_owner=consumer_owner, progress=progress)
-        database.write(mend)
-        remaining = _inspect(database, consumer_owner, limit)
+        corrections = integrity.repair(database, consumer_owner, progress)
+        remaining = _inspect(database, limit)
+        if not options.json:
+            print(f"Repaired. Running services read all {corrections.trees} trees again.")
     last = findings if remaining is None else remaining
     if options.json:
         _print_json(findings, remaining)
@@ -60,10 +69,11 @@ def _do_harm(findings: Findings) -> bool:
     return any(check.wrong for check, _ in findings)
 
 
-def _inspect(database: Database, consumer_owner: tuple[str, str], limit: int | None) -> Findings:
-    with database.read() as conn:
+def _inspect(database: Database, limit: int | None) -> Findings:
+    # A replica may not contain the repair.
+    with database.primary().read() as conn:
         online_migrations.check_schema(conn)
-        return integrity.inspect(conn, consumer_owner, limit, delayed_progress("checking"))
+        return integrity.inspect(conn, limit, delayed_progress("checking"))
 
 
 def _print_findings(findings: Findings, *, with_remedies: bool) -> None:
@@ -91,11 +101,13 @@ def _print_outcome(remaining: Findings | None, last: Findings) -> None:
         remaining: findings after the repair, or None if there was none.
         last: the latest findings.
     """
-    if remaining is not None:
-        print("Repaired. Remaining findings:" if remaining else "Repaired.")
+    if remaining:
+        print("Remaining findings:")
         _print_findings(remaining, with_remedies=False)
     if not _do_harm(last):
         print("Nothing is wrong: the findings are harmless." if last else "Nothing is wrong.")
+    if remaining is None:
+        print(UNCHECKED)
 
 
 def _print_json(findings: Findings, remaining: Findings | None) -> None:

@@ -92,6 +92,21 @@ def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
     )
 
 
+def allocated_amount(inventory: FromClause) -> ColumnElement[int]:
+    """The sum of the allocations of an inventory."""
+    column = t.allocations.c
+    amount = sa.func.coalesce(sa.func.sum(column.used), 0)
+    return (
+        sa.select(amount)
+        .where(
+            column.resource_provider_id == inventory.c.resource_provider_id,
+            column.resource_class_id == inventory.c.resource_class_id,
+        )
+        .correlate(inventory)
+        .scalar_subquery()
+    )
+
+
 def has_free_capacity(inventory: FromClause) -> ColumnElement[bool]:
     """The inventory has some free capacity."""
     used: ColumnElement[bool] = inventory.c.used < inventory.c.capacity

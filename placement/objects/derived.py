@@ -1,104 +1,93 @@
 """Derived columns (`used` and `capacity` of inventories), and revisions of trees.
 
-Every write maintains them. They are recomputed after a migration. They are also recomputed after
-openstack-placement has written to the database, because it does not maintain them.
+Every write of this service maintains them. Other software and changes by SQL do not. `heal`
+recomputes them, for `db sync`, for `db check --repair`, and for a start that finds wrong values.
+The new revisions also make all processes read the trees again that they have cached.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterator
+from functools import partial
+from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from falcon_placement_client.inventory import capacity
+from placement.db.engine import Database
+from placement.db.statement import CHUNK_SIZE
 from placement.db.statements import derived as statements
-from placement.db.statements.derived import WINDOW
-from placement.errors import ConfigurationError
-from placement.objects.locking import new_revision
+from placement.objects.locking import renew_revisions
 from placement.progress import Progress, silent
 
+# Maximum number of trees that are locked at a time. Writes of these trees wait until the end of the
+# transaction.
+TREES_PER_TRANSACTION = 100
 
-@dataclass(frozen=True, slots=True)
-class Corrections:
+
+class Corrections(NamedTuple):
     """The result of a recomputation."""
 
     # Number of trees.
-    trees: int
+    trees: int = 0
     # Number of inventories whose `used` was wrong.
-    used: int
+    used: int = 0
     # Number of inventories whose `capacity` was wrong.
-    capacity: int
+    capacity: int = 0
 
 
-def recompute(conn: Connection, progress: Progress = silent) -> Corrections:
-    """Recompute `used` and `capacity` of all inventories, and renew the revisions of all trees."""
-    # The new revisions lock all trees against concurrent claims.
-    trees = renew_all_revisions(conn, progress)
-    return Corrections(trees, correct_used(conn, progress), correct_capacity(conn, progress))
+def heal(database: Database, progress: Progress = silent) -> Corrections:
+    """Recompute `used` and `capacity` of all inventories, and renew the revisions of all trees.
 
-
-def renew_all_revisions(conn: Connection, progress: Progress = silent) -> int:
-    """Lock every tree until the transaction ends. Return the number of trees."""
-    trees, revision = 0, new_revision()
-    number = statements.number_of_roots().value(conn)
-    with progress(_windows_of_roots(conn), f"times {WINDOW:,} trees", _parts(number)) as windows:
-        for root_ids in windows:
-            statements.set_revision(root_ids, revision).execute(conn)
-            trees += len(root_ids)
-    return trees
-
-
-def _windows_of_roots(conn: Connection) -> Iterator[list[int]]:
-    last_id = -1
-    while rows := statements.roots(last_id).rows(conn):
-        last_id = rows[-1].id
-        yield [row.id for row in rows]
-
-
-def correct_used(conn: Connection, progress: Progress = silent) -> int:
-    """Correct `used` of all inventories. The caller has locked the trees.
-
-    Returns the number of changed inventories.
+    Services may run concurrently. Each transaction locks only a few trees.
     """
-    return _correct(conn, "used", wrong_used(conn, progress))
+    with database.primary().read() as conn:
+        number = statements.number_of_roots().value(conn)
+    parts = -(-number // TREES_PER_TRANSACTION)
+    noun = f"times {TREES_PER_TRANSACTION:,} trees"
+    with progress(_heal_windows(database), noun, parts) as windows:
+        return Corrections(*map(sum, zip(Corrections(), *windows, strict=True)))
 
 
-def correct_capacity(conn: Connection, progress: Progress = silent) -> int:
-    """Correct `capacity` of all inventories. The caller has locked the trees.
+def _heal_windows(database: Database) -> Iterator[Corrections]:
+    after = -1
+    while True:
+        last, corrections = database.write(partial(heal_next, after=after))
+        if last is None:
+            return
+        yield corrections
+        after = last
 
-    Returns the number of changed inventories.
+
+def heal_next(conn: Connection, after: int) -> tuple[int | None, Corrections]:
+    """Heal the trees whose roots are the next ones after an id.
+
+    Returns:
+        The id of the last root, or None if there are no further roots; and the corrections.
     """
-    return _correct(conn, "capacity", wrong_capacities(conn, progress))
+    # The roots are the mutexes of their trees. With the locks, no other transaction can change the
+    # inventories, and allocations that are not counted in `used` yet are not visible.
+    rows = statements.roots(after, TREES_PER_TRANSACTION, lock=True).rows(conn)
+    root_ids = [row.id for row in rows]
+    if not root_ids:
+        return None, Corrections()
+    renew_revisions(conn, root_ids)
+    used, capacities = wrong_used(conn, root_ids), wrong_capacities(conn, root_ids)
+    statements.set_column("used", used).execute(conn)
+    statements.set_column("capacity", capacities).execute(conn)
+    return root_ids[-1], Corrections(len(root_ids), len(used), len(capacities))
 
 
-def _correct(conn: Connection, column: str, corrections: Iterator[dict[int, int]]) -> int:
-    inventories = 0
-    for values in corrections:
-        statements.set_column(column, values).execute(conn)
-        inventories += len(values)
-    return inventories
+def wrong_used(conn: Connection, root_ids: Collection[int]) -> dict[int, int]:
+    """Return inventory id -> sum of its allocations, if `used` differs from the sum."""
+    return {row.id: int(row.right) for row in statements.wrong_used(root_ids).rows(conn)}
 
 
-def wrong_used(conn: Connection, progress: Progress = silent) -> Iterator[dict[int, int]]:
-    """Yield, in windows, inventory id -> sum of its allocations, if `used` differs from the sum."""
-    with _windows(conn, "used", progress) as windows:
-        for after, until in windows:
-            rows = statements.wrong_used(after, until).rows(conn)
-            if rows:
-                yield {row.id: int(row.right) for row in rows}
-
-
-def wrong_capacities(conn: Connection, progress: Progress = silent) -> Iterator[dict[int, int]]:
-    """Yield, in windows, inventory id -> computed capacity, if the column differs from it."""
-    with _windows(conn, "capacity", progress) as windows:
-        for after, until in windows:
-            # Single inventories are read only if a capacity in the window is wrong.
-            distinct = statements.distinct_capacities(after, until).rows(conn)
-            if not any(map(_is_wrong, distinct)):
-                continue
-            rows = statements.capacities(after, until).rows(conn)
-            yield {row.id: _capacity(row) for row in rows if _is_wrong(row)}
+def wrong_capacities(conn: Connection, root_ids: Collection[int]) -> dict[int, int]:
+    """Return inventory id -> computed capacity, if the column differs from it."""
+    # Single inventories are read only if a capacity is wrong.
+    if not any(map(_is_wrong, statements.distinct_capacities(root_ids).rows(conn))):
+        return {}
+    rows = statements.capacities(root_ids).rows(conn)
+    return {row.id: _capacity(row) for row in rows if _is_wrong(row)}
 
 
 def _capacity(row: Any) -> int:
@@ -110,36 +99,18 @@ def _is_wrong(row: Any) -> bool:
     return bool(row.capacity != _capacity(row))
 
 
-def _windows(
-    conn: Connection, column: str, progress: Progress
-) -> AbstractContextManager[Iterable[tuple[int, int]]]:
-    """Return windows of inventories: the ids before the first one, and of the last one."""
-
-    def windows() -> Iterator[tuple[int, int]]:
-        after = -1
-        while (until := statements.last_of_window(after).value(conn)) is not None:
-            yield after, until
-            after = until
-
-    number = statements.number_of_inventories().value(conn)
-    return progress(windows(), f"times {WINDOW:,} inventories ({column})", _parts(number))
-
-
-def _parts(number: int) -> int:
-    return -(-number // WINDOW)
+def windows(conn: Connection) -> Iterator[list[int]]:
+    """Yield the ids of all roots in lists of a limited length."""
+    after = -1
+    while rows := statements.roots(after, CHUNK_SIZE).rows(conn):
+        yield [row.id for row in rows]
+        after = rows[-1].id
 
 
 def is_correct(conn: Connection) -> bool:
     """Return whether all derived columns are correct and every tree has a revision."""
     if statements.roots_without_revision(limit=1).rows(conn):
         return False
-    return not any(wrong_used(conn)) and not any(wrong_capacities(conn))
-
-
-def refuse_incorrect(conn: Connection) -> None:
-    """Raise ConfigurationError unless the derived columns are correct."""
-    if not is_correct(conn):
-        raise ConfigurationError(
-            "derived columns of inventories are not correct: other software has "
-            "written to this database, or db sync was interrupted; run placement-manage db sync"
-        )
+    return not any(
+        wrong_used(conn, root_ids) or wrong_capacities(conn, root_ids) for root_ids in windows(conn)
+    )

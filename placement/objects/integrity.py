@@ -1,22 +1,25 @@
 """Find and repair faults in a database.
 
-Faults accumulate over years of operation, or are caused by other software that writes to the
-database. `CHECKS` lists them in the order of repair, because a repair may delete rows that have a
-later fault.
+Faults accumulate over years of operation, or are caused by other software or operators that write
+to the database. `CHECKS` lists them in the order of repair, because a repair may delete rows that
+have a later fault.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import CHUNK_SIZE, Query
+from placement.db.engine import Database
+from placement.db.statement import Query
 from placement.db.statements import derived as derived_statements
 from placement.db.statements import integrity as statements
-from placement.objects import claim_records, derived, lineage, locking, online_migrations
-from placement.objects.lineage import Lineage
+from placement.objects import derived, forest, repairs
+from placement.objects.derived import Corrections
+from placement.objects.forest import Forest
+from placement.objects.repairs import Repair
 from placement.progress import Progress, silent
 
 EXAMPLES = 3  # default number of rows that are shown for a fault
@@ -40,42 +43,19 @@ class Inspection:
 
     # Connection to the inspected database.
     conn: Connection
-    # Project and user for consumers without a record.
-    consumer_owner: tuple[str, str]
     # Maximum number of rows to show for each fault, or None for all.
     limit: int | None = EXAMPLES
-    # Provider id -> uuid.
-    _uuids: dict[int, str] = field(default_factory=dict)
-    # Provider id -> parent id.
-    _parents: dict[int, int | None] = field(default_factory=dict)
-    # Provider id -> root id.
-    _roots: dict[int, int | None] = field(default_factory=dict)
 
     @cached_property
-    def lineage(self) -> Lineage:
-        """The roots of all providers, computed from their parents."""
-        last_id = -1
-        while rows := statements.forest(last_id, CHUNK_SIZE).rows(self.conn):
-            for row in rows:
-                self._uuids[row.id] = row.uuid
-                self._parents[row.id] = row.parent_id
-                self._roots[row.id] = row.root_id
-            last_id = rows[-1].id
-        return lineage.trace(self._parents)
-
-    @cached_property
-    def wrong_roots(self) -> Mapping[int, int]:
-        """Provider id -> correct root id, for providers whose row contains another root."""
-        return {
-            provider_id: root_id
-            for provider_id, root_id in self.lineage.roots.items()
-            if self._roots[provider_id] != root_id
-        }
+    def forest(self) -> Forest:
+        """All providers with their parents and roots."""
+        return forest.read_all(self.conn)
 
     def describe_providers(self, ids: Collection[int]) -> Finding:
         """Return a finding with these providers, in the order of their ids."""
         shown_ids = islice(sorted(ids), self.limit)
-        return Finding(len(ids), [{"provider": self._uuids[row_id]} for row_id in shown_ids])
+        rows = self.forest.rows
+        return Finding(len(ids), [{"provider": rows[row_id].uuid} for row_id in shown_ids])
 
     def count(self, query: Query) -> int:
         """Return the number of rows that a statement selects."""
@@ -89,11 +69,16 @@ class Inspection:
         rows = statements.examples(query, self.limit).rows(self.conn)
         return Finding(count, [row._asdict() for row in rows])
 
-    def describe_inventories(self, corrections: Iterable[Mapping[int, int]]) -> Finding:
-        """Return a finding with inventories. corrections: chunks of id -> correct value."""
+    def describe_inventories(
+        self, correct: Callable[[Connection, Collection[int]], Mapping[int, int]]
+    ) -> Finding:
+        """Return a finding with inventories.
+
+        `correct` returns inventory id -> correct value, for the trees with these root ids.
+        """
         right_values: dict[int, int] = {}
-        for chunk in corrections:
-            right_values.update(chunk)
+        for root_ids in derived.windows(self.conn):
+            right_values.update(correct(self.conn, root_ids))
         examples: list[Example] = []
         ids = list(islice(sorted(right_values), self.limit))
         for row in statements.numbered_inventories(ids).rows(self.conn):
@@ -116,7 +101,7 @@ class IntegrityCheck:
     # The effect of `mend`, or how an operator can repair the fault if there is no `mend`.
     remedy: str
     # Function that repairs the fault, or None if an operator has to repair it.
-    mend: Callable[[Inspection], object] | None = None
+    mend: Callable[[Repair], object] | None = None
     # Whether the fault affects an inventory, a usage or a claim of another consumer.
     wrong: bool = True
 
@@ -126,76 +111,37 @@ def _rows_of(query: Callable[[], Query]) -> Callable[[Inspection], Finding]:
     return lambda inspection: inspection.describe_rows(query())
 
 
-def _detach_orphans(inspection: Inspection) -> None:
-    statements.detach(inspection.lineage.orphans).execute(inspection.conn)
-
-
-def _set_roots(inspection: Inspection) -> None:
-    statements.set_roots(inspection.wrong_roots).execute(inspection.conn)
-    # Trees that have gained or lost members. Orphans have become roots.
-    changed_roots = inspection.lineage.orphans.union(inspection.wrong_roots.values())
-    locking.renew_revisions(inspection.conn, changed_roots)
-
-
-def _record_consumers(inspection: Inspection) -> None:
-    owner = inspection.consumer_owner
-    online_migrations.record_consumers(inspection.conn, None, owner)
-
-
-def _delete_idle_consumers(inspection: Inspection) -> None:
-    count = inspection.count(statements.idle_consumers())
-    statements.delete_idle_consumers(count).execute(inspection.conn)
-
-
-def _dangling_rows(kind: str, name: str, meaning: str) -> IntegrityCheck:
-    """Return a check that deletes rows that refer to a missing row."""
-
-    def delete(inspection: Inspection) -> None:
-        """Delete all such rows."""
-        count = inspection.count(statements.lost(kind))
-        statements.delete_lost(kind, count).execute(inspection.conn)
-
-    return IntegrityCheck(
-        name, meaning, _rows_of(partial(statements.lost, kind)), "they are deleted", delete
-    )
+def _lost_rows(kind: str, meaning: str) -> IntegrityCheck:
+    """Return a check of rows that refer to a missing row."""
+    find, delete = partial(statements.lost, kind), partial(repairs.delete_lost, kind)
+    return IntegrityCheck(f"lost-{kind}", meaning, _rows_of(find), "they are deleted", delete)
 
 
 CHECKS = (
-    # This fault is repaired first, because a new revision locks its tree until the transaction
-    # ends.
-    IntegrityCheck(
-        "revision",
-        "trees that have no revision",
-        _rows_of(derived_statements.roots_without_revision),
-        "every tree gets a new revision",
-        lambda inspection: derived.renew_all_revisions(inspection.conn),
-    ),
     IntegrityCheck(
         "parents",
         "providers whose parent does not exist",
-        lambda inspection: inspection.describe_providers(inspection.lineage.orphans),
+        lambda inspection: inspection.describe_providers(inspection.forest.lineage.orphans),
         "they become roots",
-        _detach_orphans,
+        repairs.correct_roots,
     ),
     IntegrityCheck(
         "loops",
         "providers whose chain of parents is a loop",
-        lambda inspection: inspection.describe_providers(inspection.lineage.cyclic),
+        lambda inspection: inspection.describe_providers(inspection.forest.lineage.cyclic),
         "set parent_provider_id of one provider of each loop to NULL, and check again",
     ),
     IntegrityCheck(
         "roots",
         "providers whose root is not the top of their tree",
-        lambda inspection: inspection.describe_providers(inspection.wrong_roots),
+        lambda inspection: inspection.describe_providers(inspection.forest.wrong_roots),
         "root_provider_id is set",
-        _set_roots,
+        repairs.correct_roots,
     ),
-    _dangling_rows("inventories", "lost-inventories", "inventories whose provider does not exist"),
-    _dangling_rows("allocations", "lost-allocations", "allocations whose provider does not exist"),
-    _dangling_rows("traits", "lost-traits", "associations whose provider or trait does not exist"),
-    _dangling_rows(
-        "aggregates", "lost-aggregates", "associations whose provider or aggregate does not exist"
-    ),
+    _lost_rows("inventories", "inventories whose provider does not exist"),
+    _lost_rows("allocations", "allocations whose provider does not exist"),
+    _lost_rows("traits", "associations whose provider or trait does not exist"),
+    _lost_rows("aggregates", "associations whose provider or aggregate does not exist"),
     IntegrityCheck(
         "unknown-classes",
         "inventories whose resource class does not exist",
@@ -213,14 +159,14 @@ CHECKS = (
         "consumers that have allocations and no record",
         _rows_of(statements.unrecorded_consumers),
         "records are created, with the project and user for incomplete consumers",
-        _record_consumers,
+        repairs.record_consumers,
     ),
     IntegrityCheck(
         "idle-consumers",
         "consumers without allocations",
         _rows_of(statements.idle_consumers),
         "they are deleted",
-        _delete_idle_consumers,
+        repairs.delete_idle_consumers,
         wrong=False,
     ),
     IntegrityCheck(
@@ -228,7 +174,7 @@ CHECKS = (
         "claim records whose consumer does not exist",
         _rows_of(statements.records_without_consumer),
         "they are deleted",
-        lambda inspection: claim_records.delete_meaningless(inspection.conn),
+        repairs.delete_lost_records,
         wrong=False,
     ),
     IntegrityCheck(
@@ -245,20 +191,25 @@ CHECKS = (
         "write the consumers' allocations again",
     ),
     IntegrityCheck(
+        "revision",
+        "trees that have no revision",
+        _rows_of(derived_statements.roots_without_revision),
+        "every tree gets a new revision",
+        repairs.heal,
+    ),
+    IntegrityCheck(
         "used",
         "inventories whose `used` is not the sum of their allocations",
-        lambda inspection: inspection.describe_inventories(derived.wrong_used(inspection.conn)),
+        lambda inspection: inspection.describe_inventories(derived.wrong_used),
         "`used` is recomputed",
-        lambda inspection: derived.correct_used(inspection.conn),
+        repairs.heal,
     ),
     IntegrityCheck(
         "capacity",
         "inventories whose `capacity` does not match their amounts",
-        lambda inspection: inspection.describe_inventories(
-            derived.wrong_capacities(inspection.conn)
-        ),
+        lambda inspection: inspection.describe_inventories(derived.wrong_capacities),
         "`capacity` is recomputed",
-        lambda inspection: derived.correct_capacity(inspection.conn),
+        repairs.heal,
     ),
     IntegrityCheck(
         "overcommitted",
@@ -271,22 +222,28 @@ CHECKS = (
 
 
 def inspect(
-    conn: Connection,
-    consumer_owner: tuple[str, str],
-    limit: int | None = EXAMPLES,
-    progress: Progress = silent,
+    conn: Connection, limit: int | None = EXAMPLES, progress: Progress = silent
 ) -> list[tuple[IntegrityCheck, Finding]]:
     """Return the faults of the database, each with up to `limit` rows. None means all rows."""
-    inspection = Inspection(conn, consumer_owner, limit)
+    inspection = Inspection(conn, limit)
     with progress(CHECKS, "kinds of faults") as checks:
         findings = [(check, check.find(inspection)) for check in checks]
     return [(check, finding) for check, finding in findings if finding.count]
 
 
-def mend(conn: Connection, consumer_owner: tuple[str, str], progress: Progress = silent) -> None:
-    """Repair all faults that can be repaired automatically. All trees are locked."""
-    inspection = Inspection(conn, consumer_owner)
-    with progress(CHECKS, "kinds of faults") as checks:
-        for check in checks:
-            if check.mend is not None:
-                check.mend(inspection)
+def repair(
+    database: Database, consumer_owner: tuple[str, str], progress: Progress = silent
+) -> Corrections:
+    """Repair all faults that can be repaired automatically, while services may run.
+
+    The revisions of all trees are renewed, even if there are no faults: a change by SQL may be
+    correct in the database, and missing in the trees that processes have cached.
+    """
+    task = Repair(database, consumer_owner, progress)
+    # Several faults have the same repair. Derived columns depend on all other repairs.
+    mends = dict.fromkeys(check.mend for check in CHECKS if check.mend is not None)
+    mends.pop(repairs.heal)
+    with progress(list(mends), "kinds of repairs") as steps:
+        for mend in steps:
+            mend(task)
+    return repairs.heal(task)

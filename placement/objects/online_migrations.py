@@ -1,6 +1,6 @@
 """Complete the providers and consumers of very old databases."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from sqlalchemy.engine import Connection
 
@@ -8,7 +8,7 @@ from placement.db import schema
 from placement.db.statement import Query
 from placement.db.statements import integrity as statements
 from placement.errors import ConfigurationError
-from placement.objects import catalog, lineage, locking
+from placement.objects import catalog, forest
 
 
 def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[str, str]) -> int:
@@ -17,34 +17,12 @@ def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[s
     Raises:
         ConfigurationError: the parents of a provider form a cycle.
     """
-    parents = {row.id: row.parent_id for row in statements.rootless(limit).rows(conn)}
-    provider_ids = list(parents)
-    _add_ancestors(conn, parents)
-    roots = lineage.trace(parents).roots
-    root_ids: dict[int, int] = {}
-    for provider_id in provider_ids:
-        if provider_id not in roots:
-            raise ConfigurationError(f"the parents of provider {provider_id} (id) form a cycle")
-        root_ids[provider_id] = roots[provider_id]
-    if root_ids:
-        statements.set_roots(root_ids).execute(conn)
-        # Before the migration of the schema, there are no revisions that must be renewed.
-        if schema.fits(conn):
-            locking.renew_revisions(conn, set(root_ids.values()))
+    provider_ids = [row.id for row in statements.rootless(limit).rows(conn)]
+    if provider_ids:
+        cyclic = forest.correct(conn, provider_ids)
+        if cyclic:
+            raise ConfigurationError(f"the parents of provider {min(cyclic)} (id) form a cycle")
     return len(provider_ids)
-
-
-def _add_ancestors(conn: Connection, parents: dict[int, int | None]) -> None:
-    """Add all existing ancestors to provider -> parent, one level at a time."""
-    while missing := _parent_ids(parents.values()) - parents.keys():
-        ancestors = statements.parents(missing).rows(conn)
-        if not ancestors:
-            break
-        parents.update({row.id: row.parent_id for row in ancestors})
-
-
-def _parent_ids(parents: Iterable[int | None]) -> set[int]:
-    return {parent_id for parent_id in parents if parent_id is not None}
 
 
 def record_consumers(conn: Connection, limit: int | None, consumer_owner: tuple[str, str]) -> int:

@@ -167,25 +167,20 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
         UUID,
         1000,
     ),
-    "derived.capacities": (0, 1000),
-    "derived.distinct_capacities": (0, 1000),
-    "derived.last_of_window": (0,),
-    "derived.number_of_inventories": (),
+    "derived.capacities": ([1, 2],),
+    "derived.distinct_capacities": ([1, 2],),
     "derived.number_of_roots": (),
-    "derived.roots": (0,),
     "derived.set_column": ("used", {1: 2}),
-    "derived.set_revision": ([1, 2], 3),
     "derived.roots_without_revision": (),
-    "derived.wrong_used": (0, 1000),
+    "derived.wrong_used": ([1, 2],),
     "integrity.allocations_without_inventory": (),
-    "integrity.delete_idle_consumers": (1,),
     "integrity.detach": ([1],),
     "integrity.forest": (0, 1000),
     "integrity.idle_consumers": (),
     "integrity.inventories_of_unknown_class": (),
     "integrity.numbered_inventories": ([1],),
     "integrity.overcommitted": (),
-    "integrity.parents": ([1],),
+    "integrity.positions": ([1],),
     "integrity.record_consumers": ([UUID], 1, 1),
     "integrity.rootless": (1000,),
     "integrity.set_roots": ({1: 2},),
@@ -193,6 +188,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "integrity.records_without_consumer": (),
     "integrity.shape": (),
     "integrity.unowned_consumers": (),
+    "integrity.unrecorded_among": ([UUID],),
     "integrity.unrecorded_consumers": (),
     "inventories.create": ([{**ROW, **AMOUNTS}],),
     "inventories.create_unused": ([{**ROW, **AMOUNTS}],),
@@ -257,7 +253,11 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
 
 # function -> what is particular -> its arguments
 VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
-    "integrity.delete_lost": {"inventories": ("inventories", 1), "traits": ("traits", 1)},
+    "integrity.delete_lost": {
+        "inventories": ("inventories", [(1, 77, 0, 8)]),
+        "traits": ("traits", [(7, 1), (8, 1)]),
+    },
+    "integrity.lost_among": {"traits": ("traits", [(7, 1)])},
     "integrity.lost": {
         kind: (kind,) for kind in ("inventories", "allocations", "traits", "aggregates")
     },
@@ -374,6 +374,10 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
 # function -> what is particular -> the statement, where arguments are made by other functions
 BUILT: Mapping[str, Mapping[str, Callable[[], Query | Writes]]] = {
     "changes.feed": {"as it is": changes.feed, "with its lock": lambda: changes.feed(lock=True)},
+    "derived.roots": {
+        "as they are": lambda: derived.roots(0, 100),
+        "with their locks": lambda: derived.roots(0, 100, lock=True),
+    },
     "integrity.count": {"of others": lambda: integrity.count(derived.roots_without_revision())},
     "integrity.examples": {
         "of others": lambda: integrity.examples(derived.roots_without_revision(), 3)

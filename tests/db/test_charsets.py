@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement.config import NIL_UUID
 from placement.objects import audit, integrity
 from tests.db import hot_requests, snapshots
 from tests.kit.charsets import COLUMNS, convert
@@ -117,7 +116,7 @@ def content(service: Service, steps: Sequence[hot_requests.Step]) -> Mapping[str
         for step in steps
     }
     with service.database.read() as conn:
-        for check, rows in integrity.inspect(conn, (NIL_UUID, NIL_UUID)):
+        for check, rows in integrity.inspect(conn):
             found[check.name] = rows
         for each in audit.CHECKS:
             found[each.name] = list(each.find(audit.Inquiry(conn)))

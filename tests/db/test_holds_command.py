@@ -77,7 +77,7 @@ def test_holds_are_listed_and_released(service: Service, manage: Callable[..., s
 
 def found(service: Service) -> dict[str, int]:
     with service.database.read() as conn:
-        findings = integrity.inspect(conn, ("p", "u"))
+        findings = integrity.inspect(conn)
     return {check.name: finding.count for check, finding in findings}
 
 

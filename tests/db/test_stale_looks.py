@@ -53,7 +53,7 @@ def service(tmp_path: Path) -> Iterator[Host]:
 def test_a_ratio_is_counted_as_the_database_keeps_it(service: Host) -> None:
     service.stock(VCPU={"total": 1_000_000, "allocation_ratio": 1.23456789})
     with service.database.read() as conn:
-        derived.refuse_incorrect(conn)
+        assert derived.is_correct(conn)
         room = conn.exec_driver_sql("SELECT capacity FROM inventories").scalar_one()
     assert service.claim({"VCPU": room + 1}).status_code == 409
     assert service.claim({"VCPU": room}).status_code == 204

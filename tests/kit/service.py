@@ -122,7 +122,7 @@ class Service(Client):
     def check_used(self) -> None:
         """Assert that every `used` is the sum of its allocations."""
         with self.database.read() as conn:
-            derived.refuse_incorrect(conn)
+            assert derived.is_correct(conn)
 
     def dump(self, but: str = "") -> dict[str, list[tuple[Any, ...]]]:
         """Return all rows of all tables, without columns of one name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,17 +13,18 @@ import sqlalchemy as sa
 
 from placement import app
 from placement.cli import database as cli_database
-from placement.config import NIL_UUID
 from placement.db.engine import Database
-from placement.db.statements import derived as statements
 from placement.objects import derived, integrity, lineage
 from tests.kit.rows import contents, damage
 from tests.migrations import existing
 
-UNOWNED = (NIL_UUID, NIL_UUID)
 ADD_INVENTORY = (
     "INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit,"
     " max_unit, step_size, allocation_ratio, capacity) VALUES ({}, {}, 1, 0, 1, 1, 1, 1, 1)"
+)
+ADD_ROOT = (
+    "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id)"
+    " VALUES ({0}, 'root {0}', 'root {0}', 0, {0})"
 )
 ADD_ALLOCATION = (
     "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used)"
@@ -33,7 +35,6 @@ ADD_CONSUMER = (
 )
 
 MENDED = {
-    "revision": ["UPDATE resource_providers SET revision = 0"],
     "parents": ["UPDATE resource_providers SET parent_provider_id = 77 WHERE id = 2"],
     "roots": ["UPDATE resource_providers SET root_provider_id = 2 WHERE id = 2"],
     "lost-inventories": [ADD_INVENTORY.format(77, 0)],
@@ -51,6 +52,7 @@ MENDED = {
         "INSERT INTO claim_records (consumer_id, consumer_uuid, consumer_created_at, project_id)"
         " VALUES (77, 'lost', '2001-01-01 00:00:00', 1)"
     ],
+    "revision": ["UPDATE resource_providers SET revision = 0"],
     "used": ["UPDATE allocations SET used = 9"],
     "capacity": ["UPDATE inventories SET total = 11"],
 }
@@ -65,7 +67,7 @@ LEFT = {
 
 def names(database: Database) -> list[str]:
     with database.read() as conn:
-        return [each.name for each, _ in integrity.inspect(conn, UNOWNED)]
+        return [each.name for each, _ in integrity.inspect(conn)]
 
 
 @pytest.fixture
@@ -82,8 +84,14 @@ def test_there_is_a_test_for_every_check() -> None:
 
 def test_a_sound_database_passes(adopted: Database, manage: Any, capsys: Any) -> None:
     assert manage("db", "check") == 0
+    sound, unchecked = capsys.readouterr().out.splitlines()
+    assert sound == "Nothing is wrong."
+    assert unchecked.endswith("run: placement-manage db check --repair")
     assert manage("db", "check", "--repair") == 0
-    assert capsys.readouterr().out == "Nothing is wrong.\n" * 2
+    assert capsys.readouterr().out.splitlines() == [
+        "Repaired. Running services read all 1 trees again.",
+        "Nothing is wrong.",
+    ]
 
 
 @pytest.mark.parametrize("name", MENDED)
@@ -105,14 +113,17 @@ def test_a_fault_is_found_and_mended(
 
 
 @pytest.mark.parametrize("last", [1, 2, 7])
-def test_every_window_of_inventories_is_counted(
+def test_every_tree_is_counted(
     adopted: Database, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
-    monkeypatch.setattr(statements, "WINDOW", 2)
-    damage(adopted, [ADD_INVENTORY.format(1, number) for number in (1, 2, 3, 4, 5, 6)])
+    monkeypatch.setattr(derived, "TREES_PER_TRANSACTION", 2)
+    monkeypatch.setattr(derived, "CHUNK_SIZE", 3)
+    roots = range(11, 18)
+    damage(adopted, [ADD_ROOT.format(number) for number in roots])
+    damage(adopted, [ADD_INVENTORY.format(number, 1) for number in roots])
+    adopted.write(partial(derived.heal_next, after=10))
     with adopted.read() as conn:
         ids = conn.execute(sa.text("SELECT id FROM inventories ORDER BY id")).scalars().all()
-    assert len(ids) > 4  # several windows; the last one may be short
     wrong = sorted({ids[0], ids[len(ids) // 2], ids[-last % len(ids)]})
     for row_id in wrong:
         damage(
@@ -120,10 +131,11 @@ def test_every_window_of_inventories_is_counted(
             [f"UPDATE inventories SET used = used + 1, capacity = 77 WHERE id = {row_id}"],
         )
     with adopted.read() as conn:
-        for found in (derived.wrong_used(conn), derived.wrong_capacities(conn)):
-            assert sorted(row_id for window in found for row_id in window) == wrong
-    corrections = adopted.write(derived.recompute)
-    assert (corrections.used, corrections.capacity) == (len(wrong), len(wrong))
+        windows = list(derived.windows(conn))
+        assert [len(window) for window in windows] == [3, 3, 2]
+        for find in (derived.wrong_used, derived.wrong_capacities):
+            assert sorted(row_id for each in windows for row_id in find(conn, each)) == wrong
+    assert derived.heal(adopted) == (len(roots) + 1, len(wrong), len(wrong))
     assert names(adopted) == []
 
 
@@ -181,7 +193,7 @@ def test_more_used_than_there_is_is_no_fault(
     assert manage("db", "check") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("overcommitted: 1 ")
-    assert lines[1:] == ["Nothing is wrong: the findings are harmless."]
+    assert lines[1] == "Nothing is wrong: the findings are harmless."
     assert manage("db", "check", "--strict") == 1
     assert manage("db", "check", "--strict", "--json") == 1
     assert manage("db", "check", "--strict", "--repair") == 1  # no repair changes it
@@ -200,11 +212,11 @@ def test_only_the_first_rows_are_listed_unless_all_are_asked_for(
 ) -> None:
     overcharge(adopted, 9)
     manage("db", "check")
-    line, _outcome = capsys.readouterr().out.splitlines()
+    line, *_outcome = capsys.readouterr().out.splitlines()
     assert line.count("consumer=") == integrity.EXAMPLES
     assert line.endswith("; …)")
     manage("db", "check", "--all")
-    line, _outcome = capsys.readouterr().out.splitlines()
+    line, *_outcome = capsys.readouterr().out.splitlines()
     assert line.count("consumer=") == 9
     assert "…" not in line
 
@@ -232,7 +244,7 @@ def test_everything_is_listed_as_json(
 
 def test_what_is_mended_is_right(adopted: Database) -> None:
     damage(adopted, [*MENDED["no-consumer"], *MENDED["parents"], *MENDED["used"]])
-    adopted.write(lambda conn: integrity.mend(conn, ("mine", "me")))
+    integrity.repair(adopted, ("mine", "me"))
     with adopted.read() as conn:
         consumer = conn.execute(
             sa.text(

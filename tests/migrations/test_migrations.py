@@ -250,8 +250,9 @@ def test_db_sync_recounts_after_a_stay_elsewhere(database: Database, manage: Any
         " VALUES ('new', 'new', 0, 1)",
     ],
 )
-def test_a_start_refuses_or_mends_what_is_not_counted(
-    database: Database, since: str | None
+@pytest.mark.parametrize("sync", [False, True])
+def test_a_start_corrects_derived_columns_and_logs_it(
+    database: Database, caplog: pytest.LogCaptureFixture, since: str | None, sync: bool
 ) -> None:
     existing.make(database)
     if since is None:
@@ -260,11 +261,14 @@ def test_a_start_refuses_or_mends_what_is_not_counted(
         app.migrate(database)
         with database.writer.begin() as conn:
             conn.execute(sa.text(since))
-    with pytest.raises(ConfigurationError, match="db sync"):
-        app.prepare(database, sync=False)
-    app.prepare(database, sync=True)
+    app.prepare(database, sync=sync)
+    (_cause, outcome) = [each for each in caplog.messages if "correct" in each]
+    assert "run placement-manage db check" in outcome
     with database.read() as conn:
-        derived.refuse_incorrect(conn)
+        assert derived.is_correct(conn)
+    caplog.clear()
+    app.prepare(database, sync=sync)
+    assert not any("correct" in each for each in caplog.messages)
 
 
 @pytest.mark.parametrize("version", ["b4ed3a175331", "ffffffffffff", None])

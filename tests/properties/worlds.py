@@ -78,7 +78,9 @@ class WorldService(Service):
             _empty(conn)
             write(conn, _cloud(world))
             _use(conn, world)
-            derived.recompute(conn)
+            last: int | None = -1
+            while last is not None:
+                last, _corrections = derived.heal_next(conn, last)
 
 
 def _empty(conn: sa.Connection) -> None:

@@ -3,7 +3,8 @@
 Operators see the columns of a selection as an example of the fault.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
@@ -54,16 +55,17 @@ def _lacks_provider(table: sa.Table) -> ColumnElement[bool]:
 
 # -- rows that refer to a missing provider ---------------------------------------------------
 
+# Table, condition, and the columns that an example shows. The first columns are the primary key.
 _LOST: Mapping[str, tuple[sa.Table, ColumnElement[bool], tuple[str, ...]]] = {
     "inventories": (
         inventory,
         _lacks_provider(inventory),
-        ("resource_provider_id", "resource_class_id", "total"),
+        ("id", "resource_provider_id", "resource_class_id", "total"),
     ),
     "allocations": (
         allocation,
         _lacks_provider(allocation),
-        ("resource_provider_id", "consumer_id", "resource_class_id", "used"),
+        ("id", "resource_provider_id", "consumer_id", "resource_class_id", "used"),
     ),
     "traits": (
         t.resource_provider_traits,
@@ -71,7 +73,7 @@ _LOST: Mapping[str, tuple[sa.Table, ColumnElement[bool], tuple[str, ...]]] = {
             _lacks_provider(t.resource_provider_traits),
             _lacks(t.traits, t.traits.c.id == t.resource_provider_traits.c.trait_id),
         ),
-        ("resource_provider_id", "trait_id"),
+        ("trait_id", "resource_provider_id"),
     ),
     "aggregates": (
         t.resource_provider_aggregates,
@@ -89,14 +91,33 @@ _LOST: Mapping[str, tuple[sa.Table, ColumnElement[bool], tuple[str, ...]]] = {
 
 def lost(kind: str) -> Query:
     """Select inventories, allocations or associations that refer to a missing row."""
+    return Query(_lost(kind))
+
+
+def lost_among(kind: str, rows: Collection[Sequence[Any]]) -> Query:
+    """Select the rows that still refer to a missing row, of the rows that `lost` has returned."""
+    return Query(_lost(kind).where(_is_one_of(kind, rows)))
+
+
+def _lost(kind: str) -> Selection:
     table, condition, columns = _LOST[kind]
-    return Query(sa.select(*(table.c[column] for column in columns)).where(condition))
+    return sa.select(*(table.c[column] for column in columns)).where(condition)
 
 
-def delete_lost(kind: str, count: int) -> Write:
-    """Delete the `count` rows that `lost` selects."""
-    table, condition, _ = _LOST[kind]
-    return Write(sa.delete(table).where(condition), matches=count)
+def delete_lost(kind: str, rows: Collection[Sequence[Any]]) -> Write:
+    """Delete rows that `lost_among` has returned."""
+    table, _condition, _columns = _LOST[kind]
+    return Write(sa.delete(table).where(_is_one_of(kind, rows)), matches=len(rows))
+
+
+def _is_one_of(kind: str, rows: Collection[Sequence[Any]]) -> ColumnElement[bool]:
+    """Return the condition that the primary key of a row is in one of the rows."""
+    table, _condition, _columns = _LOST[kind]
+    keys = [
+        sa.and_(*(column == value for column, value in zip(table.primary_key, row, strict=False)))
+        for row in rows
+    ]
+    return sa.or_(*keys)
 
 
 # -- consumers -------------------------------------------------------------------------------
@@ -113,6 +134,14 @@ def unrecorded_consumers(limit: int | None = None) -> Query:
     """
     column = allocation.c.consumer_id.label("consumer")
     return Query(sa.select(column).where(_UNRECORDED).distinct().limit(limit))
+
+
+def unrecorded_among(uuids: Collection[str]) -> Query:
+    """Select the uuids, of a few, that have allocations but no record."""
+    rows = sa.select(allocation.c.consumer_id.label("consumer")).where(
+        bulk.in_list(allocation.c.consumer_id), _UNRECORDED
+    )
+    return Query(rows.distinct(), {"ids": sorted(uuids)})
 
 
 def record_consumers(uuids: Collection[str], project_id: int, user_id: int) -> Writes:
@@ -140,11 +169,6 @@ def ended_holds() -> Query:
     ended = sa.and_(is_hold(_record, consumer), _record.c.expires_at <= _now)
     source = _record.join(consumer, belongs_to(_record, consumer))
     return Query(_records().select_from(source).where(ended))
-
-
-def delete_idle_consumers(count: int) -> Write:
-    """Delete the `count` rows that `idle_consumers` selects."""
-    return Write(sa.delete(consumer).where(_IDLE), matches=count)
 
 
 def unowned_consumers() -> Query:
@@ -208,19 +232,18 @@ def numbered_inventories(ids: Collection[int]) -> Queries:
 # -- trees -----------------------------------------------------------------------------------
 
 
+_FOREST = sa.select(
+    provider.c.id,
+    provider.c.uuid,
+    provider.c.parent_provider_id.label("parent_id"),
+    provider.c.root_provider_id.label("root_id"),
+)
+
+
 def forest(after: int, size: int) -> Query:
     """Select (id, uuid, parent id, root id) of the next providers, by id."""
-    return Query(
-        sa.select(
-            provider.c.id,
-            provider.c.uuid,
-            provider.c.parent_provider_id.label("parent_id"),
-            provider.c.root_provider_id.label("root_id"),
-        )
-        .where(provider.c.id > after)
-        .order_by(provider.c.id)
-        .limit(size)
-    )
+    rows = _FOREST.where(provider.c.id > after).order_by(provider.c.id)
+    return Query(rows.limit(size))
 
 
 def rootless(size: int | None) -> Query:
@@ -233,10 +256,9 @@ def rootless(size: int | None) -> Query:
     )
 
 
-def parents(ids: Collection[int]) -> Queries:
-    """Select (id, parent id) of providers."""
-    rows = sa.select(provider.c.id, provider.c.parent_provider_id.label("parent_id"))
-    return bulk.select_by(rows.where(bulk.in_list(provider.c.id)), ids)
+def positions(ids: Collection[int]) -> Queries:
+    """Select (id, uuid, parent id, root id) of providers."""
+    return bulk.select_by(_FOREST.where(bulk.in_list(provider.c.id)), ids)
 
 
 def set_roots(root_ids: Mapping[int, int]) -> Writes:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import RECORD_COLUMNS, changed_at
+from placement.db.fragments import RECORD_COLUMNS, allocated_amount, changed_at
 from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
 
 FIELDS = (*[column.name for column in RECORD_COLUMNS], "capacity")
@@ -126,6 +126,9 @@ def move_used(moves: Mapping[int, tuple[int, int, int, int]]) -> Writes:
     the capacity of an inventory would be exceeded, or if its units do not allow the amounts, the
     inventory does not match.
 
+    If `used` would become negative, it was wrong, because SQL has changed allocations. It is then
+    recomputed. Therefore, the allocations must have been written before, and the trees locked.
+
     Args:
         moves: inventory id -> (delta, least, most, divisor). The last three describe the new
             amounts, which the units of the inventory must allow.
@@ -179,7 +182,9 @@ _MOVE = ("delta", "least", "most", "divisor")
 def _move_used(size: int, *, guarded: bool) -> sa.Update:
     column = _inventory.c
     delta = bulk.case_by_id(column.used, size, "delta")
-    update = sa.update(_inventory).where(bulk.in_list(column.id)).values(used=column.used + delta)
+    used = column.used + delta
+    used = sa.case((used >= 0, used), else_=allocated_amount(_inventory))
+    update = sa.update(_inventory).where(bulk.in_list(column.id)).values(used=used)
     if not guarded:
         return update
     units = zip((column.min_unit, column.max_unit, column.step_size), _MOVE[1:], strict=True)

@@ -1,37 +1,29 @@
--- derived.capacities: Select (id, amounts, capacity) of the inventories in a window.
+-- derived.capacities: Select (id, amounts, capacity) of the inventories in these trees.
+-- on sqlite, postgresql
 SELECT inventories.id, inventories.total, inventories.reserved, inventories.allocation_ratio,
     inventories.capacity
-FROM inventories
-WHERE inventories.id > 0 AND inventories.id <= 1000;
+FROM inventories JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id
+WHERE resource_providers.root_provider_id IN (:ids …);
+-- on mysql
+SELECT inventories.id, inventories.total, inventories.reserved, inventories.allocation_ratio,
+    inventories.capacity
+FROM inventories INNER JOIN resource_providers ON resource_providers.id =
+    inventories.resource_provider_id
+WHERE resource_providers.root_provider_id IN (:ids …);
 
 
--- derived.distinct_capacities: Select the distinct capacities in a window, with their amounts.
+-- derived.distinct_capacities: Select the distinct capacities in these trees, with their amounts.
+-- on sqlite, postgresql
 SELECT DISTINCT inventories.total, inventories.reserved, inventories.allocation_ratio,
     inventories.capacity
-FROM inventories
-WHERE inventories.id > 0 AND inventories.id <= 1000;
-
-
--- derived.last_of_window: Select the last inventory id of the window that starts after an id.
--- on sqlite
-SELECT max(anon_1.id) AS max_1
-FROM (SELECT inventories.id AS id
-  FROM inventories
-  WHERE inventories.id > 0
-  ORDER BY inventories.id
-  LIMIT 10000 OFFSET 0) AS anon_1;
--- on mysql, postgresql
-SELECT max(anon_1.id) AS max_1
-FROM (SELECT inventories.id AS id
-  FROM inventories
-  WHERE inventories.id > 0
-  ORDER BY inventories.id
-  LIMIT 10000) AS anon_1;
-
-
--- derived.number_of_inventories: Count the inventories.
-SELECT count(*) AS count_1
-FROM inventories;
+FROM inventories JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id
+WHERE resource_providers.root_provider_id IN (:ids …);
+-- on mysql
+SELECT DISTINCT inventories.total, inventories.reserved, inventories.allocation_ratio,
+    inventories.capacity
+FROM inventories INNER JOIN resource_providers ON resource_providers.id =
+    inventories.resource_provider_id
+WHERE resource_providers.root_provider_id IN (:ids …);
 
 
 -- derived.number_of_roots: Count the roots.
@@ -40,19 +32,41 @@ FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL;
 
 
--- derived.roots: Select the ids of the next roots and lock the roots.
+-- derived.roots: Select the ids of the next roots, by id. With `lock`, lock the roots in this order.
+
+-- as they are
 -- on sqlite
 SELECT resource_providers.id
 FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
 ORDER BY resource_providers.id
-LIMIT 10000 OFFSET 0;
+LIMIT 100 OFFSET 0;
 -- on mysql, postgresql
 SELECT resource_providers.id
 FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
 ORDER BY resource_providers.id
-LIMIT 10000 FOR UPDATE;
+LIMIT 100;
+
+-- with their locks
+-- on sqlite
+SELECT resource_providers.id
+FROM resource_providers
+WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
+ORDER BY resource_providers.id
+LIMIT 100 OFFSET 0;
+-- on mysql
+SELECT resource_providers.id
+FROM resource_providers
+WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
+ORDER BY resource_providers.id
+LIMIT 100 FOR UPDATE;
+-- on postgresql
+SELECT resource_providers.id
+FROM resource_providers
+WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
+ORDER BY resource_providers.id
+LIMIT 100 FOR NO KEY UPDATE;
 
 
 -- derived.roots_without_revision: Select roots without a revision.
@@ -67,33 +81,27 @@ SET used=CASE inventories.id WHEN :id_0 THEN :value_0 END
 WHERE inventories.id IN (:ids …);
 
 
--- derived.set_revision: Set the revision of consecutive roots. The roots must be locked.
-UPDATE resource_providers
-SET revision=3
-WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id >= 1 AND
-    resource_providers.id <= 2;
-
-
--- derived.wrong_used: Select (id, right) of the inventories in a window whose `used` is wrong.
+-- derived.wrong_used: Select (id, right) of the inventories in these trees whose `used` is wrong.
 -- on sqlite, postgresql
 SELECT inventories.id, (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
   FROM allocations
   WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
       allocations.resource_class_id = inventories.resource_class_id) AS "right"
-FROM inventories
-WHERE inventories.used != (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+FROM inventories JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id
+WHERE resource_providers.root_provider_id IN (:ids …) AND inventories.used != (SELECT
+    coalesce(sum(allocations.used), 0) AS coalesce_1
   FROM allocations
   WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
-      allocations.resource_class_id = inventories.resource_class_id) AND inventories.id > 0 AND
-      inventories.id <= 1000;
+      allocations.resource_class_id = inventories.resource_class_id);
 -- on mysql
 SELECT inventories.id, (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
   FROM allocations
   WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
       allocations.resource_class_id = inventories.resource_class_id) AS `right`
-FROM inventories
-WHERE inventories.used != (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+FROM inventories INNER JOIN resource_providers ON resource_providers.id =
+    inventories.resource_provider_id
+WHERE resource_providers.root_provider_id IN (:ids …) AND inventories.used != (SELECT
+    coalesce(sum(allocations.used), 0) AS coalesce_1
   FROM allocations
   WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
-      allocations.resource_class_id = inventories.resource_class_id) AND inventories.id > 0 AND
-      inventories.id <= 1000;
+      allocations.resource_class_id = inventories.resource_class_id);

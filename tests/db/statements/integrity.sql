@@ -29,36 +29,16 @@ FROM (SELECT resource_providers.uuid AS provider
   WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.revision = 0) AS anon_1;
 
 
--- integrity.delete_idle_consumers: Delete the `count` rows that `idle_consumers` selects.
--- on sqlite, postgresql
-DELETE FROM consumers
-WHERE NOT (EXISTS (SELECT 1 AS anon_1
-    FROM allocations
-    WHERE consumers.uuid = allocations.consumer_id));
--- on mysql
-DELETE FROM consumers
-WHERE NOT (EXISTS (SELECT 1 AS anon_1
-    FROM allocations
-    WHERE (consumers.uuid = CONVERT(allocations.consumer_id USING ascii) AND allocations.consumer_id
-        = CONVERT(consumers.uuid USING ascii))));
-
-
--- integrity.delete_lost: Delete the `count` rows that `lost` selects.
+-- integrity.delete_lost: Delete rows that `lost_among` has returned.
 
 -- inventories
 DELETE FROM inventories
-WHERE NOT (EXISTS (SELECT 1 AS anon_1
-    FROM resource_providers
-    WHERE resource_providers.id = inventories.resource_provider_id));
+WHERE inventories.id = 1;
 
 -- traits
 DELETE FROM resource_provider_traits
-WHERE NOT (EXISTS (SELECT 1 AS anon_1
-    FROM resource_providers
-    WHERE resource_providers.id = resource_provider_traits.resource_provider_id)) OR NOT (EXISTS
-        (SELECT 1 AS anon_2
-    FROM traits
-    WHERE traits.id = resource_provider_traits.trait_id));
+WHERE resource_provider_traits.trait_id = 7 AND resource_provider_traits.resource_provider_id = 1 OR
+    resource_provider_traits.trait_id = 8 AND resource_provider_traits.resource_provider_id = 1;
 
 
 -- integrity.detach: Remove the parents of providers.
@@ -161,22 +141,23 @@ WHERE resource_classes.id IS NULL;
 -- integrity.lost: Select inventories, allocations or associations that refer to a missing row.
 
 -- inventories
-SELECT inventories.resource_provider_id, inventories.resource_class_id, inventories.total
+SELECT inventories.id, inventories.resource_provider_id, inventories.resource_class_id,
+    inventories.total
 FROM inventories
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
     FROM resource_providers
     WHERE resource_providers.id = inventories.resource_provider_id));
 
 -- allocations
-SELECT allocations.resource_provider_id, allocations.consumer_id, allocations.resource_class_id,
-    allocations.used
+SELECT allocations.id, allocations.resource_provider_id, allocations.consumer_id,
+    allocations.resource_class_id, allocations.used
 FROM allocations
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
     FROM resource_providers
     WHERE resource_providers.id = allocations.resource_provider_id));
 
 -- traits
-SELECT resource_provider_traits.resource_provider_id, resource_provider_traits.trait_id
+SELECT resource_provider_traits.trait_id, resource_provider_traits.resource_provider_id
 FROM resource_provider_traits
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
     FROM resource_providers
@@ -194,6 +175,20 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
         (SELECT 1 AS anon_2
     FROM placement_aggregates
     WHERE placement_aggregates.id = resource_provider_aggregates.aggregate_id));
+
+
+-- integrity.lost_among: Select the rows that still refer to a missing row, of the rows that `lost` has returned.
+
+-- traits
+SELECT resource_provider_traits.trait_id, resource_provider_traits.resource_provider_id
+FROM resource_provider_traits
+WHERE (NOT (EXISTS (SELECT 1 AS anon_1
+      FROM resource_providers
+      WHERE resource_providers.id = resource_provider_traits.resource_provider_id)) OR NOT (EXISTS
+          (SELECT 1 AS anon_2
+      FROM traits
+      WHERE traits.id = resource_provider_traits.trait_id))) AND resource_provider_traits.trait_id =
+          7 AND resource_provider_traits.resource_provider_id = 1;
 
 
 -- integrity.numbered_inventories: Select (provider, class, used, capacity, id) of inventories.
@@ -228,8 +223,9 @@ FROM inventories INNER JOIN resource_providers ON resource_providers.id =
 WHERE inventories.used > inventories.capacity;
 
 
--- integrity.parents: Select (id, parent id) of providers.
-SELECT resource_providers.id, resource_providers.parent_provider_id AS parent_id
+-- integrity.positions: Select (id, uuid, parent id, root id) of providers.
+SELECT resource_providers.id, resource_providers.uuid, resource_providers.parent_provider_id AS
+    parent_id, resource_providers.root_provider_id AS root_id
 FROM resource_providers
 WHERE resource_providers.id IN (:ids …);
 
@@ -543,6 +539,22 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
     WHERE projects.id = consumers.project_id)) OR NOT (EXISTS (SELECT 1 AS anon_2
     FROM users
     WHERE users.id = consumers.user_id));
+
+
+-- integrity.unrecorded_among: Select the uuids, of a few, that have allocations but no record.
+-- on sqlite, postgresql
+SELECT DISTINCT allocations.consumer_id AS consumer
+FROM allocations
+WHERE allocations.consumer_id IN (:ids …) AND NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE consumers.uuid = allocations.consumer_id));
+-- on mysql
+SELECT DISTINCT allocations.consumer_id AS consumer
+FROM allocations
+WHERE allocations.consumer_id IN (:ids …) AND NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE (consumers.uuid = CONVERT(allocations.consumer_id USING ascii) AND allocations.consumer_id
+        = CONVERT(consumers.uuid USING ascii))));
 
 
 -- integrity.unrecorded_consumers: Select the uuids of consumers that have allocations but no record.

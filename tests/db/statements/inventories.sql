@@ -64,8 +64,12 @@ ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
 -- of what somebody gets
 UPDATE inventories
-SET used=(inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN :delta_1
-    END)
+SET used=CASE WHEN (inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN
+    :delta_1 END >= 0) THEN inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN
+    :id_1 THEN :delta_1 END ELSE (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+  FROM allocations
+  WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
+      allocations.resource_class_id = inventories.resource_class_id) END
 WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN
     :delta_1 END <= 0 OR inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1
     THEN :delta_1 END <= inventories.capacity) AND inventories.min_unit <= CASE inventories.id WHEN
@@ -75,8 +79,12 @@ WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :id_0 THEN :del
 
 -- of what is given back
 UPDATE inventories
-SET used=(inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN :delta_1
-    END)
+SET used=CASE WHEN (inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN
+    :delta_1 END >= 0) THEN inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN
+    :id_1 THEN :delta_1 END ELSE (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+  FROM allocations
+  WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
+      allocations.resource_class_id = inventories.resource_class_id) END
 WHERE inventories.id IN (:ids …);
 
 
