@@ -304,6 +304,7 @@ SAMPLE: Sequence[Rule] = (
             "test_histories.py",
             "test_race.py::test_a_class_that_is_given_to_an_inventory_is_not_deleted",
             "test_race.py::test_exactly_what_fits_is_admitted",
+            "test_repairs.py",
         ],
     ),
     Rule(

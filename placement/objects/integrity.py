@@ -16,9 +16,9 @@ from placement.db.engine import Database
 from placement.db.statement import Query
 from placement.db.statements import derived as derived_statements
 from placement.db.statements import integrity as statements
-from placement.objects import derived, forest, repairs
+from placement.objects import ancestry, derived, repairs
+from placement.objects.ancestry import Ancestry
 from placement.objects.derived import Corrections
-from placement.objects.forest import Forest
 from placement.objects.repairs import Repair
 from placement.progress import Progress, silent
 
@@ -47,14 +47,14 @@ class Inspection:
     limit: int | None = EXAMPLES
 
     @cached_property
-    def forest(self) -> Forest:
+    def ancestry(self) -> Ancestry:
         """All providers with their parents and roots."""
-        return forest.read_all(self.conn)
+        return ancestry.read_all(self.conn)
 
     def describe_providers(self, ids: Collection[int]) -> Finding:
         """Return a finding with these providers, in the order of their ids."""
         shown_ids = islice(sorted(ids), self.limit)
-        rows = self.forest.rows
+        rows = self.ancestry.rows
         return Finding(len(ids), [{"provider": rows[row_id].uuid} for row_id in shown_ids])
 
     def count(self, query: Query) -> int:
@@ -121,20 +121,20 @@ CHECKS = (
     IntegrityCheck(
         "parents",
         "providers whose parent does not exist",
-        lambda inspection: inspection.describe_providers(inspection.forest.lineage.orphans),
+        lambda inspection: inspection.describe_providers(inspection.ancestry.lineage.orphans),
         "they become roots",
         repairs.correct_roots,
     ),
     IntegrityCheck(
         "loops",
         "providers whose chain of parents is a loop",
-        lambda inspection: inspection.describe_providers(inspection.forest.lineage.cyclic),
+        lambda inspection: inspection.describe_providers(inspection.ancestry.lineage.cyclic),
         "set parent_provider_id of one provider of each loop to NULL, and check again",
     ),
     IntegrityCheck(
         "roots",
         "providers whose root is not the top of their tree",
-        lambda inspection: inspection.describe_providers(inspection.forest.wrong_roots),
+        lambda inspection: inspection.describe_providers(inspection.ancestry.wrong_roots),
         "root_provider_id is set",
         repairs.correct_roots,
     ),

@@ -8,7 +8,7 @@ from placement.db import schema
 from placement.db.statement import Query
 from placement.db.statements import integrity as statements
 from placement.errors import ConfigurationError
-from placement.objects import catalog, forest
+from placement.objects import ancestry, catalog
 
 
 def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[str, str]) -> int:
@@ -19,7 +19,7 @@ def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[s
     """
     provider_ids = [row.id for row in statements.rootless(limit).rows(conn)]
     if provider_ids:
-        cyclic = forest.correct(conn, provider_ids)
+        cyclic = ancestry.correct(conn, provider_ids)
         if cyclic:
             raise ConfigurationError(f"the parents of provider {min(cyclic)} (id) form a cycle")
     return len(provider_ids)

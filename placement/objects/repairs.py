@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from placement.db.engine import Database
 from placement.db.statements import integrity as statements
-from placement.objects import allocations, claim_records, derived, forest, online_migrations
+from placement.objects import allocations, ancestry, claim_records, derived, online_migrations
 from placement.objects.consumers import Consumer
 from placement.objects.derived import Corrections
 from placement.progress import Progress, silent
@@ -55,11 +55,11 @@ def correct_roots(repair: Repair) -> None:
     """Set the roots of providers by their parents, and remove parents that do not exist."""
 
     def find(conn: Connection) -> Sequence[int]:
-        providers = forest.read_all(conn)
+        providers = ancestry.read_all(conn)
         return sorted(providers.lineage.orphans | providers.wrong_roots.keys())
 
     def write(conn: Connection, rows: Sequence[int]) -> None:
-        forest.correct(conn, rows)
+        ancestry.correct(conn, rows)
 
     repair.run(find, write)
 

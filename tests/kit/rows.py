@@ -67,3 +67,15 @@ def damage(database: Database, statements: Sequence[str]) -> None:
         conn.exec_driver_sql(UNCHECKED[conn.dialect.name])
         for statement in statements:
             conn.exec_driver_sql(statement)
+
+
+def wrong_usages(database: Database) -> list[int]:
+    """Return the ids of inventories whose usage is not the sum of their allocations."""
+    with database.read() as conn:
+        query = (
+            "SELECT i.id FROM inventories i LEFT JOIN allocations a"
+            " ON a.resource_provider_id = i.resource_provider_id"
+            " AND a.resource_class_id = i.resource_class_id"
+            " GROUP BY i.id, i.used HAVING i.used <> COALESCE(SUM(a.used), 0)"
+        )
+        return list(conn.execute(sa.text(query)).scalars())

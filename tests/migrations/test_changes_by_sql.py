@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import app
 from placement.objects import integrity
 from tests.kit.builders import database_url
-from tests.kit.rows import damage
+from tests.kit.rows import damage, wrong_usages
 from tests.kit.service import Service
 
 OWNER = {"project_id": "project", "user_id": "user", "consumer_type": "INSTANCE"}
+V2 = "2.0"
 INCOMPLETE = ("incomplete-p", "incomplete-u")
 _numbers = itertools.count(1)
 
@@ -39,23 +39,14 @@ class Host:
         self.aggregate = f"{number:08d}-0000-4000-8000-00000000000a"
         self.trait = f"CUSTOM_T{number}"
         parts = {"aggregates": [self.aggregate]}
+        parts = {"traits": [self.trait], "aggregates": [self.aggregate]}
+        host = {"uuid": self.root, "name": f"host {number}", "parent_provider_uuid": None}
+        card = {"uuid": self.child, "name": f"card {number}", "parent_provider_uuid": self.root}
         self.put_tree(
-            {
-                "uuid": self.root,
-                "name": f"host {number}",
-                "inventories": {"VCPU": {"total": 8}},
-                "traits": [self.trait],
-                **parts,
-            },
-            {
-                "uuid": self.child,
-                "name": f"card {number}",
-                "parent_provider_uuid": self.root,
-                "inventories": {"VGPU": {"total": 4}},
-                **parts,
-            },
+            {**host, "inventories": {"VCPU": {"total": 8}}, **parts},
+            {**card, "inventories": {"VGPU": {"total": 4}}, **parts},
         )
-        self.put_tree({"uuid": self.other, "name": f"other {number}"})
+        self.put_tree({"uuid": self.other, "name": f"other {number}", "parent_provider_uuid": None})
         claims = {self.root: {"resources": {"VCPU": 5}}, self.child: {"resources": {"VGPU": 2}}}
         body = {"allocations": claims, "consumer_generation": None, **OWNER}
         service.expect(204, "PUT", f"/allocations/{self.consumer}", body)
@@ -64,28 +55,27 @@ class Host:
         """Create a tree."""
         body = {"create_names": True, "providers": providers}
         root = providers[0]["uuid"]
-        answer = self.service.send("PUT", f"/provider_trees/{root}", body, version="2.0")
+        answer = self.service.send("PUT", f"/provider_trees/{root}", body, V2)
         assert answer.status_code < 300, answer.text
 
-    def names(self) -> Mapping[str, str]:
+    def names(self) -> Mapping[str, object]:
         """Return what the SQL of a change may name."""
-        ids = "(SELECT id FROM resource_providers WHERE uuid = '{}')"
+        with self.service.database.read() as conn:
+            rows = conn.execute(sa.text("SELECT uuid, id FROM resource_providers"))
+            ids = {row.uuid: row.id for row in rows}
         return {
-            "root": self.root,
-            "consumer": self.consumer,
-            "aggregate": self.aggregate,
-            "trait": self.trait,
-            "root_id": ids.format(self.root),
-            "child_id": ids.format(self.child),
-            "other_id": ids.format(self.other),
+            **vars(self),
+            "root_id": ids[self.root],
+            "child_id": ids[self.child],
+            "other_id": ids[self.other],
         }
 
     def look(self, service: Service) -> list[Any]:
         """Return the responses of a service about the host."""
+        answers = [(path, service.send("GET", path, version=V2)) for path in self._paths()]
         return [
-            (path, answer.status_code, _without_times(answer.json))
-            for path in self._paths()
-            for answer in [service.send("GET", path, version=VERSION)]
+            (path, answer.json if answer.status_code == 200 else answer.status_code)
+            for path, answer in answers
         ]
 
     def _paths(self) -> Iterator[str]:
@@ -99,3 +89,148 @@ class Host:
         yield f"/allocation_candidates?resources=VCPU:3,VGPU:2&in_tree={self.root}"
         yield f"/allocation_candidates?resources=VCPU:1&required={self.trait}"
         yield f"/allocation_candidates?resources=VGPU:1&member_of={self.aggregate}"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change by SQL."""
+
+    # The statements.
+    sql: Sequence[str]
+    # The names of the checks that find it. Empty if it leaves no trace.
+    found: Sequence[str] = ()
+    # The names of the checks that still find faults after the repair.
+    left: Sequence[str] = ()
+
+
+_OF_CONSUMER = "consumer_id = '{consumer}'"
+_ON_ROOT = "resource_provider_id = {root_id}"
+CHANGES = {
+    "allocations are deleted": Change(
+        [f"DELETE FROM allocations WHERE {_OF_CONSUMER}"], ["idle-consumers", "used"]
+    ),
+    "an allocation is deleted": Change(
+        [f"DELETE FROM allocations WHERE {_OF_CONSUMER} AND {_ON_ROOT}"], ["used"]
+    ),
+    "an allocation is lowered": Change(
+        [f"UPDATE allocations SET used = 1 WHERE {_OF_CONSUMER}"], ["used"]
+    ),
+    "a consumer is deleted": Change(
+        ["DELETE FROM consumers WHERE uuid = '{consumer}'"], ["no-consumer"]
+    ),
+    "a consumer and its allocations are deleted": Change(
+        [
+            "DELETE FROM consumers WHERE uuid = '{consumer}'",
+            f"DELETE FROM allocations WHERE {_OF_CONSUMER}",
+        ],
+        ["used"],
+    ),
+    "a ratio is raised": Change(
+        [f"UPDATE inventories SET allocation_ratio = 16 WHERE {_ON_ROOT}"], ["capacity"]
+    ),
+    "a total is raised": Change(
+        [f"UPDATE inventories SET total = 80 WHERE {_ON_ROOT}"], ["capacity"]
+    ),
+    "an amount is reserved": Change(
+        [f"UPDATE inventories SET reserved = 1 WHERE {_ON_ROOT}"], ["capacity"]
+    ),
+    "a unit is lowered": Change([f"UPDATE inventories SET max_unit = 2 WHERE {_ON_ROOT}"]),
+    "inventories are deleted": Change(
+        [f"DELETE FROM inventories WHERE {_ON_ROOT}"], ["no-inventory"], left=["no-inventory"]
+    ),
+    "a trait is taken off": Change([f"DELETE FROM resource_provider_traits WHERE {_ON_ROOT}"]),
+    "a trait is deleted": Change(["DELETE FROM traits WHERE name = '{trait}'"], ["lost-traits"]),
+    "a trait is renamed": Change(["UPDATE traits SET name = '{trait}_NEW' WHERE name = '{trait}'"]),
+    "a provider leaves an aggregate": Change(
+        [f"DELETE FROM resource_provider_aggregates WHERE {_ON_ROOT}"]
+    ),
+    "an aggregate is deleted": Change(
+        ["DELETE FROM placement_aggregates WHERE uuid = '{aggregate}'"], ["lost-aggregates"]
+    ),
+    "a provider is renamed": Change(
+        ["UPDATE resource_providers SET name = '{root}' WHERE uuid = '{root}'"]
+    ),
+    "root ids are removed": Change(
+        ["UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{child}'"],
+        ["roots"],
+    ),
+    "a provider is moved without its root id": Change(
+        ["UPDATE resource_providers SET parent_provider_id = {other_id} WHERE uuid = '{child}'"],
+        ["roots"],
+    ),
+    "a provider with children is deleted": Change(
+        ["DELETE FROM resource_providers WHERE uuid = '{root}'"],
+        [
+            "parents",
+            "roots",
+            "lost-inventories",
+            "lost-allocations",
+            "lost-traits",
+            "lost-aggregates",
+        ],
+    ),
+    "a provider and its inventories are deleted": Change(
+        [
+            f"DELETE FROM inventories WHERE {_ON_ROOT}",
+            "DELETE FROM resource_providers WHERE uuid = '{root}'",
+        ],
+        ["parents", "roots", "lost-allocations", "lost-traits", "lost-aggregates"],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Service]]:
+    """Two services on one database. One of them changes it, and the other one only reads it."""
+    url = database_url(tmp_path_factory.mktemp("services"))
+    with Service(Path(), url=url) as writer, Service(Path(), url=url) as reader:
+        yield writer, reader
+
+
+def findings(service: Service) -> list[str]:
+    with service.database.read() as conn:
+        return [check.name for check, _finding in integrity.inspect(conn)]
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_by_sql_is_healed_in_all_running_services(
+    services: tuple[Service, Service], name: str
+) -> None:
+    change = CHANGES[name]
+    writer, reader = services
+    host = Host(writer)
+    host.look(reader)
+    damage(writer.database, [sql.format(**host.names()) for sql in change.sql])
+    assert findings(writer) == list(change.found)
+    if not change.found:
+        assert host.look(reader) != look_anew(host), "no service has an old copy"
+    integrity.repair(writer.database, INCOMPLETE)
+    assert findings(writer) == list(change.left)
+    assert wrong_usages(writer.database) == []
+    assert host.look(reader) == look_anew(host)
+    if change.left:
+        writer.expect(204, "DELETE", f"/allocations/{host.consumer}")
+    assert findings(writer) == []
+
+
+def look_anew(host: Host) -> list[Any]:
+    """Return the responses of a service that has just started."""
+    with Service(Path(), url=host.service.settings.database.connection) as new:
+        return host.look(new)
+
+
+@pytest.mark.parametrize("version", ["1.39", V2])
+@pytest.mark.parametrize("name", ["an allocation is raised", "a consumer is deleted"])
+def test_a_deletion_of_allocations_heals_what_it_can(
+    services: tuple[Service, Service], name: str, version: str
+) -> None:
+    writer, _reader = services
+    host = Host(writer)
+    raised = f"UPDATE allocations SET used = 9 WHERE {_OF_CONSUMER}"
+    sql = CHANGES[name].sql if name in CHANGES else [raised]
+    damage(writer.database, [each.format(**host.names()) for each in sql])
+    assert findings(writer) != []
+    writer.expect(204, "DELETE", f"/allocations/{host.consumer}", version=version)
+    assert findings(writer) == []
+    assert wrong_usages(writer.database) == []
+    writer.expect(404, "DELETE", f"/allocations/{host.consumer}", version=version)

@@ -103,10 +103,9 @@ def test_the_page_of_locks_has_a_row_for_each_module_that_writes() -> None:
         "app",  # db sync, starts
         "candidates",  # claims
         "cli/audit",
-        "cli/check",
         "cli/online_migrations",
         "cli/schema",  # db stamp
-        "objects",  # the numbering of changes, and expired holds
+        "objects",  # the numbering of changes, expired holds, and repairs
     }
 
 

@@ -267,6 +267,6 @@ def set_roots(root_ids: Mapping[int, int]) -> Writes:
 
 
 def detach(ids: Collection[int]) -> Writes:
-    """Remove the parents of providers."""
-    update = sa.update(provider).values(parent_provider_id=None)
+    """Make providers roots, in one statement, because both old values may violate constraints."""
+    update = sa.update(provider).values(parent_provider_id=None, root_provider_id=provider.c.id)
     return bulk.write_by(update.where(bulk.in_list(provider.c.id)), ids)

@@ -41,9 +41,9 @@ WHERE resource_provider_traits.trait_id = 7 AND resource_provider_traits.resourc
     resource_provider_traits.trait_id = 8 AND resource_provider_traits.resource_provider_id = 1;
 
 
--- integrity.detach: Remove the parents of providers.
+-- integrity.detach: Make providers roots, in one statement, because both old values may violate constraints.
 UPDATE resource_providers
-SET parent_provider_id=:parent_provider_id
+SET root_provider_id=resource_providers.id, parent_provider_id=:parent_provider_id
 WHERE resource_providers.id IN (:ids …);
 
 

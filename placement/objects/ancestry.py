@@ -15,7 +15,7 @@ from placement.objects.lineage import Lineage
 
 
 @dataclass(frozen=True)
-class Forest:
+class Ancestry:
     """Providers with their ancestors."""
 
     # Provider id -> row of `statements.forest`.
@@ -42,14 +42,14 @@ class Forest:
         return root_ids.union(self.lineage.roots.values()) & self.rows.keys()
 
 
-def read_all(conn: Connection) -> Forest:
+def read_all(conn: Connection) -> Ancestry:
     """Return all providers."""
     rows: dict[int, Any] = {}
     last_id = -1
     while page := statements.forest(last_id, CHUNK_SIZE).rows(conn):
         rows.update({row.id: row for row in page})
         last_id = page[-1].id
-    return Forest(rows)
+    return Ancestry(rows)
 
 
 def correct(conn: Connection, provider_ids: Collection[int]) -> frozenset[int]:
@@ -63,22 +63,25 @@ def correct(conn: Connection, provider_ids: Collection[int]) -> frozenset[int]:
     Raises:
         Restart: a provider moved to another tree before the lock.
     """
-    forest = _read_with_ancestors(conn, provider_ids)
+    ancestry = _read_with_ancestors(conn, provider_ids)
     if schema.fits(conn):
-        locked = forest.trees
+        locked = ancestry.trees
         locking.renew_revisions(conn, locked)
         # From here on, the trees cannot change.
-        forest = _read_with_ancestors(conn, provider_ids)
-        if forest.trees - locked:
+        ancestry = _read_with_ancestors(conn, provider_ids)
+        if ancestry.trees - locked:
             raise Restart
-    chosen = forest.rows.keys() & set(provider_ids)
-    statements.detach(forest.lineage.orphans & chosen).execute(conn)
-    wrong_roots = {each: root for each, root in forest.wrong_roots.items() if each in chosen}
+    chosen = ancestry.rows.keys() & set(provider_ids)
+    orphans = ancestry.lineage.orphans & chosen
+    statements.detach(orphans).execute(conn)
+    wrong_roots = {
+        each: root for each, root in ancestry.wrong_roots.items() if each in chosen - orphans
+    }
     statements.set_roots(wrong_roots).execute(conn)
-    return forest.lineage.cyclic & chosen
+    return ancestry.lineage.cyclic & chosen
 
 
-def _read_with_ancestors(conn: Connection, provider_ids: Iterable[int]) -> Forest:
+def _read_with_ancestors(conn: Connection, provider_ids: Iterable[int]) -> Ancestry:
     """Return providers with their stored roots and all ancestors, one level at a time."""
     rows: dict[int, Any] = {}
     missing, seen = set(provider_ids), set[int]()
@@ -88,4 +91,4 @@ def _read_with_ancestors(conn: Connection, provider_ids: Iterable[int]) -> Fores
         rows.update({row.id: row for row in page})
         related = {related_id for row in page for related_id in (row.parent_id, row.root_id)}
         missing = {row_id for row_id in related - seen if row_id is not None}
-    return Forest(rows)
+    return Ancestry(rows)
