@@ -505,7 +505,7 @@ class Repair:
     damage: Sequence[str]
 
 
-HOST, CONSUMER = f"{1:08d}-0000-4000-8000-000000000000", f"{2:08d}-0000-4000-8000-000000000000"
+HOST, CONSUMER, OTHER = (f"{number:08d}-0000-4000-8000-000000000000" for number in (1, 2, 3))
 _CHANGE = "provider_id, uuid, revision, position"
 _ALLOCATED = "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used)"
 REPAIRS = {
@@ -533,6 +533,7 @@ REPAIRS = {
             "UPDATE inventories SET used = used + 1, capacity = capacity + 1",
             "UPDATE resource_providers SET parent_provider_id = 999, root_provider_id = NULL"
             " WHERE name = 'below'",
+            "UPDATE resource_providers SET root_provider_id = NULL WHERE name = 'other'",
             "INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved,"
             " min_unit, max_unit, step_size, allocation_ratio) VALUES (999, 1, 1, 0, 1, 1, 1, 1)",
             f"{_ALLOCATED} VALUES (999, '{CONSUMER}', 1, 1)",
@@ -601,7 +602,8 @@ REPAIRS = {
 def test_a_write_of_a_repair_that_matches_nothing_is_noticed(tmp_path: Path, name: str) -> None:
     repair = REPAIRS[name]
     service = Dropping(tmp_path)
-    for uuid, title, parent in ((HOST, "host", None), (CONSUMER, "below", HOST)):
+    providers = ((HOST, "host", None), (CONSUMER, "below", HOST), (OTHER, "other", HOST))
+    for uuid, title, parent in providers:
         body = {"name": title, "uuid": uuid, "parent_provider_uuid": parent}
         service.make("POST", "/resource_providers", body)
     inventory = {
