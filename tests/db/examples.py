@@ -263,6 +263,7 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     },
     "inventories.move_used": {
         "of what somebody gets": ({1: (2, 1, 2, 1), 3: (-4, 9, 0, 0)},),
+        "of new claims": ({1: (2, 1, 2, 1), 3: (4, 4, 4, 4)},),
         "of what is given back": ({1: (-2, 9, 0, 0), 3: (-4, 9, 0, 0)},),
     },
     "locks.renew_and_bump": {

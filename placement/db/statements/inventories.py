@@ -144,7 +144,8 @@ def _move(moves: Mapping[int, Sequence[int]]) -> Write:
     if not any(values["most"].values()):
         # All amounts are released, so no conditions are needed.
         values = {"delta": values["delta"]}
-    update = _move_used(size=len(moves), guarded=len(values) > 1)
+    releases = min(values["delta"].values()) < 0
+    update = _move_used(size=len(moves), guarded=len(values) > 1, releases=releases)
     return Write(update, bulk.case_params(moves, **values), matches=len(moves))
 
 
@@ -179,11 +180,13 @@ _MOVE = ("delta", "least", "most", "divisor")
 
 
 @bulk.cached_by_size
-def _move_used(size: int, *, guarded: bool) -> sa.Update:
+def _move_used(size: int, *, guarded: bool, releases: bool) -> sa.Update:
     column = _inventory.c
     delta = bulk.case_by_id(column.used, size, "delta")
-    used = column.used + delta
-    used = sa.case((used >= 0, used), else_=allocated_amount(_inventory))
+    used: sa.ColumnElement[int] = column.used + delta
+    if releases:
+        # PERF: a quarter of the time of the statement. Most claims release nothing.
+        used = sa.case((used >= 0, used), else_=allocated_amount(_inventory))
     update = sa.update(_inventory).where(bulk.in_list(column.id)).values(used=used)
     if not guarded:
         return update

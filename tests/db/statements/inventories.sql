@@ -77,6 +77,17 @@ WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :id_0 THEN :del
     WHEN :id_0 THEN :most_0 WHEN :id_1 THEN :most_1 END AND CASE inventories.id WHEN :id_0 THEN
     :divisor_0 WHEN :id_1 THEN :divisor_1 END % inventories.step_size = 0;
 
+-- of new claims
+UPDATE inventories
+SET used=(inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN :delta_1
+    END)
+WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN
+    :delta_1 END <= 0 OR inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1
+    THEN :delta_1 END <= inventories.capacity) AND inventories.min_unit <= CASE inventories.id WHEN
+    :id_0 THEN :least_0 WHEN :id_1 THEN :least_1 END AND inventories.max_unit >= CASE inventories.id
+    WHEN :id_0 THEN :most_0 WHEN :id_1 THEN :most_1 END AND CASE inventories.id WHEN :id_0 THEN
+    :divisor_0 WHEN :id_1 THEN :divisor_1 END % inventories.step_size = 0;
+
 -- of what is given back
 UPDATE inventories
 SET used=CASE WHEN (inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN
