@@ -1,6 +1,6 @@
 """Complete the providers and consumers of very old databases."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from sqlalchemy.engine import Connection
 
@@ -33,13 +33,18 @@ def record_consumers(conn: Connection, limit: int | None, consumer_owner: tuple[
         limit: maximum number of consumers, or None for all.
         consumer_owner: project and user of the records.
     """
-    uuids = [row.consumer for row in statements.unrecorded_consumers(limit).rows(conn)]
+    rows = statements.unrecorded_consumers(limit).rows(conn)
+    record(conn, [row.consumer for row in rows], consumer_owner)
+    return len(rows)
+
+
+def record(conn: Connection, uuids: Collection[str], consumer_owner: tuple[str, str]) -> None:
+    """Create records of consumers that have no records."""
     if uuids:
         project, user = consumer_owner
         ids = catalog.ensure(conn, {"project": {project}, "user": {user}})
         project_id, user_id = ids["project"][project], ids["user"][user]
         statements.record_consumers(uuids, project_id, user_id).execute(conn)
-    return len(uuids)
 
 
 # Operators know these names from the output of the command.

@@ -83,11 +83,15 @@ def delete_lost(kind: str, repair: Repair) -> None:
 def record_consumers(repair: Repair) -> None:
     """Create records for consumers that only have allocations."""
 
-    def work(conn: Connection) -> int:
-        return online_migrations.record_consumers(conn, ROWS_PER_TRANSACTION, repair.consumer_owner)
+    def find(conn: Connection) -> Sequence[str]:
+        return [row.consumer for row in statements.unrecorded_consumers().rows(conn)]
 
-    while repair.database.write(work):
-        pass
+    def write(conn: Connection, rows: Sequence[str]) -> None:
+        unrecorded = statements.unrecorded_among(rows).rows(conn)
+        uuids = [row.consumer for row in unrecorded]
+        online_migrations.record(conn, uuids, repair.consumer_owner)
+
+    repair.run(find, write)
 
 
 def delete_idle_consumers(repair: Repair) -> None:
