@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
+from placement.db.constructs import straight_join
 from placement.db.fragments import IS_ROOT, Selection, allocated_amount
 from placement.db.statement import Queries, Query, Writes
 
@@ -35,9 +36,11 @@ def roots_without_revision(limit: int | None = None) -> Query:
 
 def _in_trees(*columns: sa.ColumnElement[int] | sa.ColumnElement[float]) -> Selection:
     """Select columns of the inventories in the trees with the roots `ids`."""
-    in_trees = _inventory.join(_provider, _provider.c.id == _inventory.c.resource_provider_id)
+    in_trees = _provider.join(_inventory, _inventory.c.resource_provider_id == _provider.c.id)
     rows = sa.select(*columns).select_from(in_trees)
-    return rows.where(bulk.in_list(_provider.c.root_provider_id))
+    # If the tables were filled just before, MariaDB may begin with all inventories, and sum up the
+    # allocations of each of them for every few trees.
+    return straight_join(rows.where(bulk.in_list(_provider.c.root_provider_id)))
 
 
 # A subquery computes each sum from a covering index. If the tables were filled just before, MariaDB

@@ -2,13 +2,13 @@
 -- on sqlite, postgresql
 SELECT inventories.id, inventories.total, inventories.reserved, inventories.allocation_ratio,
     inventories.capacity
-FROM inventories JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id
+FROM resource_providers JOIN inventories ON inventories.resource_provider_id = resource_providers.id
 WHERE resource_providers.root_provider_id IN (:ids …);
 -- on mysql
-SELECT inventories.id, inventories.total, inventories.reserved, inventories.allocation_ratio,
-    inventories.capacity
-FROM inventories INNER JOIN resource_providers ON resource_providers.id =
-    inventories.resource_provider_id
+SELECT STRAIGHT_JOIN inventories.id, inventories.total, inventories.reserved,
+    inventories.allocation_ratio, inventories.capacity
+FROM resource_providers INNER JOIN inventories ON inventories.resource_provider_id =
+    resource_providers.id
 WHERE resource_providers.root_provider_id IN (:ids …);
 
 
@@ -16,13 +16,13 @@ WHERE resource_providers.root_provider_id IN (:ids …);
 -- on sqlite, postgresql
 SELECT DISTINCT inventories.total, inventories.reserved, inventories.allocation_ratio,
     inventories.capacity
-FROM inventories JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id
+FROM resource_providers JOIN inventories ON inventories.resource_provider_id = resource_providers.id
 WHERE resource_providers.root_provider_id IN (:ids …);
 -- on mysql
-SELECT DISTINCT inventories.total, inventories.reserved, inventories.allocation_ratio,
+SELECT STRAIGHT_JOIN DISTINCT inventories.total, inventories.reserved, inventories.allocation_ratio,
     inventories.capacity
-FROM inventories INNER JOIN resource_providers ON resource_providers.id =
-    inventories.resource_provider_id
+FROM resource_providers INNER JOIN inventories ON inventories.resource_provider_id =
+    resource_providers.id
 WHERE resource_providers.root_provider_id IN (:ids …);
 
 
@@ -87,19 +87,19 @@ SELECT inventories.id, (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
   FROM allocations
   WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
       allocations.resource_class_id = inventories.resource_class_id) AS "right"
-FROM inventories JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id
+FROM resource_providers JOIN inventories ON inventories.resource_provider_id = resource_providers.id
 WHERE resource_providers.root_provider_id IN (:ids …) AND inventories.used != (SELECT
     coalesce(sum(allocations.used), 0) AS coalesce_1
   FROM allocations
   WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
       allocations.resource_class_id = inventories.resource_class_id);
 -- on mysql
-SELECT inventories.id, (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+SELECT STRAIGHT_JOIN inventories.id, (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
   FROM allocations
   WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
       allocations.resource_class_id = inventories.resource_class_id) AS `right`
-FROM inventories INNER JOIN resource_providers ON resource_providers.id =
-    inventories.resource_provider_id
+FROM resource_providers INNER JOIN inventories ON inventories.resource_provider_id =
+    resource_providers.id
 WHERE resource_providers.root_provider_id IN (:ids …) AND inventories.used != (SELECT
     coalesce(sum(allocations.used), 0) AS coalesce_1
   FROM allocations
