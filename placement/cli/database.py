@@ -11,14 +11,18 @@ from placement.progress import Progress, progress
 PROGRESS_DELAY = 2.0  # seconds before a command shows its progress
 
 
-def connect(conf: cfg.ConfigOpts) -> Database:
+def connect(conf: cfg.ConfigOpts, patience: float | None = COMMAND_PATIENCE) -> Database:
     """Connect to the configured database.
+
+    Args:
+        conf: names the database.
+        patience: seconds to wait for it, or None to wait as the service does (`max_retries`).
 
     Raises:
         ConfigurationError: it is not configured or cannot be used.
     """
     database = Database(config.database_settings(conf))
-    database.connect_first(patience=COMMAND_PATIENCE)
+    database.connect_first(patience=patience)
     return database
 
 

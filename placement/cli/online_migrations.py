@@ -35,7 +35,9 @@ def _complete(conf: cfg.ConfigOpts) -> int:
         print("--max-count must be a positive number")
         return 127
     limit = None if max_count is None else int(max_count)
-    completed, failed = _run_all(connect(conf), config.incomplete_consumer_owner(conf), limit)
+    completed, failed = _run_all(
+        connect(conf, patience=None), config.incomplete_consumer_owner(conf), limit
+    )
     table = prettytable.PrettyTable(["Migration", "Total Found", "Completed"])
     table.add_rows([[name, count, count] for name, count in completed.items()])
     print(table)

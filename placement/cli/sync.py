@@ -16,7 +16,8 @@ def set_up(parser: Any) -> None:
 
 def _sync(conf: cfg.ConfigOpts) -> int:
     """Migrate the database and print the changes."""
-    migration = app.migrate(connect(conf), delayed_progress("counting"))
+    # A deployment may start this command together with its database.
+    migration = app.migrate(connect(conf, patience=None), delayed_progress("counting"))
     before = ", was " + (migration.before or "none")
     if migration.before == migration.now:
         before = " as before"
