@@ -20,7 +20,7 @@ from placement.api import body_stream, dry_run, json_body, media_types, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
 from placement.api.history import LINES, Feature
-from placement.api.microversion import HEADER, Microversion
+from placement.api.microversion import Microversion, exists_from
 from placement.api.policy import Policy
 from placement.api.problems import RequestRefused
 from placement.api.request_log import OPERATION_KEY
@@ -146,8 +146,7 @@ class Endpoint:
             _check_types(req, first)
         raise RequestRefused(
             first.order.below,
-            f"{first.method} {first.path} exists from microversion {routes.since} on: "
-            f"send {HEADER}: placement {routes.since} or later",
+            f"{first.method} {first.path} {exists_from(routes.since)}",
         )
 
     def _authorize(self, req: falcon.Request, route: Route) -> None:

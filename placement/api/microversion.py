@@ -21,6 +21,11 @@ class Microversion(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
+def exists_from(version: object) -> str:
+    """Return the end of a sentence about an operation or a parameter of later versions."""
+    return f"exists from microversion {version} on: send {HEADER}: {SERVICE} {version} or later"
+
+
 class MalformedVersionError(ValueError):
     """The header does not contain a version. The argument is the value of the header."""
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from urllib.parse import parse_qsl
 
 from placement.api.history import HISTORY, v
-from placement.api.microversion import Microversion
+from placement.api.microversion import Microversion, exists_from
 from placement.api.shapes import Fragment
 from placement.errors import BadQuery
 from placement.objects import identifiers
@@ -109,9 +109,7 @@ def unknown(
 ) -> BadQuery:
     """Return the error for a parameter that does not exist, or does not exist at this version."""
     if key in parameters and version < v(parameters[key].since):
-        return bad(
-            key, value, f"this parameter exists from microversion {parameters[key].since} on"
-        )
+        return bad(key, value, f"this parameter {exists_from(parameters[key].since)}")
     names = sorted(name for name, parameter in parameters.items() if version >= v(parameter.since))
     return bad(key, value, f"no such parameter; there are {', '.join(names) or 'none'}")
 
