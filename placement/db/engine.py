@@ -26,7 +26,7 @@ from placement.config import DatabaseSettings
 from placement.db import codes
 from placement.db.dialects import Role, dialect_of, dialect_of_url
 from placement.db.failures import permanent_fault, translate_read_errors, unusable_error
-from placement.db.messages import masked_url, one_line
+from placement.db.messages import masked_url, one_line, unreadable_files
 from placement.db.pools import how_to_install, make_pool, parse_url
 from placement.db.retries import Pauses, Retries, cause_of
 from placement.db.statement import Restart, Unchanged
@@ -326,9 +326,11 @@ class Database:
                 if is_last or dialect_of_url(self.writer.url).is_file:
                     raise self._unusable(complaint) from None
             except (OSError, TypeError, ValueError, RuntimeError) as error:
-                # The URL contains options that the driver does not support, or PyMySQL needs
-                # the module cryptography for the account.
-                raise self._unusable(one_line(error)) from None
+                # The URL contains options that the driver does not support, or names a file that
+                # does not exist, or PyMySQL needs the module cryptography for the account.
+                unreadable = unreadable_files(self.writer.url)
+                complaint = f"cannot read {unreadable}" if unreadable else one_line(error)
+                raise self._unusable(complaint) from None
             LOG.warning("attempt %s%s to open the database failed: %s", attempt, of_all, complaint)
             attempt += 1
             time.sleep(pause)

@@ -1,5 +1,6 @@
 """The form of a database in messages and logs: without secrets and on one line."""
 
+import os
 import re
 from urllib.parse import quote
 
@@ -14,6 +15,16 @@ def masked_url(url: URL) -> str:
     """Return a URL with all passwords masked, including passwords in the query."""
     query = {name: MASK if SECRET.search(name) else value for name, value in url.query.items()}
     return url.set(query=query).render_as_string().replace(quote(MASK, safe=""), MASK)
+
+
+def unreadable_files(url: URL) -> str:
+    """Return the TLS parameters of a URL whose files cannot be read, or ""."""
+    files = {name: path for name, path in url.query.items() if name.startswith("ssl_")}
+    return ", ".join(
+        f"{name}={path}"
+        for name, path in files.items()
+        if isinstance(path, str) and "/" in path and not os.access(path, os.R_OK)
+    )
 
 
 def one_line(error: Exception) -> str:

@@ -118,5 +118,6 @@ def test_a_server_without_tls_is_refused(authority: Authority) -> None:
 
 
 def test_an_authority_whose_file_is_missing_is_refused(listed: MariaDB, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError):
-        connected(listed, ssl_ca=tmp_path / "missing.pem")
+    missing = tmp_path / "missing.pem"
+    with pytest.raises(ConfigurationError, match=rf"cannot read ssl_ca={missing}|{missing}"):
+        connected(listed, ssl_ca=missing)
