@@ -1,6 +1,7 @@
 """Reports about the policy for operators: its files, and unknown names in its rules."""
 
 import ast
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -40,11 +41,17 @@ def _files_elsewhere(enforcer: policy.Enforcer) -> Iterator[str]:
     """Yield policy files that are not in a directory from which the options were read."""
     conf = enforcer.conf
     named = {conf.oslo_policy.policy_file, *conf.oslo_policy.policy_dirs}
-    places = [Path(path).parent for path in conf.config_file or []]
-    places += map(Path, conf.config_dir or [])
+    # The options contain the paths as the command line spells them, and the library searches the
+    # absolute paths.
+    places = [_absolute(path).parent for path in conf.config_file or []]
+    places += map(_absolute, conf.config_dir or [])
     for path in _files(enforcer) if places else []:
         if path not in named and not any(place in Path(path).parents for place in places):
             yield path
+
+
+def _absolute(path: str) -> Path:
+    return Path(os.path.abspath(os.path.expanduser(path)))
 
 
 def warnings(enforcer: policy.Enforcer) -> list[str]:

@@ -403,6 +403,23 @@ def test_the_log_names_the_files_in_force_at_the_start_and_after_a_change(
     assert [record.getMessage() for record in caplog.records] == [in_force, in_force]
 
 
+@pytest.mark.parametrize("spelling", ["named", "./named", "other/../named"])
+def test_a_file_next_to_placement_conf_is_not_stray_with_any_spelling_of_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    for name in ("named", "other"):
+        (tmp_path / name).mkdir()
+    named = tmp_path / "named"
+    (named / "placement.conf").write_text("[placement_database]\nconnection = sqlite://\n")
+    (named / "policy.yaml").write_text('"placement:traits:list": "role:auditor"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, spelling)
+    conf = config.options()
+    config.load_for_service(conf)
+    warnings, files = Policy(conf, [("placement:traits:list", "GET", "/traits")]).report()
+    assert (warnings, files) == ([], f"policy: rules of {named}/policy.yaml override the defaults")
+
+
 def test_a_file_in_another_directory_than_the_configuration_is_not_used_silently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
