@@ -516,7 +516,7 @@ def test_examples_of_hosts_have_names(watch: Watch) -> None:
 
 def test_the_view_of_consumers_begins_with_a_list_of_them(watch: Watch) -> None:
     page = watch.open("#consumer")
-    rows = page.locator("table.consumer-list tbody tr")
+    rows = page.locator("table.texts tbody tr")
     expect(rows).to_have_count(50)
     page.get_by_role("button", name="Show more").click()
     expect(rows).to_have_count(100)  # 40 of the cloud file and 60 of the tests
@@ -547,7 +547,7 @@ def test_a_project_tells_its_usages_and_lists_its_consumers(watch: Watch) -> Non
     page = watch.open("#consumer?project=web")
     heading = page.get_by_role("heading", name=re.compile(r"INSTANCE: \d+ consumers"))
     [number] = re.findall(r"\d+", heading.inner_text())
-    expect(page.locator("table.consumer-list tbody tr")).to_have_count(int(number))
+    expect(page.locator("table.texts tbody tr")).to_have_count(int(number))
 
 
 def test_a_consumer_without_allocations_is_reported(watch: Watch) -> None:

@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { whole } from "./format.js";
 import { address } from "./state.js";
+import { row, table } from "./table.js";
 import { timeLeft } from "./time_left.js";
 
 const ROWS = 50; // in a page
@@ -16,23 +17,15 @@ export class ConsumerList {
     const query = new URLSearchParams({ limit: ROWS, include: "allocations" });
     if (project !== null) query.set("project_id", project);
     this._next = `consumers?${query}`; // null behind the last
-    this._body = h("tbody");
     this._state = h("p", { class: "state" }, h("progress"), " Loading consumers…");
     this._more = h("button", {
       type: "button",
       hidden: true,
       onclick: () => page.run(() => this.more()),
     }, "Show more");
-    this._table = h(
-      "div",
-      { class: "scroll", hidden: true, tabindex: "0", role: "group", "aria-label": "Consumers" },
-      h(
-        "table",
-        { class: "consumer-list" },
-        h("thead", {}, h("tr", {}, COLUMNS.map((column) => h("th", { scope: "col" }, column)))),
-        this._body,
-      ),
-    );
+    this._table = table("Consumers", COLUMNS, [], { kind: "texts" });
+    this._table.hidden = true;
+    this._body = this._table.querySelector("tbody");
     this.element = h("section", {}, h("h2", {}, "Consumers"), this._state, this._table, this._more);
   }
 
@@ -52,16 +45,13 @@ export class ConsumerList {
 
   _row(consumer) {
     const { uuid, project_id: project } = consumer;
-    return h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, h("a", { href: address("consumer", uuid) }, h("code", {}, uuid))),
-      h("td", {}, consumer.consumer_type ?? ""),
-      h("td", {}, h("a", { href: address("consumer", "", { project }) }, project)),
-      h("td", {}, consumer.user_id),
-      h("td", {}, this._holdings(consumer.allocations)),
-      h("td", {}, consumer.expires_at ? timeLeft(consumer.expires_at) : ""),
-    );
+    return row(COLUMNS, h("a", { href: address("consumer", uuid) }, h("code", {}, uuid)), [
+      consumer.consumer_type,
+      h("a", { href: address("consumer", "", { project }) }, project),
+      consumer.user_id,
+      this._holdings(consumer.allocations),
+      consumer.expires_at ? timeLeft(consumer.expires_at) : null,
+    ]);
   }
 
   _holdings(allocations) {

@@ -3,6 +3,7 @@
 import { announce, fill, h } from "./dom.js";
 import { count } from "./format.js";
 import { address } from "./state.js";
+import { row, table } from "./table.js";
 
 const REQUESTS = {
   given: "as given",
@@ -40,54 +41,32 @@ function titleOf({ fits, moves, unplaceable, undecided }) {
   return `${count(unplaceable.length, "consumer")} cannot move`;
 }
 
+const STUCK = ["Consumer", "Why"];
+const MOVING = ["Consumer", "To", "Searched"];
+
 function drawPlan({ moves, unplaceable, undecided }, title, page) {
+  const stuck = unplaceable.map(({ consumer, code, text }) =>
+    row(STUCK, link(consumer), [[text, " ", h("small", {}, code)]])
+  );
+  const moving = moves.map(({ consumer, to, request }) =>
+    row(MOVING, link(consumer), [
+      to.map((uuid, index) => [index ? ", " : "", host(page, uuid)]),
+      REQUESTS[request],
+    ])
+  );
   return [
     h("h2", {}, title),
     undecided.length
       ? h("p", { class: "note" }, "The limit on work was reached before all consumers were tried.")
       : null,
-    unplaceable.length
-      ? table(
-        "Cannot move",
-        ["Consumer", "Why"],
-        unplaceable.map(({ consumer, code, text }) => [
-          link(consumer),
-          [text, " ", h("small", {}, code)],
-        ]),
-      )
-      : null,
-    moves.length
-      ? table(
-        "Would move",
-        ["Consumer", "To", "Searched"],
-        moves.map(({ consumer, to, request }) => [
-          link(consumer),
-          to.map((uuid, index) => [index ? ", " : "", host(page, uuid)]),
-          REQUESTS[request],
-        ]),
-      )
-      : null,
+    consumers("Cannot move", STUCK, stuck),
+    consumers("Would move", MOVING, moving),
   ];
 }
 
-function table(caption, titles, rows) {
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
-    h(
-      "table",
-      { class: "consumer-list" },
-      h("caption", {}, `${caption}: ${rows.length}`),
-      h("thead", {}, h("tr", {}, titles.map((title) => h("th", { scope: "col" }, title)))),
-      h(
-        "tbody",
-        {},
-        rows.map(([first, ...others]) =>
-          h("tr", {}, h("th", { scope: "row" }, first), others.map((cell) => h("td", {}, cell)))
-        ),
-      ),
-    ),
-  );
+function consumers(label, titles, rows) {
+  if (!rows.length) return null;
+  return table(label, titles, rows, { caption: `${label}: ${rows.length}`, kind: "texts" });
 }
 
 function link(consumer) {

@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { count, percent, whole } from "./format.js";
 import { address } from "./state.js";
+import { row, table } from "./table.js";
 
 const ROWS = 100; // shown at a time
 
@@ -25,39 +26,27 @@ export function useColumns(name) {
   };
 }
 
-/** Return the table of tiles, the largest share first. */
+/** Return the table of tiles, the largest share first, and the button that shows more. */
 export function hostList(tiles, { caption, titles, cells }) {
   const shown = tiles.filter((tile) => !tile.dimmed);
   shown.sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
-  const body = h("tbody");
+  const columns = ["Host", ...titles];
+  const list = table("Hosts", columns, [], {
+    caption: `${count(shown.length, "host")} ${caption}`,
+  });
+  const body = list.querySelector("tbody");
   const more = h("button", { type: "button" }, "Show more");
   const add = () => {
     const from = body.children.length;
-    body.append(...shown.slice(from, from + ROWS).map((tile) => row(tile, cells(tile))));
+    const next = shown.slice(from, from + ROWS);
+    body.append(...next.map((tile) => row(columns, link(tile), cells(tile))));
     more.hidden = body.children.length >= shown.length;
   };
   more.addEventListener("click", add);
   add();
-  const heading = ["Host", ...titles].map((title) => h("th", { scope: "col" }, title));
-  return h(
-    "div",
-    { class: "scroll" },
-    h(
-      "table",
-      {},
-      h("caption", {}, `${count(shown.length, "host")} ${caption}`),
-      h("thead", {}, h("tr", {}, heading)),
-      body,
-    ),
-    more,
-  );
+  return [list, more];
 }
 
-function row({ root, name }, cells) {
-  return h(
-    "tr",
-    {},
-    h("th", { scope: "row" }, h("a", { href: address("tree", root) }, name)),
-    cells.map((text) => h("td", {}, text)),
-  );
+function link({ root, name }) {
+  return h("a", { href: address("tree", root) }, name);
 }

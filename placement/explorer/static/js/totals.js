@@ -3,36 +3,19 @@
 import { share } from "./capacity.js";
 import { h, svg } from "./dom.js";
 import { percent, whole } from "./format.js";
+import { row, table } from "./table.js";
 
 const COLUMNS = ["Class", "Capacity", "Used", "Free", "Largest free piece", "Use"];
 
 /** Return a table of class -> sum. */
 export function totalsTable(sums) {
   const rows = [...sums].sort(([, a], [, b]) => b.providers - a.providers);
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "group", "aria-label": "Totals by class" },
-    h(
-      "table",
-      {},
-      h("thead", {}, h("tr", {}, COLUMNS.map((column) => h("th", { scope: "col" }, column)))),
-      h(
-        "tbody",
-        {},
-        rows.map(([name, sum]) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, name),
-            [sum.capacity, sum.used, sum.free, sum.largest].map((number) =>
-              h("td", {}, whole(number))
-            ),
-            h("td", {}, shareBar(share(sum)), h("span", { class: "share" }, percent(share(sum)))),
-          )
-        ),
-      ),
-    ),
-  );
+  const line = ([name, sum]) =>
+    row(COLUMNS, name, [
+      ...[sum.capacity, sum.used, sum.free, sum.largest].map(whole),
+      [shareBar(share(sum)), h("span", { class: "share" }, percent(share(sum)))],
+    ]);
+  return table("Totals by class", COLUMNS, rows.map(line));
 }
 
 /** Return a bar that is as full as a share says. */
