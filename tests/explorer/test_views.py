@@ -12,6 +12,7 @@ from playwright.sync_api import Page, Response, Route, expect
 
 from tests.explorer.browser import Watch
 from tests.explorer.cloud import Demo
+from tests.explorer.conftest import Open
 
 SMALL = {"groups": {"": {"resources": {"VCPU": 2, "MEMORY_MB": 4096}}}, "limit": 5}
 NUMA = {
@@ -29,7 +30,7 @@ def asking(request: object) -> str:
 
 
 def loaded(page: Page) -> None:
-    expect(page.locator(".state")).to_contain_text("201 providers ·")
+    expect(page.locator(".title .state")).to_contain_text("201 providers ·")
 
 
 # -- cloud ----------------------------------------------------------------------------------
@@ -61,7 +62,7 @@ def test_a_tile_tells_its_host_and_opens_its_tree(watch: Watch) -> None:
     expect(page.get_by_role("heading", name="compute-a01", level=1)).to_be_visible()
 
 
-def test_the_first_view_has_names_and_the_colours_of_the_class_that_is_used_most(
+def test_the_first_view_has_names_and_the_colours_of_the_class_that_most_hosts_use(
     watch: Watch,
 ) -> None:
     watch.page.add_init_script("""
@@ -130,6 +131,9 @@ def test_the_map_shows_how_many_of_a_request_each_host_takes(watch: Watch, demo:
     page = watch.open(f"#cloud?as=list&request={quote(json.dumps(SMALL))}")
     expect(page.get_by_label("Coloured by")).to_have_value("?")
     expect(page.locator("caption").first).to_have_text("53 hosts by room for the request")
+    expect(page.locator(".legend")).to_contain_text("hosts without room for the request")
+    query = "resources=VCPU:2,MEMORY_MB:4096"
+    expect(page.locator(".asked")).to_contain_text(f"Room for the request {query}")
     rooms = page.locator(".stage tbody tr td").all_inner_texts()
     numbers = [int(text.replace(",", "")) for text in rooms]
     assert numbers == sorted(numbers, reverse=True)
@@ -138,9 +142,23 @@ def test_the_map_shows_how_many_of_a_request_each_host_takes(watch: Watch, demo:
     page.get_by_label("Shown as").select_option("map")
     page.get_by_role("application").focus()
     expect(page.locator(".detail")).to_contain_text(re.compile("takes [0-9]+ of the request"))
-    expect(page.locator(".legend")).to_contain_text("hosts without room for the request")
     page.get_by_label("Coloured by").select_option("VCPU")
     expect(page.locator(".legend")).to_contain_text("to 30%")
+    expect(page.locator(".asked")).to_be_hidden()
+
+
+def test_colours_of_room_are_not_those_of_use_while_they_are_measured(watch: Watch) -> None:
+    held: list[Route] = []
+    watch.page.route("**/headroom", lambda route: held.append(route))
+    page = watch.open(f"#cloud?request={quote(json.dumps(SMALL))}")
+    loaded(page)
+    expect(page.locator(".legend")).to_have_text("Measuring room…")
+    page.get_by_label("Coloured by").select_option("VCPU")
+    expect(page.locator(".legend")).to_contain_text("to 30%")
+    with page.expect_response("**/headroom"):
+        held[0].continue_()
+    expect(page.locator(".legend")).to_contain_text("to 30%")  # the user's choice is kept
+    expect(page.get_by_label("Coloured by")).to_have_value("VCPU")
 
 
 def test_the_cloud_is_followed_live_while_the_page_is_visible(watch: Watch, demo: Demo) -> None:
@@ -200,6 +218,31 @@ def test_a_nested_tree_is_drawn_below_its_root(watch: Watch, demo: Demo) -> None
     page = watch.open(f"#tree/{demo.provider('numa-d01')}")
     expect(page.locator("ul.tree > li > article")).to_have_count(1)
     assert page.locator("ul.branches ul.branches article").count() > 0
+
+
+def test_children_are_in_the_order_of_their_names_as_people_count(watch: Watch) -> None:
+    def provider(number: int, name: str) -> dict[str, Any]:
+        uuids = [f"00000000-0000-4000-8000-{each:012x}" for each in (number, 1)]
+        return {"uuid": uuids[0], "name": name, "generation": 0, "root_provider_uuid": uuids[1],
+                "parent_provider_uuid": None if number == 1 else uuids[1]}  # fmt: skip
+
+    names = ["card10", "card1", "card2", "host"]
+    providers = [provider(4 - number, name) for number, name in enumerate(names)]
+    body = {"resource_providers": providers}
+    watch.page.route("**/resource_providers?in_tree=*", lambda route: route.fulfill(json=body))
+    watch.page.route("**/rollup", lambda route: route.fulfill(json={"sharing": {}}))
+    page = watch.open(f"#tree/{providers[-1]['uuid']}")
+    expect(page.locator(".branches h3")).to_have_text(["card1", "card2", "card10"])
+
+
+def test_the_bars_and_numbers_of_cards_are_aligned(watch: Watch, demo: Demo) -> None:
+    page = watch.open(f"#tree/{demo.provider('fpga-d01')}")
+    card = page.get_by_role("article", name="fpga-d01-node1", exact=True)
+    for part in (".bar", ".figures span:last-child"):
+        boxes = [each.bounding_box() for each in card.locator(part).all()]
+        ends = {round(box["x"] + box["width"]) for box in boxes if box}
+        assert len(boxes) == 3
+        assert len(ends) == 1
 
 
 def test_a_consumer_lights_up_here_and_tells_what_it_holds_elsewhere(
@@ -303,6 +346,34 @@ def test_candidates_come_with_the_room_that_is_left(watch: Watch, demo: Demo) ->
     expect(room).to_contain_text("limited by")
     room.get_by_role("link", name="Show on the map").click()
     expect(page.get_by_label("Coloured by")).to_have_value("?")
+
+
+@pytest.mark.parametrize("size", ["wide", "narrow"])
+def test_show_on_the_map_leads_to_the_map_and_names_the_request(
+    open_watch: Open, size: str
+) -> None:
+    page = open_watch(size).open(asking(SMALL))
+    link = page.get_by_role("link", name="Show on the map")
+    link.scroll_into_view_if_needed()
+    page.get_by_role("heading", name="The hosts that were left out").scroll_into_view_if_needed()
+    link.evaluate("element => element.click()")  # without the scrolling of a click
+    expect(page.locator(".legend")).to_contain_text("without room for the request")
+    asked = page.locator(".asked")
+    expect(asked).to_contain_text("resources=VCPU:2,MEMORY_MB:4096")
+    expect(asked).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("application")).to_be_in_viewport(ratio=0.9)
+    asked.get_by_role("link", name="Change the request").click()
+    expect(page.get_by_label("Amount of VCPU")).to_have_value("2")
+
+
+def test_each_view_begins_at_its_top(open_watch: Open) -> None:
+    page = open_watch("narrow").open("#consumer")
+    link = page.locator("table tbody a").nth(80)
+    link.scroll_into_view_if_needed()
+    assert page.evaluate("scrollY") > 0
+    link.click()
+    expect(page.get_by_role("heading", level=2)).to_contain_text("INSTANCE")
+    assert page.evaluate("scrollY") == 0
 
 
 EXAMPLES = (

@@ -1,11 +1,11 @@
 // All providers of the cloud, in pages as they were read.
 
 import { nextPage } from "./api.js";
-import { add, nothing, share } from "./capacity.js";
+import { add, nothing } from "./capacity.js";
+import { byName } from "./format.js";
 
 const PAGE = 1000; // providers
 const USUAL = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
-const ORDER = new Intl.Collator("en", { numeric: true }); // host2 before host10
 const PARTS = "include=inventories,usages,traits,aggregates";
 const FIRST = `resource_providers?limit=${PAGE}&${PARTS}`;
 
@@ -115,7 +115,7 @@ export class Cloud {
         else tree.unshift(provider);
       }
     }
-    this.trees = new Map([...trees].sort(([, [a]], [, [b]]) => ORDER.compare(a.name, b.name)));
+    this.trees = new Map([...trees].sort(([, [a]], [, [b]]) => byName(a.name, b.name)));
   }
 
   /** Return the names of all classes that some provider has: the usual ones, then by providers. */
@@ -126,16 +126,24 @@ export class Cloud {
     }
     const rank = (name) => (USUAL.includes(name) ? USUAL.indexOf(name) : USUAL.length);
     const order = (a, b) =>
-      rank(a) - rank(b) || providers.get(b) - providers.get(a) || ORDER.compare(a, b);
+      rank(a) - rank(b) || providers.get(b) - providers.get(a) || byName(a, b);
     return [...providers.keys()].sort(order);
   }
 
-  /** Return the usual class that is used most: the one worth looking at first. */
+  /** Return the class that most hosts use and have: the one worth looking at first. */
   mostUsed() {
-    const sums = this.totals();
-    const usual = USUAL.filter((name) => sums.has(name));
-    const most = Math.max(...usual.map((name) => share(sums.get(name))));
-    return usual.find((name) => share(sums.get(name)) === most) ?? this.classes()[0] ?? "";
+    const users = new Map();
+    const owners = new Map();
+    const count = (hosts, name) => hosts.set(name, (hosts.get(name) ?? 0) + 1);
+    for (const root of this.trees.keys()) {
+      const stocks = [...this._stocksOf(root)];
+      for (const name of new Set(stocks.map((stock) => stock.name))) count(owners, name);
+      const used = stocks.filter((stock) => stock.used > 0);
+      for (const name of new Set(used.map((stock) => stock.name))) count(users, name);
+    }
+    const order = (a, b) =>
+      (users.get(b) ?? 0) - (users.get(a) ?? 0) || owners.get(b) - owners.get(a);
+    return this.classes().sort(order)[0] ?? "";
   }
 
   /** Return class -> what all providers of these trees have of it together. */

@@ -2,6 +2,8 @@
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
+const NAMES = new Intl.Collator("en", { numeric: true });
+
 /** The form of a UUID; its hyphens may be left out. */
 export const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 
@@ -18,6 +20,16 @@ export function percent(share) {
 /** Return "1 host", "2 hosts". */
 export function count(number, noun) {
   return `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** Compare two names as people count: card2 is before card10. */
+export function byName(one, other) {
+  return NAMES.compare(one, other);
+}
+
+/** Return providers by their names; the service lists them in another order. */
+export function sorted(providers) {
+  return [...providers].sort((one, other) => byName(one.name, other.name));
 }
 
 /** Return the first part of a UUID, which distinguishes a few providers. */

@@ -12,6 +12,7 @@ function swatch(colour, text) {
 
 /** Return the legend of room for a request; largest: the most that a host takes. */
 export function roomLegend(room, largest) {
+  if (!room.size) return [h("p", { class: "state" }, h("progress"), " Measuring room…")];
   const { used } = colours.scale();
   const without = [...room.values()].filter((number) => number === 0).length;
   return [

@@ -64,6 +64,7 @@ function route() {
   document.title = `${name[0].toUpperCase()}${name.slice(1)} · Placement explorer`;
   const element = h("div", { class: `view ${name}` });
   fill(main, element);
+  scrollTo(0, 0); // the browser keeps the position of the view before
   view = new VIEWS[name](page, element);
   page.run(() => view.show(place));
 }

@@ -45,8 +45,8 @@ export async function refusalOfEmptyHost(page, request, root) {
   return fits ? null : reasons.find((each) => each.hosts)?.meaning ?? "";
 }
 
-// These decide which hosts come first, and nothing about room.
-function withoutPreferences(request) {
+/** Return a request without the members that decide nothing about room. */
+export function withoutPreferences(request) {
   const rest = { ...request };
   for (const member of ["limit", "order", "explain"]) delete rest[member];
   return rest;
@@ -85,6 +85,10 @@ export function drawRoom(room, request) {
 
 function limit({ code, resource_class: name, group, meaning, hosts }) {
   const where = group ? ` (group ${group})` : "";
-  const what = code === "no_inventory" ? `no inventory of ${name}` : name;
+  const what = code === "capacity" || !name
+    ? name
+    : code === "no_inventory"
+    ? `no inventory of ${name}`
+    : `${name} (${code})`;
   return `${what ?? meaning.replace(/\.$/, "")}${where} on ${count(hosts, "host")}`;
 }

@@ -2,7 +2,7 @@
 
 import { capacity, largest } from "./capacity.js";
 import { copyButton, h, svg } from "./dom.js";
-import { brief, whole } from "./format.js";
+import { brief, sorted, whole } from "./format.js";
 
 const FEW = 6; // traits that are shown without asking
 const MANY = 200; // providers below one, likewise
@@ -30,7 +30,7 @@ export function drawTree(providers, { marks = new Map(), onConsumer = null } = {
 
 function grouped(providers) {
   const groups = new Map();
-  for (const provider of providers) {
+  for (const provider of sorted(providers)) {
     const parent = provider.parent_provider_uuid;
     if (groups.has(parent)) groups.get(parent).push(provider);
     else groups.set(parent, [provider]);
@@ -79,7 +79,11 @@ export function card(provider, { marks = [], onConsumer = null, note = "" } = {}
       marks.map((mark) => h("b", { class: "mark" }, mark)),
     ),
     note ? h("p", { class: "note" }, note) : null,
-    stocks.map(([name, inventory]) => stockRow(provider, name, inventory, onConsumer)),
+    h(
+      "div",
+      { class: "stocks" },
+      stocks.map(([name, inventory]) => stockRow(provider, name, inventory, onConsumer)),
+    ),
     chips("trait", provider.traits ?? []),
     chips("aggregate", provider.aggregates ?? []),
   );
@@ -106,7 +110,8 @@ function stockRow(provider, name, inventory, onConsumer) {
     h(
       "span",
       { class: used > allocatable ? "figures over" : "figures" },
-      `${whole(used)} of ${whole(allocatable)} used, ${whole(free)} free`,
+      h("span", {}, `${whole(used)} of ${whole(allocatable)} used,`),
+      h("span", {}, ` ${whole(free)} free`),
     ),
     h("span", { class: "unseen" }, details),
   );

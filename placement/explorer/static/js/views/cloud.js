@@ -4,12 +4,12 @@ import { share } from "../capacity.js";
 import { CloudMap } from "../cloud_map.js";
 import * as colours from "../colours.js";
 import { announce, field, fill, h } from "../dom.js";
-import { brief, count, percent, whole } from "../format.js";
+import { brief, byName, count, percent, whole } from "../format.js";
 import { Follower } from "../follower.js";
 import { hostList, ROOM_COLUMNS, useColumns } from "../host_list.js";
 import { legend, roomLegend } from "../legend.js";
-import { parse, RequestError } from "../request.js";
-import { roomOfHosts } from "../room.js";
+import { parse, RequestError, toQuery } from "../request.js";
+import { roomOfHosts, withoutPreferences } from "../room.js";
 import { totalsTable } from "../totals.js";
 import { address, replace } from "../state.js";
 
@@ -44,15 +44,19 @@ export class CloudView {
       as: parameters.get("as") ?? "",
       request: readable(parameters.get("request") ?? ""),
     };
-    this._room = null; // root -> how many of the request it takes; null: not coloured by it
+    // root -> how many of the request it takes; empty until known; null: not coloured by it
+    this._room = this._choices.request && !this._choices.class ? new Map() : null;
     this._build();
     this._resized = new ResizeObserver(() => this._map.redraw());
     this._resized.observe(this._stage);
     colours.onChange(() => this._map.redraw());
-    if (this._page.cloud.trees.size) this._draw();
+    const known = this._page.cloud.trees.size > 0;
+    if (known) this._draw();
+    if (known) this._reveal();
     await this._load();
+    if (!known) this._reveal();
     if (this._choices.filter) await this._filter();
-    if (this._choices.request && !this._choices.class) await this._learnRoom();
+    if (this._room) await this._learnRoom();
     // While changes are followed, too: a host that was listed and deleted between two numberings of
     // changes is in none of them.
     this._timer = setInterval(() => document.hidden || this._load().catch(() => {}), REFRESH);
@@ -85,6 +89,7 @@ export class CloudView {
     this._stage = h("div", { class: "stage" });
     this._totals = h("section", { class: "totals", "aria-labelledby": "totals-title" });
     this._legend = h("div", { class: "legend" });
+    this._asked = asked(this._choices.request);
     fill(
       this._element,
       h(
@@ -105,11 +110,14 @@ export class CloudView {
         ),
       ),
       h("div", { class: "controls" }, this._controls()),
-      this._legend,
-      this._detail,
-      this._stage,
+      this._picture = h("div", {}, this._asked, this._legend, this._detail, this._stage),
       this._totals,
     );
+  }
+
+  // A user who comes for the room of a request sees it, also where controls fill the screen.
+  _reveal() {
+    if (!this._asked.hidden) this._picture.scrollIntoView({ block: "nearest" });
   }
 
   _controls() {
@@ -233,8 +241,8 @@ export class CloudView {
   }
 
   _chooseColours(name) {
+    this._room = name === ROOM ? new Map() : null;
     this._choose({ class: name === ROOM ? "" : name });
-    this._room = null;
     if (name === ROOM) this._page.run(() => this._learnRoom());
   }
 
@@ -242,6 +250,7 @@ export class CloudView {
     const cloud = this._page.cloud;
     const request = parse(this._choices.request);
     await roomOfHosts(this._page, request, [...cloud.trees.keys()], (room) => {
+      if (!this._room) return; // coloured by a class since
       this._room = room;
       this._draw();
     });
@@ -275,12 +284,13 @@ export class CloudView {
     fill(
       this._classes,
       this._choices.request
-        ? h("option", { value: ROOM, selected: !this._choices.class }, "room for the request")
+        ? h("option", { value: ROOM, selected: this._room !== null }, "room for the request")
         : null,
       classes.map((each) =>
         h("option", { value: each, selected: !this._room && each === name }, `use of ${each}`)
       ),
     );
+    this._asked.hidden = !this._room;
     const largest = Math.max(1, ...(this._room?.values() ?? []));
     const tiles = [...cloud.trees.keys()].map((root) =>
       this._room ? this._roomTile(root, largest) : this._tile(root, name)
@@ -353,7 +363,7 @@ export class CloudView {
         groups.get(title).tiles.push(tile);
       }
     }
-    const order = (a, b) => b.tiles.length - a.tiles.length || a.title.localeCompare(b.title);
+    const order = (a, b) => b.tiles.length - a.tiles.length || byName(a.title, b.title);
     return [...groups.values()].sort(order);
   }
 
@@ -377,8 +387,9 @@ export class CloudView {
   _tell(tile, byKey) {
     if (!tile) return;
     const [provider, ...others] = this._page.cloud.trees.get(tile.root);
+    const room = this._room?.get(tile.root);
     const use = this._room
-      ? `takes ${whole(this._room.get(tile.root) ?? 0)} of the request`
+      ? room === undefined ? "not measured" : `takes ${whole(room)} of the request`
       : tile.sum
       ? useOf(tile.sum)
       : "no inventory of this class";
@@ -386,6 +397,19 @@ export class CloudView {
     this._detail.setAttribute("aria-live", byKey ? "polite" : "off");
     fill(this._detail, h("strong", {}, provider.name), ` ${brief(provider.uuid)}${tree}: ${use}`);
   }
+}
+
+function asked(request) {
+  if (!request) return h("p", { hidden: true });
+  const query = toQuery(withoutPreferences(parse(request)));
+  return h(
+    "p",
+    { class: "asked", hidden: true },
+    "Room for the request ",
+    h("code", { class: "long" }, query),
+    " ",
+    h("a", { href: address("ask", "", { request }) }, "Change the request"),
+  );
 }
 
 // An address that was cut shows the cloud without the request.

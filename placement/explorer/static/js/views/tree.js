@@ -2,7 +2,7 @@
 
 import { departure } from "../departure.js";
 import { announce, copyButton, field, fill, h } from "../dom.js";
-import { count, UUID } from "../format.js";
+import { count, sorted, UUID } from "../format.js";
 import { card, drawTree, lightUp } from "../tree_drawing.js";
 import { address, replace } from "../state.js";
 
@@ -81,7 +81,7 @@ export class TreeView {
           "section",
           { class: "sharing", "aria-label": "Sharing providers" },
           h("h2", {}, "Shared with it"),
-          sharing.map((provider) =>
+          sorted(sharing).map((provider) =>
             card(provider, { onConsumer, note: "reached through an aggregate" })
           ),
         )
@@ -99,6 +99,7 @@ export class TreeView {
         copyButton("Copy UUID", root.uuid),
         search,
       ),
+      departure(this._page, root.uuid),
       h(
         "div",
         { class: "beside" },
@@ -118,7 +119,6 @@ export class TreeView {
           this._elsewhere,
         ),
       ),
-      departure(this._page, root.uuid),
     );
   }
 
