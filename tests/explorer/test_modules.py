@@ -14,6 +14,7 @@ from falcon_placement_client.inventory import Stock, capacity, fits
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query, query_of
 from falcon_placement_client.request_errors import RequestError
+from placement.candidates.trace import Refusal
 from tests.explorer.browser import Watch
 from tests.kit.engines import share
 from tests.unit.client.any_request import json_requests
@@ -97,3 +98,37 @@ def test_the_largest_free_piece_is_what_the_service_would_give(
     }  # fmt: skip
     pieces = [amount for amount in range(1, 41) if fits(stock, amount)]
     assert call(page, "capacity", "largest", inventory, used) == max(pieces, default=0)
+
+
+def test_each_code_of_a_condition_has_words_for_the_hosts_that_it_leaves(page: Page) -> None:
+    """The database filters hosts before any condition of an explanation."""
+    for code in set(Refusal) - {Refusal.FILTERED}:
+        words = call(page, "explanation_words", "left", {"code": code, "meaning": code.meaning})
+        assert not words.startswith("after the condition")
+
+
+MOST_USED = """async (hosts) => {
+  const { Cloud } = await import("./js/cloud_model.js");
+  const cloud = new Cloud();
+  const inventory = {total: 10, reserved: 0, allocation_ratio: 1};
+  for (const [uuid, used] of Object.entries(hosts)) {
+    const stocks = Object.entries(used).map(([name, used]) => ({name, used, inventory}));
+    cloud.trees.set(uuid, [{uuid, stocks}]);
+  }
+  return cloud.mostUsed();
+}"""
+
+
+@pytest.mark.parametrize(
+    ("hosts", "name"),
+    [
+        ([{"PCPU": 10}, {"VCPU": 1}, {"VCPU": 1}], "VCPU"),  # most use it, though not much of it
+        ([{"CUSTOM_A": 1, "VCPU": 0}, {"CUSTOM_A": 1, "VCPU": 9}], "CUSTOM_A"),
+        ([{"DISK_GB": 0, "VCPU": 0}, {"DISK_GB": 0}], "DISK_GB"),  # none is used, most have it
+        ([], ""),
+    ],
+)
+def test_the_map_begins_with_the_class_that_most_hosts_use(
+    page: Page, hosts: list[dict[str, int]], name: str
+) -> None:
+    assert page.evaluate(MOST_USED, {str(key): used for key, used in enumerate(hosts)}) == name

@@ -107,6 +107,33 @@ def open_departure(watch: Watch, demo: Demo) -> Page:
     return page
 
 
+@pytest.mark.parametrize(
+    "name", ["cloud", "cloud as a list", "ask with an explanation", "consumers"]
+)
+def test_a_table_on_a_small_screen_shows_all_columns_without_scrolling(
+    open_watch: Open, demo: Demo, name: str
+) -> None:
+    page = open_watch("narrow").open(places(demo)[name])
+    settle(page)
+    assert_whole(page)
+
+
+def test_a_departure_on_a_small_screen_shows_all_columns(open_watch: Open, demo: Demo) -> None:
+    assert_whole(open_departure(open_watch("narrow"), demo))
+
+
+def assert_whole(page: Page) -> None:
+    """Assert that no table is wider than its place, and that cells state their columns."""
+    tables = page.locator(".scroll:has(table)")
+    expect(tables.first).to_be_visible()
+    for each in tables.all():
+        assert each.evaluate("element => element.scrollWidth <= element.clientWidth")
+    script = "element => getComputedStyle(element, '::before').content"
+    cell = tables.first.locator("td").first
+    assert cell.get_attribute("data-title")
+    assert cell.evaluate(script).startswith('"')
+
+
 @pytest.mark.parametrize("size", ["wide", "narrow"])
 def test_a_departure_has_no_fault_that_axe_knows(open_watch: Open, demo: Demo, size: str) -> None:
     assert_usable(open_departure(open_watch(size), demo))
@@ -115,7 +142,9 @@ def test_a_departure_has_no_fault_that_axe_knows(open_watch: Open, demo: Demo, s
 def test_the_keyboard_alone_leads_through_a_departure(watch: Watch, demo: Demo) -> None:
     """Focus stays on the button; Tab leads to both tables, which scroll, and to their links."""
     page = open_departure(watch, demo)
-    expect(page.get_by_role("button", name="What if this host goes?")).to_be_focused()
+    button = page.get_by_role("button", name="What if this host goes?")
+    expect(button).to_be_focused()
+    expect(button).to_be_in_viewport()
     page.keyboard.press("Tab")
     expect(page.get_by_role("group", name="Cannot move")).to_be_focused()
     page.keyboard.press("Tab")

@@ -542,20 +542,50 @@ def test_without_candidates_a_relaxation_is_tried_with_one_click(watch: Watch) -
     expect(page).not_to_have_url(re.compile("HW_CPU_X86_SGX"))
 
 
-def test_an_explanation_speaks_the_words_of_the_answer_and_hides_idle_steps(watch: Watch) -> None:
+def test_a_funnel_names_the_hosts_that_are_left_and_hides_idle_steps(watch: Watch) -> None:
     group = {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX", "HW_CPU_X86_AVX2"]}
     page = watch.open(asking({"groups": {"": group}}))
     funnel = page.get_by_role("group", name="Conditions: Group without suffix")
     rows = funnel.locator("tbody tr")
-    expect(rows.first).to_contain_text("hosts")
-    expect(rows.nth(1)).to_contain_text("no provider has inventory of every class")
-    expect(rows.nth(2)).to_contain_text("no provider with room has the required traits")
+    expect(rows.first).to_contain_text("all hosts")
+    expect(rows.nth(1)).to_contain_text("with inventory of every class")
+    expect(rows.nth(2)).to_contain_text("with the required traits")
     expect(rows.nth(2)).to_contain_text("HW_CPU_X86_SGX")
     expect(rows).to_have_count(3)  # units, room and the other trait took no host
     expect(funnel).not_to_contain_text("max_unit")
     reasons = page.get_by_role("group", name="Reasons")
     expect(reasons).to_contain_text("no provider with trait HW_CPU_X86_SGX")
     expect(page.get_by_role("heading", name="Why hosts cannot serve it")).to_be_visible()
+
+
+SGX, CPU, VF = "HW_CPU_X86_SGX", {"VCPU": 2}, {"SRIOV_NET_VF": 1}
+# Requests for which the text of the explanation proposes a relaxation.
+RELAXED: dict[str, dict[str, Any]] = {
+    "a trait": {"": {"resources": CPU, "required": [SGX]}},
+    "one of several traits": {"": {"resources": CPU, "required": [[SGX, "HW_GPU_API_VULKAN"]]}},
+    "of one of two groups": {"": {"resources": CPU, "required": [SGX]}, "_N": {"resources": VF}},
+    "of a suffixed group": {"": {"resources": CPU}, "_N": {"resources": VF, "required": [SGX]}},
+    "an amount": {"": {"resources": {"VCPU": 100}}},
+    "an amount of a group": {"_A": {"resources": {"VCPU": 100}}, "_B": {"resources": CPU}},
+    "a forbidden trait": {"": {"resources": CPU, "forbidden": ["COMPUTE_NODE"]}},
+}
+SENTENCE = re.compile(r"With(?:out)? [^.]*would serve\.")
+
+
+@pytest.mark.parametrize("case", [*RELAXED, "of the root"])
+def test_what_would_help_is_listed_in_the_words_of_the_sentence(
+    watch: Watch, demo: Demo, case: str
+) -> None:
+    request: dict[str, Any] = {"groups": RELAXED.get(case, {"": {"resources": {"VCPU": 2}}})}
+    if case == "of the root":
+        request["root"] = {"required": [SGX]}
+    explained = demo.post("/allocation_candidates", {**request, "explain": "summary"})
+    sentences = SENTENCE.findall(explained["explanation"]["text"])
+    assert sentences
+    items = watch.open(asking(request)).locator(".relaxations li")
+    for sentence in sentences:
+        expect(items.filter(has_text=sentence)).to_have_count(1)
+    expect(items).to_have_count(len(explained["explanation"]["relaxations"]))
 
 
 def test_the_url_and_the_curl_line_can_be_copied(watch: Watch, demo: Demo) -> None:

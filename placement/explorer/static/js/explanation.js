@@ -1,9 +1,11 @@
 // Why hosts cannot serve a request: the funnel, the first reasons, and possible relaxations.
 
 import { h, svg } from "./dom.js";
-import { count, whole } from "./format.js";
+import { left, sentenceOf } from "./explanation_words.js";
+import { whole } from "./format.js";
 import { altered, without } from "./request.js";
 import { address } from "./state.js";
+import { row, table } from "./table.js";
 
 /**
  * Return the drawing of an explanation.
@@ -46,24 +48,13 @@ function relaxation(each, request, onTry, all) {
     if (isTaint) return { ...request, tolerate: [...(request.tolerate ?? []), value] };
     return drop ? without(request, drop) : altered(request, reduce, to);
   };
-  const change = isTaint
-    ? ["tolerating ", h("code", {}, value)]
-    : drop
-    ? ["without ", h("code", {}, drop), value === undefined ? "" : ` (${text(value)})`]
-    : ["with ", h("code", {}, reduce), ` = ${whole(to)}`];
   return h(
     "li",
     {},
     h("button", { type: "button", onclick: () => onTry(relaxed()) }, "Try"),
-    h("span", {}, change),
     bar(each.hosts, all),
-    h("strong", {}, count(each.hosts, "host")),
+    h("span", {}, sentenceOf(each, request)),
   );
-}
-
-function text(value) {
-  if (Array.isArray(value)) return value.map(text).join(" or ");
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
 }
 
 function funnels(explanation, all) {
@@ -71,38 +62,38 @@ function funnels(explanation, all) {
   for (const [suffix, steps] of Object.entries(explanation.groups ?? {})) {
     drawings.push(funnel(suffix ? `Group ${suffix}` : "Group without suffix", steps, all));
   }
-  const title = drawings.length > 1 ? "All groups together" : "Group as a whole";
-  drawings.push(funnel(title, explanation.together ?? [], all));
+  const several = drawings.length > 1;
+  const together = explanation.together ?? [];
+  if (several || together.some(rejects)) {
+    const title = several ? "All groups together" : "Group as a whole";
+    const first = `hosts with a provider for ${several ? "each" : "the"} group`;
+    drawings.push(funnel(title, together, all, first));
+  }
   return h("div", { class: "funnels" }, drawings);
 }
 
-function funnel(title, steps, all) {
+// Steps that rejected no host say nothing about this request.
+function rejects(step) {
+  return step.after < step.before;
+}
+
+const FUNNEL = ["Hosts", "Share", "Number"];
+
+function funnel(title, steps, all, first = "all hosts") {
   if (!steps.length) return null;
   const total = steps[0].before;
   const heading = h("h3", {}, title);
   if (!total) return h("div", {}, heading, h("p", {}, "No host has a provider for each group."));
   const rows = [
-    left("hosts", null, total, bar(total, all)),
-    // Steps that rejected no host say nothing about this request.
-    ...steps
-      .filter((step) => step.after < step.before)
-      .map((step) => {
-        const stays = bar(step.after, all, step.before);
-        return left(meaning(step), step.detail, step.after, stays);
-      }),
+    row(FUNNEL, first, [bar(total, all), whole(total)]),
+    ...steps.filter(rejects).map((step) =>
+      row(FUNNEL, [left(step), step.detail ? h("small", {}, step.detail) : null], [
+        bar(step.after, all, step.before),
+        whole(step.after),
+      ])
+    ),
   ];
-  const columns = ["Condition", "Hosts left", "Number"];
-  return h("div", {}, heading, table(`Conditions: ${title}`, columns, rows));
-}
-
-function left(words, detail, hosts, drawing) {
-  return h(
-    "tr",
-    {},
-    h("th", { scope: "row" }, words, detail ? h("small", {}, detail) : null),
-    h("td", {}, drawing),
-    h("td", {}, whole(hosts)),
-  );
+  return h("div", {}, heading, table(`Conditions: ${title}`, FUNNEL, rows, { kind: "funnel" }));
 }
 
 // A server of an earlier build sends only codes.
@@ -110,12 +101,13 @@ function meaning(step) {
   return step.meaning ?? step.code;
 }
 
+const REASONS = ["Reason", "Share", "Hosts", "Examples"];
+
 function reasons(list, all, nameOf) {
   if (!list.length) return null;
   const rows = list.map((each) => reason(each, all, nameOf));
-  const columns = ["Reason", "Share", "Hosts", "Examples"];
   const title = h("h3", {}, "Why hosts cannot serve it");
-  return h("div", {}, title, table("Reasons", columns, rows));
+  return h("div", {}, title, table("Reasons", REASONS, rows, { kind: "funnel reasons" }));
 }
 
 function reason(each, all, nameOf) {
@@ -124,41 +116,19 @@ function reason(each, all, nameOf) {
     if (examples.length) examples.push(", ");
     examples.push(example(uuid, nameOf(uuid)));
   }
-  return h(
-    "tr",
-    {},
-    h(
-      "th",
-      { scope: "row" },
-      meaning(each),
-      each.group ? ` (group ${each.group})` : "",
-      // A cause for each class, trait or the like that left hosts out.
-      (each.detail ?? "").split("; ").map((cause) => h("small", {}, cause)),
-      h("small", {}, h("code", {}, each.code)),
-    ),
-    h("td", {}, bar(each.hosts, all)),
-    h("td", {}, whole(each.hosts)),
-    h("td", {}, examples),
-  );
+  const heading = [
+    meaning(each),
+    each.group ? ` (group ${each.group})` : "",
+    // A cause for each class, trait or the like that left hosts out.
+    (each.detail ?? "").split("; ").map((cause) => h("small", {}, cause)),
+    h("small", {}, h("code", {}, each.code)),
+  ];
+  return row(REASONS, heading, [bar(each.hosts, all), whole(each.hosts), examples]);
 }
 
 function example(uuid, name) {
   const href = address("tree", uuid);
   return h("a", { class: "example", href, title: uuid, "data-uuid": uuid }, name);
-}
-
-function table(label, columns, rows) {
-  const heads = columns.map((column) => h("th", { scope: "col" }, column));
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "group", "aria-label": label },
-    h(
-      "table",
-      { class: "funnel" },
-      h("thead", {}, h("tr", {}, heads)),
-      h("tbody", {}, rows),
-    ),
-  );
 }
 
 function bar(number, all, before = null) {
