@@ -324,6 +324,7 @@ def test_the_values_of_the_context_are_computed_once_for_a_line(
         return values(self)
 
     monkeypatch.setattr(context.RequestContext, "get_logging_values", compute)
+    lines.clear()
     client.send("GET", "/traits")
     assert len(computed) == len(lines) == 1
 

@@ -1,5 +1,6 @@
 """`.. query-parameters::`: the parameters of an operation, from their declarations."""
 
+import re
 from collections.abc import Mapping
 
 from docutils import nodes
@@ -30,8 +31,11 @@ def parameter_table(operation: str) -> str:
 
 
 def literal(sentence: str) -> str:
-    """Return a sentence of a declaration as reStructuredText: `x` is literal."""
-    return sentence.replace("`", "``")
+    """Return a sentence of a declaration as reStructuredText: `x` and prefixes are literal.
+
+    A prefix is a word such as CUSTOM_, which would otherwise be a reference.
+    """
+    return re.sub(r"(?<![`\w])(\w+_)(?!\w)", r"``\1``", sentence.replace("`", "``"))
 
 
 class QueryParameters(SphinxDirective):

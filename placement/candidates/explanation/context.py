@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from placement.candidates.explanation.evaluation import Extreme, Fault, RejectionCause
+from placement.candidates.explanation.evaluation import Extreme, RejectionCause, SharingFault
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.plan import SearchPlan
 
@@ -22,7 +22,7 @@ class Context(NamedTuple):
     # Class -> the largest or smallest value in the inventories of the hosts.
     extremes: Mapping[str, Extreme] = {}
     # UUIDs of the sharing providers that the text names -> their faults.
-    sharing: Mapping[str, Fault | None] = {}
+    sharing: Mapping[str, SharingFault | None] = {}
     # The traits of the providers for which a group is missing in `same_subtree`.
     parent_traits: Collection[str] = ()
     # Number of hosts.

@@ -107,7 +107,7 @@ class Parts(NamedTuple):
     max_unit: int | None
 
 
-class Fault(NamedTuple):
+class SharingFault(NamedTuple):
     """The reason why a sharing provider cannot serve a group."""
 
     # The first term that the provider fails.
@@ -154,7 +154,7 @@ class Evaluation:
     # The extremes to collect from the inventories of the hosts.
     measures: Sequence["Measure"] = ()
     # Cause -> UUIDs of the sharing providers that the text names, with their faults.
-    sharing: dict[RejectionCause, dict[str, Fault | None]] = field(default_factory=dict)
+    sharing: dict[RejectionCause, dict[str, SharingFault | None]] = field(default_factory=dict)
     # The traits of the providers for which a group is missing in `same_subtree`, on all hosts, or
     # None if there are no such providers.
     parent_traits: frozenset[str] | None = None

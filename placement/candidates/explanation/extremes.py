@@ -6,10 +6,10 @@ from typing import NamedTuple
 from falcon_placement_client.inventory import Stock, sizes
 from placement.candidates.explanation.evaluation import (
     Extreme,
-    Fault,
     Parts,
     Rejection,
     RejectionCause,
+    SharingFault,
 )
 from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.terms import StatedTerm
@@ -155,15 +155,15 @@ def _merge(figure: Figure, known: Extreme | None, extreme: Extreme) -> Extreme:
     return Extreme(choose(known.value, extreme.value), following)
 
 
-def fault(term: StatedTerm | None, member: Member) -> Fault | None:
+def fault(term: StatedTerm | None, member: Member) -> SharingFault | None:
     """Return why a sharing provider cannot serve a group, or None if no term is given."""
     if term is None:
         return None
     figure, amount = _FIGURES.get(term.code), term.value
     if figure is None or not isinstance(amount, Amount):
-        return Fault(term, None)
+        return SharingFault(term, None)
     stock = member.stocks[amount.resource_class]
-    return Fault(term, figure.from_stock(stock, amount.units))
+    return SharingFault(term, figure.from_stock(stock, amount.units))
 
 
 def _next_amount(stock: Stock, units: int) -> int | None:

@@ -31,7 +31,7 @@ _CODES = frozenset(
 )
 
 
-class Feature(NamedTuple):
+class HostFeature(NamedTuple):
     """A property of hosts, with the hosts that have it."""
 
     # The term of the request.
@@ -96,7 +96,7 @@ class FeatureCounts:
             if len(self._counts) > MAX_SETS:
                 self._counts = None
 
-    def conflict(self) -> tuple[Feature, Feature] | None:
+    def conflict(self) -> tuple[HostFeature, HostFeature] | None:
         """Return two properties that some hosts have, but no host has both, or None."""
         counts = self._counts or Counter()
         masks = {mask for mask, _tainted in counts}
@@ -112,7 +112,7 @@ class FeatureCounts:
                 return one, other
         return None
 
-    def _feature(self, number: int) -> Feature:
+    def _feature(self, number: int) -> HostFeature:
         having = {
             tainted: sum(
                 hosts
@@ -121,4 +121,4 @@ class FeatureCounts:
             )
             for tainted in (False, True)
         }
-        return Feature(self._features.terms[number], sum(having.values()), having[True])
+        return HostFeature(self._features.terms[number], sum(having.values()), having[True])

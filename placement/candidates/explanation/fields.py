@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from placement.candidates.explanation.context import Context, label
-from placement.candidates.explanation.evaluation import Extreme, Fault
+from placement.candidates.explanation.evaluation import Extreme, SharingFault
 from placement.candidates.explanation.joining_fields import JOINING_FIELDS
 from placement.candidates.explanation.nouns import (
     MAX_TERMS,
@@ -217,7 +217,7 @@ def _faulty_pools(context: Context) -> str:
     return f"the sharing provider{plural} {joined(names, ' and ', MAX_TERMS)}"
 
 
-def _fault(context: Context, fault: Fault) -> str:
+def _fault(context: Context, fault: SharingFault) -> str:
     term, value = fault
     if value is None:
         return _failing(context, term)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from placement.candidates.explanation.evaluation import (
     Evaluation,
     Extreme,
-    Fault,
     Rejection,
     RejectionCause,
+    SharingFault,
 )
 from placement.candidates.explanation.extremes import fault, measures, merge_extremes
 from placement.candidates.explanation.manners import Manner
@@ -39,7 +39,7 @@ class CauseHosts(NamedTuple):
     # Cause -> class -> the largest or smallest value in their inventories.
     extremes: Mapping[RejectionCause, Mapping[str, Extreme]]
     # Cause -> UUIDs of the sharing providers that the text names -> their faults.
-    sharing: Mapping[RejectionCause, Mapping[str, Fault | None]]
+    sharing: Mapping[RejectionCause, Mapping[str, SharingFault | None]]
     # Number of these hosts that also have a taint.
     tainted: int = 0
     # The traits that all providers have for which a group is missing in `same_subtree`.
@@ -57,7 +57,7 @@ class _CauseTotals:
     # The extremes of each cause, as in `CauseHosts`.
     extremes: dict[RejectionCause, dict[str, Extreme]] = field(default_factory=dict)
     # The sharing providers of each cause, as in `CauseHosts`.
-    sharing: dict[RejectionCause, dict[str, Fault | None]] = field(default_factory=dict)
+    sharing: dict[RejectionCause, dict[str, SharingFault | None]] = field(default_factory=dict)
     # Number of the hosts that also have a taint, without those mentioned separately.
     tainted: int = 0
     # The parent traits of the hosts, as in `Evaluation`.

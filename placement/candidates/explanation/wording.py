@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from placement.candidates.explanation.context import Context, Names
 from placement.candidates.explanation.evaluation import RejectionCause
-from placement.candidates.explanation.features import Feature
+from placement.candidates.explanation.features import HostFeature
 from placement.candidates.explanation.fields import fill, fill_asked, requires, scope
 from placement.candidates.explanation.manners import forms_of
 from placement.candidates.explanation.nouns import MAX_TERMS, count_of, joined, noun_of, property_of
@@ -102,7 +102,7 @@ def _united(cause: RejectionCause, other: RejectionCause) -> RejectionCause:
     return cause._replace(terms=tuple(terms), amounts=tuple(amounts))
 
 
-def conflict_sentence(one: Feature, other: Feature) -> str:
+def conflict_sentence(one: HostFeature, other: HostFeature) -> str:
     """Return a sentence about two properties that no host has together."""
     codes = {one.term.code, other.term.code}
     if codes in ({Refusal.NOT_IN_AGGREGATE}, {Refusal.ROOT_AGGREGATE}):
@@ -113,7 +113,7 @@ def conflict_sentence(one: Feature, other: Feature) -> str:
     return f"No host {verb} both {first} and {second}{either}."
 
 
-def _having(feature: Feature) -> str:
+def _having(feature: HostFeature) -> str:
     number = "all" if feature.tainted == feature.hosts > 1 else f"{feature.tainted:,}"
     tainted = f", {number} tainted" * (feature.tainted > 0)
     return f"{count_of(feature.hosts)}{tainted}"

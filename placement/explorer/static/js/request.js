@@ -131,8 +131,8 @@ function readTerm(request, key, value) {
 
 const BETWEEN_PROPERTIES = /\n+|[,\s]+(?=['"]?[\w.-]+(?::\w+)?\s*=)/;
 const TRANSLATED_HW =
-  /^hw:(cpu_(thread_)?policy|emulator_|mem_encryption|pmem|tpm_|pci_numa_|maxphysaddr_mode|virtio_packed|ephemeral_)/;
-const TRANSLATED = /^(os:secure_boot|accel:|pci_passthrough:)/;
+  /^hw:(cpu_(thread_)?policy|emulator_|mem_encryption|pmem|tpm_|pci_numa_|maxphysaddr_mode)/;
+const TRANSLATED = /^(hw:(virtio_packed|ephemeral_)|os:secure_boot|accel:|pci_passthrough:)/;
 // The class of each property, and how many units of the property a unit of the class has.
 const OWN_AMOUNTS = {
   vcpus: ["VCPU", 1],
