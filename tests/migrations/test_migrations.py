@@ -518,7 +518,10 @@ def test_help_and_its_exit_codes(manage: Any, capsys: pytest.CaptureFixture[str]
         ("mysql+pymysql://u:a@hidden@127.0.0.1:1/d", "as %40"),
         ("mysql+pymysql://u:a@b:hidden@127.0.0.1:1/d", "as %40"),
         ("mysql+pymysql://u:a@b/hidden@127.0.0.1:1/d", "as %40"),
-        ("mysql+pymysql://u@127.0.0.1:1/d?ssl_ca=/no/ca.pem&password=hidden", "No such file"),
+        (
+            "mysql+pymysql://u@127.0.0.1:1/d?ssl_ca=/no/ca.pem&password=hidden",
+            "cannot read ssl_ca=/no/ca.pem",
+        ),
         ("mysql+pymysql://u@127.0.0.1:1/d?conect_timeout=1&password=hidden", "conect_timeout"),
         ("mysql+pymysql://u@127.0.0.1:1/d?connect_timeout=x&password=hidden", "connection"),
     ],
