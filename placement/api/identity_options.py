@@ -27,16 +27,16 @@ def refuse_unusable(options: cfg.ConfigOpts.GroupAttr) -> None:
             f"{GROUP} auth_type is not set: set it to password, and set {REQUIRED} of the "
             "service's user, or use [api] auth_strategy = noauth2, which is for tests only"
         )
+    for option in _files(options):
+        path = options[option]
+        if path and not os.access(path, os.R_OK):
+            raise ConfigurationError(f"{GROUP} {option}: cannot read the file {path}")
     for option, library in _libraries(options):
         if find_spec(library) is None:
             raise ConfigurationError(
                 f"{GROUP} {option} is set, and the library {library} is not installed: "
                 "pip install 'falcon-placement[memcached]', or remove the option"
             )
-    for option in _files(options):
-        path = options[option]
-        if path and not os.access(path, os.R_OK):
-            raise ConfigurationError(f"{GROUP} {option}: cannot read the file {path}")
 
 
 def _libraries(options: cfg.ConfigOpts.GroupAttr) -> Iterator[tuple[str, str]]:
