@@ -318,6 +318,7 @@ class Database:
                 with self.writer.connect():
                     return
             except exc.DBAPIError as error:
+                self._refuse_unreadable_files()  # mysqlclient does not name the file
                 complaint = one_line(error)
                 fault = permanent_fault(error)
                 if fault is not None:
@@ -328,12 +329,16 @@ class Database:
             except (OSError, TypeError, ValueError, RuntimeError) as error:
                 # The URL contains options that the driver does not support, or names a file that
                 # does not exist, or PyMySQL needs the module cryptography for the account.
-                unreadable = unreadable_files(self.writer.url)
-                complaint = f"cannot read {unreadable}" if unreadable else one_line(error)
-                raise self._unusable(complaint) from None
+                self._refuse_unreadable_files()
+                raise self._unusable(one_line(error)) from None
             LOG.warning("attempt %s%s to open the database failed: %s", attempt, of_all, complaint)
             attempt += 1
             time.sleep(pause)
+
+    def _refuse_unreadable_files(self) -> None:
+        unreadable = unreadable_files(self.writer.url)
+        if unreadable:
+            raise self._unusable(f"cannot read {unreadable}") from None
 
     def _unusable(self, complaint: str) -> ConfigurationError:
         url = masked_url(self.writer.url)

@@ -119,5 +119,5 @@ def test_a_server_without_tls_is_refused(authority: Authority) -> None:
 
 def test_an_authority_whose_file_is_missing_is_refused(listed: MariaDB, tmp_path: Path) -> None:
     missing = tmp_path / "missing.pem"
-    with pytest.raises(ConfigurationError, match=rf"cannot read ssl_ca={missing}|{missing}"):
+    with pytest.raises(ConfigurationError, match=f"cannot read ssl_ca={missing}"):
         connected(listed, ssl_ca=missing)
