@@ -1,7 +1,6 @@
 """Inventories, their capacity, and the allocations that fit into them.
 
-The service and its clients share this module. Therefore, it imports only constants.
-`placement.db.fragments.fits` is the same rule in SQL, and a property test compares the two.
+The service has the same rules in a module of its own, and a test compares the two modules.
 """
 
 from dataclasses import asdict, dataclass

@@ -46,13 +46,11 @@ def placement_cloud(request: pytest.FixtureRequest) -> LoadCloud:
     If the test uses `placement_url`, the providers and consumers in the file are created in the
     server. Otherwise, they are created in `placement_service`.
     """
-    testing = _testing("placement_cloud")
+    _testing("placement_cloud")
+    # PERF: pytest imports the plugin in each run.
+    from falcon_placement_client import loader  # noqa: PLC0415
 
-    def load(path: str | Path) -> dict[str, str]:
-        loaded: dict[str, str] = testing.load(request.path.parent / path, _adapter(request))
-        return loaded
-
-    return load
+    return lambda path: loader.load(request.path.parent / path, _adapter(request))
 
 
 def _adapter(request: pytest.FixtureRequest) -> "Adapter":

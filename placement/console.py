@@ -55,20 +55,31 @@ def configuration_first(arguments: Sequence[str]) -> list[str]:
     return [*moved, *rest, *following]
 
 
-def unknown_command(arguments: Sequence[str], commands: Mapping[str, Any]) -> str | None:
-    """Return the name of the command that does not exist, with a suggestion, or None if all exist.
+def command_path(arguments: Sequence[str], commands: Mapping[str, Any]) -> list[str]:
+    """Return the words that name a command. The last word may not exist.
 
     commands: each name with the commands below it, a mapping of the same form.
     """
     path: list[str] = []
     for word in _words(arguments):
         path.append(word)
+        commands = commands.get(word) or {}
+        if not commands:
+            break
+    return path
+
+
+def unknown_command(arguments: Sequence[str], commands: Mapping[str, Any]) -> str | None:
+    """Return an error about a command that does not exist, with a suggestion, or None.
+
+    commands: as for `command_path`.
+    """
+    path = command_path(arguments, commands)
+    for word in path:
         if word not in commands:
             hint = did_you_mean(nearest(word, commands))
             return f"there is no command {' '.join(path)}{hint or '; --help lists them'}"
         commands = commands[word]
-        if not commands:
-            break
     return None
 
 

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from falcon_placement_client.request_errors import RequestError
+from placement import client
 from placement.api.handler import Service
 from placement.api.json_body import Schema, path_of
 from placement.api.query import read_headroom
 from placement.api.request_schemas.headroom import HEADROOM, MAX_LIMIT
 from placement.candidates import HeadroomQuery, find_headroom
 from placement.errors import ConfigurationError, PlacementError
-from placement.flavorfile import read_requests
 from placement.metrics.headroom import HeadroomGauges, RequestHeadroom
 from placement.objects import revisions
 
@@ -28,10 +27,13 @@ class HeadroomFile:
         """Read the file.
 
         Raises:
-            ConfigurationError: the file cannot be used.
+            ConfigurationError: the file cannot be used, or the client is not installed, which
+                translates flavors.
         """
         self._path = path
         self._service = service
+        # Returns name -> request in JSON, from a file. Raises ValueError.
+        self._read_requests = client.load(client.FILES, "requests", "[metrics] headroom_file")
         # Time of the last change of the file when it was read.
         self._modified = self._mtime()
         # The requests in the file.
@@ -87,10 +89,10 @@ class HeadroomFile:
 
     def _read(self) -> HeadroomQuery:
         try:
-            body = {"requests": read_requests(self._path), "limit": MAX_LIMIT}
+            body = {"requests": self._read_requests(self._path), "limit": MAX_LIMIT}
             _SCHEMA.check(body)
             return read_headroom(body)
-        except (RequestError, PlacementError) as error:
+        except (ValueError, PlacementError) as error:
             raise ConfigurationError(f"[metrics] headroom_file: {error}") from None
 
 

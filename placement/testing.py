@@ -13,26 +13,19 @@ from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import requests
 from oslo_config import cfg
 
-from falcon_placement_client.command_client import RestClient
 from placement import config
 from placement.direct import IDENTITY, PlacementDirect
-from placement.loader import apply, load_file
-from placement.progress import silent
-
-if TYPE_CHECKING:
-    from keystoneauth1.adapter import Adapter
 
 PRIVATE = "sqlite://"  # a new database, which is deleted at the end
 START_SECONDS = 120  # seconds that a server may take to respond on a busy machine
 POLL_SECONDS = 0.05
 MAX_LOG = 2000  # maximum length of a server's log in an error, in characters
 
-__all__ = ["IDENTITY", "direct", "load", "serving"]
+__all__ = ["IDENTITY", "direct", "serving"]
 
 
 def direct(conf: cfg.ConfigOpts | None = None, *, private: bool = True) -> PlacementDirect:
@@ -86,19 +79,6 @@ def serving() -> Iterator[str]:
         finally:
             server.terminate()
             server.wait()
-
-
-def load(path: str | Path, adapter: "Adapter") -> dict[str, str]:
-    """Load a cloud file into a service, and return the UUIDs of its providers by name.
-
-    Raises:
-        UnusableFile: the file is malformed. The text has a line for each problem.
-        LoadError: the service refuses an entry of the file.
-        RestError: a request fails.
-    """
-    cloud = load_file(str(path))
-    apply(cloud, RestClient(None, adapter), silent)
-    return {provider.name: provider.uuid for provider in cloud.providers}
 
 
 def _environment(home: str) -> dict[str, str]:

@@ -1,30 +1,23 @@
 """Names and limits of the API that several layers share."""
 
+import re
 from enum import Enum
 from typing import NamedTuple
 
-from falcon_placement_client.vocabulary import (
-    CUSTOM_PREFIX,
-    MAX_INTEGER,
-    SHARING_TRAIT,
-    UNKNOWN_CONSUMER_TYPE,
-    is_custom_name,
-)
-
-__all__ = [
-    "CUSTOM_PREFIX",
-    "FIRST_GENERATION",
-    "INVENTORY_AMOUNTS",
-    "MAX_INTEGER",
-    "SHARING_TRAIT",
-    "UNKNOWN_CONSUMER_TYPE",
-    "ConditionKind",
-    "IdCondition",
-    "is_custom_name",
-]
-
+MAX_INTEGER = 2**31 - 1  # largest amount in a request, which a column can still store
+CUSTOM_PREFIX = "CUSTOM_"  # prefix of the resource classes and traits that clients may create
+UNKNOWN_CONSUMER_TYPE = "unknown"  # value in responses for consumers without a type
+MAX_NAME = 255  # characters of the name of a resource class or trait
+SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # trait of providers that other trees may use
 INVENTORY_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 FIRST_GENERATION = 1  # of a consumer
+
+_CUSTOM_NAME = re.compile(rf"{CUSTOM_PREFIX}[A-Z0-9_]+")
+
+
+def is_custom_name(text: str) -> bool:
+    """Return whether a custom resource class or trait may have this name."""
+    return len(text) <= MAX_NAME and _CUSTOM_NAME.fullmatch(text) is not None
 
 
 class ConditionKind(Enum):

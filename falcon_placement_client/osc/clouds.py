@@ -6,15 +6,12 @@ from pathlib import Path
 
 from osc_lib import exceptions
 
-from falcon_placement_client import service
+from falcon_placement_client import loader
 from falcon_placement_client.osc.base import PlacementCommand
 
 
 class DumpCloud(PlacementCommand):
-    """Write all data of the service to a cloud file.
-
-    Needs the package falcon-placement. The service itself may be openstack-placement.
-    """
+    """Write all data of the service to a cloud file."""
 
     example = "placement cloud dump cloud.yaml"
 
@@ -26,7 +23,6 @@ class DumpCloud(PlacementCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Write the file."""
-        loader = service.load("cloud_files", "a cloud file")
         path = parsed_args.file
         if path != "-" and not parsed_args.force and Path(path).exists():
             raise exceptions.CommandError(f"{path}: exists; --force replaces it")
@@ -38,8 +34,7 @@ class DumpCloud(PlacementCommand):
 class LoadCloud(PlacementCommand):
     """Create and change providers and consumers as a cloud file describes them.
 
-    Nothing is deleted. If the service already has providers, --yes or --dry-run is required. Needs
-    the package falcon-placement.
+    Nothing is deleted. If the service already has providers, --yes or --dry-run is required.
     """
 
     example = "placement cloud load cloud.yaml --dry-run"
@@ -57,7 +52,6 @@ class LoadCloud(PlacementCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Load the file, or print what would change."""
-        loader = service.load("cloud_files", "a cloud file")
         if not parsed_args.dry_run and not parsed_args.yes and self._has_providers():
             raise exceptions.CommandError(
                 f"{self.api.url} has providers already: --yes loads the file anyway"

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from falcon_placement_client.inventory import InventoryRecord
 from placement.api.json_body import path_of
 from placement.api.query import (
     read_alternatives,
@@ -22,6 +21,7 @@ from placement.candidates.simulation import (
     SimulationRequest,
 )
 from placement.errors import BadBody, BadPath
+from placement.inventory import InventoryRecord
 from placement.objects import identifiers
 from placement.objects.claim_records import request_text
 from placement.objects.claims import Claim, SpreadGroup

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple
 
-from falcon_placement_client.inventory import Stock
 from placement.bounded import Interned
+from placement.inventory import Stock
 
 
 class OptionList(tuple[int, ...]):

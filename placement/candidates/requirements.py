@@ -8,7 +8,6 @@ Conditions that join several slots are in `constraints`.
 from collections.abc import Iterable, Sequence
 from itertools import starmap
 
-from falcon_placement_client.inventory import Stock, fits, sizes
 from placement.candidates.model import Member, Pool
 from placement.candidates.request import RequestGroup, Slot
 from placement.candidates.terms import (
@@ -20,6 +19,7 @@ from placement.candidates.terms import (
     lowest,
 )
 from placement.candidates.trace import Refusal
+from placement.inventory import Stock, fits, sizes
 
 
 class Requirement:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from placement import __version__, console
-from placement.cli.commands import COMMANDS, describe, names
+from placement.cli.commands import COMMANDS, describe, names, setup_of
+from placement.errors import ConfigurationError
 
 INTERRUPTED = 130  # exit code of a process that is ended by a signal: SIGINT
 OUTPUT_CLOSED = 141  # SIGPIPE
@@ -49,7 +50,13 @@ def _run(arguments: list[str]) -> int:
     if "--version" in leading:
         print(__version__)
         return 0
+    path = console.command_path(arguments, names())
+    try:
+        set_up = setup_of(path)
+    except ConfigurationError as error:
+        console.fail(error)
+        return console.USAGE
     # PERF: the version and the help do not need the oslo libraries.
     from placement.cli.run import run  # noqa: PLC0415
 
-    return run(arguments)
+    return run(arguments, path, set_up)

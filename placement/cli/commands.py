@@ -1,7 +1,8 @@
 """The commands of `placement-manage`, with their help texts and the modules that implement them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from placement.console import OPTIONS, entries
@@ -13,10 +14,16 @@ class Command:
 
     # Summary for lists of commands.
     help: str
-    # Function in this package that sets up the parser, as MODULE:NAME. Empty for a group.
+    # Function in this package that sets up the parser, as MODULE:NAME. Empty for a group, and for a
+    # command of the client, which registers the function as an entry point.
     setup: str = ""
     # Commands of the group by name. Empty for a command.
     actions: Mapping[str, "Command"] = field(default_factory=dict)
+
+    @property
+    def is_of_client(self) -> bool:
+        """Whether the package falcon-placement-client implements the command."""
+        return not self.setup and not self.actions
 
 
 _DATABASE = {
@@ -30,9 +37,9 @@ _DATABASE = {
 }
 
 _HOST = {
-    "taint": Command("take a host out of use: searches leave it out", "host:set_up_taint"),
-    "untaint": Command("put a host back into use", "host:set_up_untaint"),
-    "list": Command("list the hosts that are out of use", "host:set_up_list"),
+    "taint": Command("take a host out of use: searches leave it out"),
+    "untaint": Command("put a host back into use"),
+    "list": Command("list the hosts that are out of use"),
 }
 
 _HOLDS = {
@@ -43,26 +50,20 @@ _HOLDS = {
 COMMANDS = {
     "db": Command("the database", actions=_DATABASE),
     "openapi": Command("print the API as an OpenAPI document", "document:set_up"),
-    "load-cloud": Command("load a cloud file into a server over REST", "load:set_up_load"),
-    "dump-cloud": Command(
-        "write the contents of a server to a file for load-cloud", "load:set_up_dump"
-    ),
-    "draw-cloud": Command("draw the trees of a cloud file, as SVG", "draw:set_up"),
+    "load-cloud": Command("load a cloud file into a server over REST"),
+    "dump-cloud": Command("write the contents of a server to a file for load-cloud"),
+    "draw-cloud": Command("draw the trees of a cloud file, as SVG"),
     "audit": Command("show providers over capacity and consumers without an owner", "audit:set_up"),
-    "explain": Command(
-        "show which hosts can serve a request, and why others cannot", "explain:set_up"
-    ),
-    "headroom": Command("show how many more of each flavor fit", "headroom:set_up"),
-    "drain-check": Command("show which hosts can be emptied", "drain_check:set_up"),
+    "explain": Command("show which hosts can serve a request, and why others cannot"),
+    "headroom": Command("show how many more of each flavor fit"),
+    "drain-check": Command("show which hosts can be emptied"),
     "host": Command("hosts of a server, over REST", actions=_HOST),
-    "watch": Command("print the trees of a server as they change", "watch:set_up"),
+    "watch": Command("print the trees of a server as they change"),
     "holds": Command("holds in the database", actions=_HOLDS),
     "samples": Command(
         "write configurations, deployment files and dashboards to a directory", "samples:set_up"
     ),
-    "reshape": Command(
-        "transform the provider trees of the database, with all services stopped", "reshape:set_up"
-    ),
+    "reshape": Command("transform the provider trees of the database, with all services stopped"),
 }
 
 
@@ -71,8 +72,38 @@ def names(commands: Mapping[str, Command] = COMMANDS) -> dict[str, Any]:
     return {name: names(command.actions) for name, command in commands.items()}
 
 
+def setup_of(path: Sequence[str]) -> Callable[[Any], None] | None:
+    """Return the function that adds the arguments and the action of a command to its parser.
+
+    Args:
+        path: the names of the groups and of the command.
+
+    Returns:
+        The function, or None if the path ends at a group.
+
+    Raises:
+        ConfigurationError: the command is one of the client, which is not installed.
+    """
+    command = Command("", actions=COMMANDS)
+    for name in path:
+        command = command.actions[name]
+    if command.actions:
+        return None
+    if command.is_of_client:
+        # PERF: the version and the help do not need the metadata of installed packages.
+        from placement import client  # noqa: PLC0415
+
+        feature = f"placement-manage {' '.join(path)}"
+        of_client: Callable[[Any], None] = client.load(client.COMMANDS, "_".join(path), feature)
+        return of_client
+    module, _, name = command.setup.partition(":")
+    own: Callable[[Any], None] = getattr(import_module(f"placement.cli.{module}"), name)
+    return own
+
+
 def describe() -> str:
     """Return the help of `placement-manage`: usage, commands, options."""
+    leaves = dict(_leaves(COMMANDS))
     return "\n".join(
         (
             "usage: placement-manage [OPTION …] COMMAND [ARGUMENT …]",
@@ -80,7 +111,10 @@ def describe() -> str:
             "Manages a placement service: its database, and the cloud data of a server.",
             "",
             "commands (placement-manage COMMAND --help shows the arguments of a command):",
-            *entries({name: command.help for name, command in _leaves(COMMANDS)}),
+            *entries({name: each.help for name, each in leaves.items() if not each.is_of_client}),
+            "",
+            "commands of the package falcon-placement-client, if it is installed:",
+            *entries({name: each.help for name, each in leaves.items() if each.is_of_client}),
             "",
             "options, before the command (options of oslo.log are accepted too):",
             *entries(OPTIONS),

@@ -1,7 +1,6 @@
 """Run one command, with options from the command line, files and the environment."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oslo_config import cfg
@@ -10,8 +9,13 @@ from placement import config, console
 from placement.cli.commands import COMMANDS, Command
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], path: Sequence[str], set_up: Callable[[Any], None] | None) -> int:
     """Run the command in the arguments, or print the help of a group. Return the exit code.
+
+    Args:
+        arguments: the command line.
+        path: the names in it of the groups and of the command.
+        set_up: sets up the parser of the command. None for a group.
 
     Raises:
         ConfigurationError: an option is invalid.
@@ -20,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
     conf = config.options()
 
     def add_all(subparsers: Any) -> None:
-        _add_commands(subparsers, COMMANDS, arguments)
+        _add_commands(subparsers, COMMANDS, path, set_up)
 
     conf.register_cli_opt(cfg.SubCommandOpt("category", title="commands", handler=add_all))
     config.parse(conf, arguments)
@@ -30,23 +34,22 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _add_commands(
-    subparsers: Any, commands: Mapping[str, Command], arguments: Container[str]
+    subparsers: Any,
+    commands: Mapping[str, Command],
+    path: Sequence[str],
+    set_up: Callable[[Any], None] | None,
 ) -> None:
-    """Add the commands to a parser.
-
-    Add the arguments of a command only if the command line names it.
-    """
+    """Add the commands to a parser, and the arguments of the one at the path."""
     for name, command in commands.items():
         parser = subparsers.add_parser(name, help=command.help)
-        # PERF: some of the modules import the whole service.
-        if name in arguments:
-            _set_up(parser, command, arguments)
+        if name not in path[:1]:
+            continue
+        if set_up is not None and not command.actions:
+            set_up(parser)
+            continue
+        parser.set_defaults(action=_print_help(parser))
+        _add_commands(parser.add_subparsers(title="actions"), command.actions, path[1:], set_up)
 
 
-def _set_up(parser: Any, command: Command, arguments: Container[str]) -> None:
-    if command.actions:
-        parser.set_defaults(action=lambda _conf: parser.print_help() or console.USAGE)
-        _add_commands(parser.add_subparsers(title="actions"), command.actions, arguments)
-    else:
-        module, _, name = command.setup.partition(":")
-        getattr(import_module(f"placement.cli.{module}"), name)(parser)
+def _print_help(parser: Any) -> Callable[[cfg.ConfigOpts], int]:
+    return lambda _conf: parser.print_help() or console.USAGE

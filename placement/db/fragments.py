@@ -78,8 +78,8 @@ def revision_of_root(root: FromClause) -> ColumnElement[int | None]:
 def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
     """The inventory has room for the amount, and its units allow the amount.
 
-    `falcon_placement_client.inventory.fits` implements the same rule in Python. A property test
-    compares the two implementations.
+    `placement.inventory.fits` implements the same rule in Python. A property test compares the two
+    implementations.
     """
     if amount > MAX_UNIT:
         return sa.false()

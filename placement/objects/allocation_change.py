@@ -11,7 +11,6 @@ from math import gcd
 from types import MappingProxyType
 from typing import NamedTuple
 
-from falcon_placement_client.inventory import Stock, units_allow
 from placement.errors import (
     CapacityExceeded,
     ConsumerGenerationConflict,
@@ -20,6 +19,7 @@ from placement.errors import (
     UnknownProviders,
     UnknownResourceClasses,
 )
+from placement.inventory import Stock, units_allow
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim, claimed_classes, claimed_providers
 from placement.objects.consumers import (

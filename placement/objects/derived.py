@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import capacity
 from placement.db.engine import Database
 from placement.db.statement import CHUNK_SIZE
 from placement.db.statements import derived as statements
+from placement.inventory import capacity
 from placement.objects.locking import renew_revisions
 from placement.progress import Progress, silent
 

@@ -5,7 +5,6 @@ from functools import partial
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import InventoryRecord
 from placement.db.statements import provider_snapshots as statements
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import (
@@ -17,6 +16,7 @@ from placement.errors import (
     SingleInventoryInUse,
     UnknownResourceClasses,
 )
+from placement.inventory import InventoryRecord
 from placement.objects import catalog, inventory_rows, provider_snapshot, providers
 from placement.objects.inventory_change import (
     InventoryChange,

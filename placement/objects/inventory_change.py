@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import InventoryRecord, Stock
 from placement.db.statements import inventories as statements
 from placement.errors import BadCapacity, InventoryInUse, UnknownInventoryClasses
+from placement.inventory import InventoryRecord, Stock
 from placement.objects import catalog
 from placement.objects.inventory_rows import Inventory, InventoryKey, as_stored, columns, read
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import FIELDS, InventoryRecord, Stock
 from placement.db.dialects import dialect_of
 from placement.db.statements import inventories as statements
+from placement.inventory import FIELDS, InventoryRecord, Stock
 
 InventoryKey = tuple[int, int]  # (provider id, resource class id)
 

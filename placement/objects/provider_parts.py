@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import FIELDS
 from placement.db.statements import provider_parts as statements
 from placement.db.statements import trees
+from placement.inventory import FIELDS
 from placement.objects.allocations import Holding
 
 

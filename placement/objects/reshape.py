@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import InventoryRecord
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import UnknownReshapedProvider
+from placement.inventory import InventoryRecord
 from placement.objects import allocation_state, allocations, providers
 from placement.objects.allocation_change import (
     AllocationState,

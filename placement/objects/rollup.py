@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import MAX_CAPACITY, Stock, capacity, largest
 from placement.db.statements import provider_parts as statements
 from placement.db.statements import providers as provider_statements
 from placement.db.statements import sharing as sharing_statements
 from placement.errors import ProviderNotFound
+from placement.inventory import MAX_CAPACITY, Stock, capacity, largest
 from placement.objects import identifiers, lineage
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import InventoryRecord
 from placement.errors import (
     BadParent,
     NotARoot,
@@ -17,6 +16,7 @@ from placement.errors import (
     UnknownTraits,
     at_member,
 )
+from placement.inventory import InventoryRecord
 from placement.objects import catalog, identifiers, lineage
 from placement.objects.inventory_change import InventoryChange, check_capacity, inventory_change
 from placement.objects.tree_state import Edit, ListedProvider, TreeCommand, TreeMember, TreeState

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from falcon_placement_client.inventory import InventoryRecord
+from placement.inventory import InventoryRecord
 from placement.objects import identifiers
 from placement.objects.inventory_rows import Inventory
 from placement.objects.unset import Unset

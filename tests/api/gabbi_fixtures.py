@@ -27,8 +27,8 @@ import requests
 import yaml
 from gabbi.fixture import GabbiFixture
 
+from falcon_placement_client.loader import load_cloud
 from placement.api.history import LATEST
-from placement.loader import load_cloud
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.loader import dump_cloud, load_cloud, load_file, preview_load
 from placement.cli import main
-from placement.loader import dump_cloud, load_cloud, load_file, preview_load
 from tests.kit.engines import ENGINE, share
 from tests.kit.listener import listening
 from tests.kit.printed import complaints
@@ -162,7 +162,7 @@ def record(service: Service, consumer: str, amounts: dict[str, int]) -> None:
 
 def without_lists(patch: pytest.MonkeyPatch) -> None:
     """Treat the server as one that supports only 1.x."""
-    patch.setattr("placement.loader.reading.LISTING", (9, 9))
+    patch.setattr("falcon_placement_client.loader.reading.LISTING", (9, 9))
 
 
 def put(service: Service, provider: str, part: str, value: object) -> None:
@@ -181,7 +181,7 @@ def test_any_cloud_that_is_dumped_can_be_loaded(
     with serving(directory / "one") as (one, url), serving(directory / "other") as (other, there):
         build(data, one)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("placement.loader.reading.PAGE", 2)
+            patch.setattr("falcon_placement_client.loader.reading.PAGE", 2)
             text = dump(url, directory / "cloud.yaml")
             without_lists(patch)
             old = dump(url, directory / "old.yaml")

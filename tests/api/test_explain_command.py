@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from falcon_placement_client.loader import load_cloud
 from placement import cli
-from placement.loader import load_cloud
 from tests.kit.listener import answering, listening
 from tests.kit.printed import complaints
 from tests.kit.service import Service, claim, inventories

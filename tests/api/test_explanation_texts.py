@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from placement.loader import load_cloud
+from falcon_placement_client.loader import load_cloud
 from tests.kit.listener import listening
 from tests.kit.service import Service, claim
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placement import headroom_gauges
+from placement import client, headroom_gauges
 from placement.app import create_app
 from placement.errors import ConfigurationError, LargeWorkBusy
 from placement.metrics import Metrics
@@ -120,3 +120,12 @@ def test_a_file_that_cannot_be_used_stops_the_start(tmp_path: Path) -> None:
         directory.mkdir()
         with pytest.raises(ConfigurationError, match="headroom_file"):
             Scraped(directory, content)
+
+
+def test_a_file_stops_the_start_where_the_client_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "FILES", "nothing")
+    text = r"\[metrics\] headroom_file needs the client: pip install falcon-placement-client"
+    with pytest.raises(ConfigurationError, match=text):
+        Scraped(tmp_path, 'm1.large: {"resources:VCPU": 4}\n')

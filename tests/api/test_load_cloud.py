@@ -12,9 +12,8 @@ import pytest
 import requests
 
 from falcon_placement_client.command_client import RestClient
-from placement import cli
-from placement.cli.load import UNNAMED
-from placement.loader import (
+from falcon_placement_client.commands.load import UNNAMED
+from falcon_placement_client.loader import (
     Cloud,
     CloudProvider,
     LoadError,
@@ -24,6 +23,7 @@ from placement.loader import (
     load_file,
     other_providers,
 )
+from placement import cli
 from tests.kit.listener import answering
 from tests.kit.service import HEADERS
 

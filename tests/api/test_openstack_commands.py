@@ -17,8 +17,8 @@ import yaml
 from falcon_placement_client import NewConsumer, ReportClient, consumer_lists, hosts, watching
 from falcon_placement_client import service as service_parts
 from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.loader import load_cloud
 from falcon_placement_client.watching import WatchedTree, WatchEvent
-from placement.loader import load_cloud
 from tests.api.openstack_cloud import Openstack, cloud, use_catalogue, use_endpoint
 from tests.kit.listener import listening
 from tests.kit.service import Service

@@ -18,8 +18,8 @@ from falcon_placement_client import NewConsumer, ReportClient
 from falcon_placement_client import service as service_parts
 from falcon_placement_client.fixture import PlacementFixture
 from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.yamlfile.problems import UnusableFile
 from placement.direct import PlacementDirect
-from placement.yamlfile.problems import UnusableFile
 
 if TYPE_CHECKING:
     from falcon_placement_client.pytest_plugin import LoadCloud

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from falcon_placement_client.loader import load_cloud
+from falcon_placement_client.reshape.reshapefile import load_transformation
+from falcon_placement_client.reshape.run import Reshape
 from placement import cli
 from placement.direct import PlacementDirect
-from placement.loader import load_cloud
 from placement.progress import progress
-from placement.reshape.reshapefile import load_transformation
-from placement.reshape.run import Reshape
 from tests.kit.builders import settings
 from tests.kit.cloud import CloudBuilder, Stock, building, consumer_uuid, provider_uuid
 from tests.kit.listener import listening
@@ -292,7 +292,7 @@ def test_a_reshape_does_not_begin_where_one_result_would_not_fit(lab: Laboratory
 def test_roots_on_later_pages_are_surveyed_and_written_too(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("placement.reshape.run.PAGE", 2)
+    monkeypatch.setattr("falcon_placement_client.reshape.run.PAGE", 2)
     lab.build(lambda cloud: gpu_hosts(cloud, 5))
     file = CASES / "vgpu-to-children.yaml"
     # Two consumers of three do not fit on cards of four with one of two.

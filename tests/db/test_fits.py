@@ -7,11 +7,11 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from falcon_placement_client import inventory
-from falcon_placement_client.inventory import Stock
+from placement import inventory
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.engine import Database
+from placement.inventory import Stock
 from tests.kit.builders import make_database
 
 UNIT = st.integers(1, 20)

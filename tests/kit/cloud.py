@@ -13,9 +13,9 @@ from datetime import datetime
 import sqlalchemy as sa
 from tqdm import tqdm
 
-from falcon_placement_client.inventory import capacity
 from placement.db import tables as t
 from placement.db.dialects import Dialect, dialect_of
+from placement.inventory import capacity
 from placement.objects import catalog
 from placement.objects.locking import new_revision
 from tests.kit.copying import copy_rows

@@ -14,9 +14,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from falcon_placement_client.loader import load_cloud
 from placement.config import NIL_UUID
 from placement.db.engine import Database
-from placement.loader import load_cloud
 from tests.kit.builders import settings
 from tests.kit.engines import empty_database
 from tests.kit.rows import assert_nothing_else_changed, contents

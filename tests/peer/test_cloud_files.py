@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from placement.loader import dump_cloud, load_cloud, load_file, preview_load
+from falcon_placement_client.loader import dump_cloud, load_cloud, load_file, preview_load
 from tests.peer.servers import Server, pair
 
 DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"

@@ -11,10 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from falcon_placement_client.inventory import InventoryRecord
+from falcon_placement_client.reshape.run import Reshape
+from falcon_placement_client.reshape.transformation import (
+    Child,
+    Move,
+    ProviderSelector,
+    Rename,
+    Transformation,
+)
 from placement.direct import PlacementDirect
 from placement.progress import Progress, progress
-from placement.reshape.run import Reshape
-from placement.reshape.transformation import Child, Move, ProviderSelector, Rename, Transformation
 from tests.kit import builders
 from tests.kit.engines import share
 from tests.kit.service import claim

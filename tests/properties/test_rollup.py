@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from falcon_placement_client import inventory
+from placement import inventory
 from tests.kit.cloud import SHARING, Cloud, Provider, Stock, aggregate_uuid, provider_uuid, write
 from tests.kit.engines import share
 from tests.kit.service import Service

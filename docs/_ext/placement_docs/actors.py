@@ -12,8 +12,8 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from placement.drawing.cards import CardKind
-from placement.drawing.svg import FONT, KINDS, STYLES
+from falcon_placement_client.drawing.cards import CardKind
+from falcon_placement_client.drawing.svg import FONT, KINDS, STYLES
 from placement_docs.drawings import FOLDER
 
 WIDTH, HEIGHT = 640, 400

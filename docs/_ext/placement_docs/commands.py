@@ -4,13 +4,12 @@ import argparse
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from placement.cli.commands import COMMANDS, Command
+from placement.cli.commands import COMMANDS, Command, setup_of
 from placement_docs import text
 
 
@@ -28,8 +27,9 @@ def _parsers(
             yield from _parsers(command.actions, f"{full} ")
             continue
         parser = argparse.ArgumentParser(prog=f"placement-manage {full}", add_help=False)
-        module, _, function = command.setup.partition(":")
-        getattr(import_module(f"placement.cli.{module}"), function)(parser)
+        set_up = setup_of(full.split())
+        assert set_up is not None
+        set_up(parser)
         parser.description = f"{_sentence(command.help)} {parser.description or ''}".strip()
         yield full, parser
 

@@ -9,9 +9,9 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from placement.cli.draw import only
-from placement.drawing import draw
-from placement.loader import load_file
+from falcon_placement_client.commands.draw import only
+from falcon_placement_client.drawing import draw
+from falcon_placement_client.loader import load_file
 
 ROOT = Path(__file__).parents[3]
 FOLDER = "_drawings"

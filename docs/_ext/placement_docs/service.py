@@ -11,7 +11,7 @@ from typing import Any
 
 import requests
 
-from placement.loader import load_cloud
+from falcon_placement_client.loader import load_cloud
 from tests.kit.listener import listening
 from tests.kit.service import Service
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from operator import attrgetter
 
-from falcon_placement_client.inventory import InventoryRecord
 from placement.api.responses.common import AMOUNTS, CLASS_KEY, GENERATION, AtGeneration
 from placement.api.shapes import Json, Object, Property, Table
+from placement.inventory import InventoryRecord
 
 _RECORD = {
     "total": Json({"type": "integer", "examples": [64]}),

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import orjson
 
-from falcon_placement_client.inventory import Stock
 from placement.api.history import Feature
 from placement.api.responses.common import CLASS_KEY, PARENT_UUID, ROOT_UUID
 from placement.api.responses.traits import NAMES
 from placement.api.shapes import Json, Object, Property, Ready, Table, View
 from placement.candidates import CandidateRequest, SearchResult
 from placement.candidates.model import Member, Tree
+from placement.inventory import Stock
 
 LONG = 256  # bytes above which a list of traits is shared among providers
 

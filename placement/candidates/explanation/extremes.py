@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from falcon_placement_client.inventory import Stock, sizes
 from placement.candidates.explanation.evaluation import (
     Extreme,
     Parts,
@@ -16,6 +15,7 @@ from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Member
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
+from placement.inventory import Stock, sizes
 
 
 class Figure(NamedTuple):

@@ -11,7 +11,6 @@ from functools import lru_cache, reduce
 from operator import and_
 from typing import NamedTuple
 
-from falcon_placement_client.inventory import Stock, fits
 from placement.candidates.budget import COST_PER_STEP
 from placement.candidates.explanation.evaluation import Evaluation, Shortage
 from placement.candidates.explanation.explain_request import ExplainRequest, Joins
@@ -22,6 +21,7 @@ from placement.candidates.explanation.value import Relaxed
 from placement.candidates.model import Pool
 from placement.candidates.terms.amounts import AMOUNT_KEYWORD, Amount
 from placement.candidates.trace import Refusal
+from placement.inventory import Stock, fits
 
 # Cached plans of requests with a smaller amount.
 MAX_PLANS = 256

@@ -5,7 +5,6 @@ from itertools import chain
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import fits
 from placement.candidates.explanation.evaluation import Evaluation, Rejection
 from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.model import Member, Pool
@@ -13,6 +12,7 @@ from placement.candidates.request import CandidateRequest
 from placement.candidates.terms import STOCK_CONDITIONS, InTree, of_kind
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trees.inventories import read_inventories
+from placement.inventory import fits
 
 # Maximum number of hosts in a response.
 MAX_HOSTS = 100

@@ -9,7 +9,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from falcon_placement_client.inventory import sizes
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
 from placement.candidates.explanation.evaluation import (
@@ -35,6 +34,7 @@ from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.search.split_search import SplitSearches, by_room
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
+from placement.inventory import sizes
 
 # Maximum number of amounts of one class that are tried on one host.
 MAX_AMOUNTS = 64

@@ -10,7 +10,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import COST_PER_STEP, BudgetSpentError
 from placement.candidates.explanation.evaluation import ORDER, Evaluation, Rejection, RejectionCause
 from placement.candidates.explanation.host_evaluator import HostEvaluator
@@ -19,6 +18,7 @@ from placement.candidates.explanation.manners import Manner
 from placement.candidates.model import Pool, Stocks
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
+from placement.inventory import Stock
 
 # Finding causes may use 1/SHARE of all work.
 SHARE = 8

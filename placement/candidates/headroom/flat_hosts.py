@@ -10,7 +10,6 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import eq
 
-from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import Charge
 from placement.candidates.explanation.evaluation import ORDER, Rejection
 from placement.candidates.headroom.limits import LimitFinder, limit_of
@@ -20,6 +19,7 @@ from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.terms import PlaceTerm
 from placement.candidates.trace import Refusal
+from placement.inventory import Stock
 
 # Cost of the columns of a host, and cost of each class of a request.
 COST_PER_HOST = 20

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from falcon_placement_client.inventory import fits
 from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.explanation.explained_hosts import ExplainedHosts, ReadNames
 from placement.candidates.explanation.nouns import joined
@@ -25,6 +24,7 @@ from placement.candidates.simulation.least import LeastCandidate, candidate_key
 from placement.candidates.terms import RootRole, TermChecks, Untainted, of_kind
 from placement.candidates.trace import Refusal, Trace
 from placement.candidates.trees.sharing import AnchorPools, sharing_pool, untainted
+from placement.inventory import fits
 from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of candidates with a split that the search compares on one host.

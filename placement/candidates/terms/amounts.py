@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from falcon_placement_client.inventory import Stock, fits, sizes
 from placement.candidates.trace import Refusal
+from placement.inventory import Stock, fits, sizes
 
 # Returns whether a stock allows an amount. All these conditions together are equivalent to `fits`.
 StockCondition = Callable[[Stock, int], bool]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import Stock, fits
 from placement.candidates.budget import Charge
 from placement.candidates.model import Pool, Roots, SharingMember, Tree
 from placement.candidates.request import Slot
@@ -19,6 +18,7 @@ from placement.candidates.trees.spellings import Spellings
 from placement.db.conditions import RootCondition
 from placement.db.statements import sharing as statements
 from placement.db.statements.sharing import SharingRow
+from placement.inventory import Stock, fits
 from placement.objects import identifiers
 from placement.vocabulary import SHARING_TRAIT
 

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from falcon_placement_client.inventory import Stock
 from placement import events, stopwatch
 from placement.bounded import Interned
 from placement.candidates.budget import COST_PER_STEP, Charge
 from placement.candidates.model import Member, Roots, Stocks, Tree
 from placement.db.statements import trees as statements
 from placement.events import Event
+from placement.inventory import Stock
 from placement.objects import identifiers, revisions
 from placement.objects.revision_cache import RevisionCache
 

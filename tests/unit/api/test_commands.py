@@ -2,9 +2,9 @@
 
 import pytest
 
-from falcon_placement_client.inventory import InventoryRecord
 from placement.api import commands
 from placement.errors import BadBody, BadPath
+from placement.inventory import InventoryRecord
 from placement.objects.unset import UNSET
 
 HOST = "c0de0000-0000-4000-8000-000000000001"

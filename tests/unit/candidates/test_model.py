@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from falcon_placement_client.inventory import Stock
 from placement.candidates.model import Member, Stocks, Tree
+from placement.inventory import Stock
 
 VCPU = Stocks({"VCPU": Stock(8, 0, 1, 8, 1)})
 NONE: frozenset[str] = frozenset()

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falcon_placement_client.inventory import Stock, fits
 from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
@@ -18,6 +17,7 @@ from placement.candidates.terms import (
     RequiredTraits,
 )
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal
+from placement.inventory import Stock, fits
 
 STOCK = Stock(capacity=8, used=4, min_unit=2, max_unit=6, step_size=2)
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
@@ -24,6 +23,7 @@ from placement.candidates.search.split_search import COST_PER_SPLITS, SplitSearc
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
 from placement.candidates.trace import Refusal, Trace
 from placement.candidates.trees.sharing import AnchorPools
+from placement.inventory import Stock
 
 
 def tree(name: str, children: Sequence[int], traits: Sequence[frozenset[str]] = ()) -> Tree:

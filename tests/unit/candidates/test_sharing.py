@@ -5,7 +5,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import uncharged
 from placement.candidates.model import Member, SharingMember, Stocks, Tree
 from placement.candidates.terms import (
@@ -23,6 +22,7 @@ from placement.candidates.trees.sharing import (
     sharing_members,
     sharing_pool,
 )
+from placement.inventory import Stock
 
 RACK, OTHER = frozenset(["rack"]), frozenset(["other"])
 NONE: frozenset[str] = frozenset()

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falcon_placement_client.inventory import Stock, fits, sizes
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.model import Split
 from placement.candidates.search import sums
 from placement.candidates.search.split_search import SplitNumbers
 from placement.candidates.search.splits import COST_PER_TRIAL, PartProvider, Splits
 from placement.candidates.search.sums import COST_PER_RUN, NOTHING, ReachableSums, largest_first
+from placement.inventory import Stock, fits, sizes
 
 STOCKS = st.builds(
     Stock,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from falcon_placement_client.commands import explanation
+from falcon_placement_client.commands.terminal import WIDEST, Terminal
 from falcon_placement_client.query import parse_query
 from placement.candidates.trace import Refusal
-from placement.cli import explanation
-from placement.cli.terminal import WIDEST, Terminal
 
 HOSTS = [f"{number:08}-0000-4000-8000-000000000000" for number in range(9)]
 REQUEST = parse_query(

@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 
 import pytest
 
+from placement import client
 from placement.cli.commands import COMMANDS, Command
 
 LIBRARIES = {
@@ -17,7 +19,17 @@ LIBRARIES = {
     "prometheus_client", "requests", "sqlalchemy", "yaml",
 }  # fmt: skip
 # Modules that import most others below those of the commands.
-BELOW = {"placement.app", "placement.drawing", "placement.loader", "placement.reshape"}
+BELOW = {
+    "placement.app",
+    "falcon_placement_client.drawing",
+    "falcon_placement_client.loader",
+    "falcon_placement_client.reshape",
+}
+# Command -> module, as the client registers them.
+OF_CLIENT = {
+    entry.name.replace("_", " "): entry.module
+    for entry in metadata.entry_points(group=client.COMMANDS)
+}
 RUN = (
     "import sys\n"
     "from placement.cli import main\n"
@@ -78,7 +90,8 @@ FORKS = (
     f"import importlib, json, os, sys\n"
     f"for name in {sorted(LIBRARIES | BELOW)}:\n"
     f"    importlib.import_module(name)\n"
-    f"assert not any(name.startswith('placement.cli') for name in sys.modules)\n"
+    f"prefixes = 'placement.cli', 'falcon_placement_client.commands'\n"
+    f"assert not any(name.startswith(prefixes) for name in sys.modules)\n"
     f"for sys.argv[1:] in json.loads(sys.argv[1]):\n"
     f"    if not os.fork():\n"
     f"        exec({RUN!r})\n"
@@ -104,7 +117,18 @@ def imported_by_help() -> dict[tuple[str, ...], set[str]]:
 def test_a_command_imports_the_module_of_no_other(
     imported_by_help: dict[tuple[str, ...], set[str]], path: list[str], command: Command
 ) -> None:
-    modules = {entry.setup.partition(":")[0] for _, entry in commands(COMMANDS) if entry.setup}
-    own = {command.setup.partition(":")[0]} - {""}
-    imported = {name.removeprefix("placement.cli.") for name in imported_by_help[tuple(path)]}
-    assert imported & modules == own
+    modules = {module_of(each, entry) for each, entry in commands(COMMANDS)} - {""}
+    own = {module_of(path, command)} - {""}
+    assert imported_by_help[tuple(path)] & modules == own
+
+
+def module_of(path: list[str], command: Command) -> str:
+    """The module of a command, or "" for a group."""
+    if command.is_of_client:
+        return OF_CLIENT[" ".join(path)]
+    return f"placement.cli.{command.setup.partition(':')[0]}" if command.setup else ""
+
+
+def test_each_command_without_a_module_of_the_service_is_registered_by_the_client() -> None:
+    of_client = {" ".join(path) for path, command in commands(COMMANDS) if command.is_of_client}
+    assert of_client == OF_CLIENT.keys()

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from placement import cli
-from placement.cli import document, load
+from falcon_placement_client.commands import load
+from placement import cli, client, console
+from placement.cli import document
 
 COMMAND = (sys.executable, "-c", "import sys; from placement.cli import main; sys.exit(main())")
 
@@ -61,3 +62,35 @@ def test_an_interrupted_command_says_so_in_one_line(
     monkeypatch.setattr(module, name, interrupted)
     assert cli.main(arguments) == cli.INTERRUPTED
     assert capsys.readouterr().err == "placement: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["load-cloud", "cloud.yaml"], "load-cloud"),
+        (["host", "taint", "--help"], "host taint"),
+        (["--config-file", "placement.conf", "reshape", "file.yaml"], "reshape"),
+    ],
+)
+def test_a_command_of_the_client_says_what_to_install(
+    arguments: list[str],
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(client, "COMMANDS", "nothing")
+    assert cli.main(arguments) == console.USAGE
+    assert capsys.readouterr() == (
+        "",
+        f"placement: placement-manage {command} needs the client: "
+        "pip install falcon-placement-client\n",
+    )
+
+
+def test_words_like_commands_of_the_client_are_arguments_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "COMMANDS", "nothing")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["samples", "reshape"]) == 0
+    assert (tmp_path / "reshape" / "placement.conf").exists()

@@ -10,9 +10,6 @@ import falcon_placement_client
 from falcon_placement_client import public
 from falcon_placement_client.inventory import InventoryRecord, units_allow
 
-# Of these, a service would hold one in memory for nothing.
-HEAVY = ("requests", "keystoneauth1", "falcon_placement_client.public")
-
 
 def test_capacity_is_cut_to_whole_units() -> None:
     assert InventoryRecord(100, allocation_ratio=0.57).capacity == 56
@@ -31,13 +28,6 @@ def test_members_that_are_no_defaults_are_marked() -> None:
     assert InventoryRecord(8).not_default() == {"total": 8}
     record = InventoryRecord(8, step_size=2, allocation_ratio=1.5)
     assert record.not_default() == {"total": 8, "step_size": 2, "allocation_ratio": 1.5}
-
-
-@pytest.mark.parametrize("module", ["falcon_placement_client.inventory", "placement.app"])
-def test_the_service_shares_it_without_the_client(module: str) -> None:
-    code = f"import sys, {module}; print(*(name for name in {HEAVY} if name in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
 
 
 def test_each_public_name_can_be_imported_from_the_package() -> None:

@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from falcon_placement_client.drawing import draw
+from falcon_placement_client.drawing.cards import Card, CardKind, cards
+from falcon_placement_client.drawing.layout import Box, arrange
+from falcon_placement_client.loader import Cloud, load_file
 from placement.cli import main
-from placement.drawing import draw
-from placement.drawing.cards import Card, CardKind, cards
-from placement.drawing.layout import Box, arrange
-from placement.loader import Cloud, load_file
 
 DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
 SVG = "{http://www.w3.org/2000/svg}"

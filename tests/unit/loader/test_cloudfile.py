@@ -8,13 +8,13 @@ import os_traits
 import pytest
 
 from falcon_placement_client.inventory import InventoryRecord
-from placement.loader import (
+from falcon_placement_client.loader import (
     Cloud,
     UnusableFile,
     load_cloud,
     load_file,
 )
-from placement.yamlfile import values
+from falcon_placement_client.yamlfile import values
 
 DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
 Load = Callable[[str | bytes], Cloud]
@@ -433,7 +433,7 @@ def test_a_name_too_long_only_once_it_is_counted(errors: Errors) -> None:
 
 
 def test_too_many_providers(errors: Errors, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("placement.loader.expansion.MAX_PROVIDERS", 10)
+    monkeypatch.setattr("falcon_placement_client.loader.expansion.MAX_PROVIDERS", 10)
     text = "providers:\n- {name: 'a{n}', count: 9}\n- {name: 'b{n}', count: 9}\n"
     assert errors(text) == ["cloud.yaml:3: providers[1]: the file has over 10 providers"]
 

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from falcon_placement_client.inventory import InventoryRecord
-from placement.loader import Cloud, CloudConsumer, CloudProvider, lines, load_file
-from placement.loader.cloud import CloudSpreadGroup
-from placement.loader.naming import provider_uuid
-from placement.loader.writing import MAX_NESTING
+from falcon_placement_client.loader import Cloud, CloudConsumer, CloudProvider, lines, load_file
+from falcon_placement_client.loader.cloud import CloudSpreadGroup
+from falcon_placement_client.loader.naming import provider_uuid
+from falcon_placement_client.loader.writing import MAX_NESTING
 from placement.vocabulary import MAX_INTEGER
 
 DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"

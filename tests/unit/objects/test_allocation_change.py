@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from falcon_placement_client.inventory import InventoryRecord
 from placement.errors import (
     CapacityExceeded,
     ConsumerGenerationConflict,
@@ -16,6 +15,7 @@ from placement.errors import (
     UnknownProviders,
     UnknownResourceClasses,
 )
+from placement.inventory import InventoryRecord
 from placement.objects.allocation_change import (
     AllocationChange,
     AllocationState,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from falcon_placement_client.inventory import InventoryRecord
 from placement.errors import InventoryInUse
+from placement.inventory import InventoryRecord
 from placement.objects.inventory_change import InventoryChange, NewInventory
 from placement.objects.inventory_rows import Inventory
 

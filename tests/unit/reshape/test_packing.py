@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from falcon_placement_client.inventory import InventoryRecord, units_allow
-from placement.reshape import packing
-from placement.reshape.packing import Bin, pack, pack_in_parts
+from falcon_placement_client.reshape import packing
+from falcon_placement_client.reshape.packing import Bin, pack, pack_in_parts
 
 
 def bins(*totals: int, **members: Any) -> list[Bin]:

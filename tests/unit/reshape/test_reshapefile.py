@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from placement.reshape.reshapefile import load_transformation
-from placement.reshape.transformation import Child, Give, Move, ProviderSelector, Rename
-from placement.yamlfile.problems import UnusableFile
+from falcon_placement_client.reshape.reshapefile import load_transformation
+from falcon_placement_client.reshape.transformation import (
+    Child,
+    Give,
+    Move,
+    ProviderSelector,
+    Rename,
+)
+from falcon_placement_client.yamlfile.problems import UnusableFile
 
 CASES = Path(__file__).parents[3] / "etc" / "reshape"
 UUID = "5AC00000-0000-4000-8000-00000000000B"

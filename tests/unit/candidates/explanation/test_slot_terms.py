@@ -2,7 +2,6 @@
 
 import random
 
-from falcon_placement_client.inventory import Stock
 from placement.candidates.explanation.slot_terms import SlotTerms
 from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan
@@ -20,6 +19,7 @@ from placement.candidates.terms import (
     lowest,
     ordered,
 )
+from placement.inventory import Stock
 
 TRAITS = ("A", "B", "C")
 AGGREGATES = ("x", "y")

@@ -1,0 +1,226 @@
+"""The text of an explanation for a terminal.
+
+The input is a server's response to `explain`. It contains the number of hosts after each condition,
+the reasons for rejections, and the conditions that could be relaxed.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from falcon_placement_client.commands.terminal import Terminal
+from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS
+
+Explanation = Mapping[str, Any]
+NameOf = Callable[[str], str]  # UUID of a provider -> its name
+
+BAR = 24  # columns
+EXAMPLES = 3  # maximum number of hosts that are listed for a reason
+BETWEEN_CAUSES = "; "  # separates the causes in a detail
+
+# Member of a JSON request -> text for the request without one of the conditions in this member.
+_DROPS: Mapping[str, str] = {
+    "required": "without the trait {}",
+    "forbidden": "with the trait {} allowed",
+    "member_of": "outside the aggregate {}",
+    "not_member_of": "with the aggregate {} allowed",
+    "in_tree": "outside the tree of {}",
+    "subtree": "outside the subtree of {}",
+    "isolate": "with other groups on the provider of {}",
+    "group_policy": "with several groups on one provider",
+    "same_subtree": "without same_subtree={}",
+    "taints": "with the taint {} tolerated",
+}
+_PATH = re.compile(
+    r'(?:groups(?:\[""\]|\.(?P<suffix>[\w-]+))\.|(?P<root>root)\.)?'
+    r"(?P<member>\w+)(?:\.(?P<name>\w+)|\[\d+\])?\Z",
+    re.ASCII,
+)
+
+
+def lines(
+    explanation: Explanation, request: JsonRequest, terminal: Terminal, name_of: NameOf
+) -> Iterator[str]:
+    """Yield the lines of an explanation of a request."""
+    yield from _headline(explanation, terminal)
+    for suffix, steps in explanation["groups"].items():
+        conditions = _conditions(request["groups"].get(suffix, {}))
+        title = f"Group {suffix}" if suffix else "Group without suffix"
+        yield from _funnel(title, conditions, steps, terminal)
+    together, several = explanation.get("together"), len(explanation["groups"]) > 1
+    if together and (several or together[0]["before"]):
+        title = "All groups together" if several else "Group as a whole"
+        yield from _funnel(title, _conditions(request), together, terminal)
+    yield from _reasons(explanation["blocked"], terminal, name_of)
+    yield from _relaxations(explanation["relaxations"], terminal)
+    if "providers" in explanation:
+        steps = chain(*explanation["groups"].values(), explanation["blocked"])
+        meanings = {step["code"]: _meaning(step) for step in steps}
+        yield from _hosts(explanation["providers"], meanings, terminal, name_of)
+
+
+def _headline(explanation: Explanation, terminal: Terminal) -> Iterator[str]:
+    """Yield the summary with its first sentence in colour, and the extent of the search."""
+    hosts = explanation["hosts"]
+    rows = list(terminal.wrap(explanation["text"]))
+    yield terminal.paint(rows[0], "good" if hosts["served"] else "bad")
+    yield from rows[1:]
+    if not hosts["complete"]:
+        total = "the" if hosts["all"] is None else f"{hosts['all']:,}"
+        yield from terminal.wrap(
+            f"{hosts['looked']:,} of {total} hosts were examined: the limit on work was reached."
+        )
+
+
+def _conditions(members: Mapping[str, Any]) -> str:
+    """Return the conditions of a group, or of the whole request, in the form of a query."""
+    root = members.get("root") or {}
+    said = [
+        f"{keyword}={value}"
+        for keyword, form in (*GROUP_FORMS.items(), *REQUEST_FORMS.items())
+        for value in form.write(members)
+    ]
+    said += [f"{keyword}={v}" for keyword, form in ROOT_FORMS.items() for v in form.write(root)]
+    return "  ".join(said)
+
+
+def _funnel(
+    title: str, conditions: str, steps: Sequence[Mapping[str, Any]], terminal: Terminal
+) -> Iterator[str]:
+    """Yield the number of hosts after each step that rejected hosts."""
+    yield ""
+    heading = next(iter(terminal.wrap(conditions, "    ", f"{title}: ")), title)
+    yield terminal.paint(heading, "bold")
+    yield from list(terminal.wrap(conditions, "    ", f"{title}: "))[1:]
+    if not steps:
+        return
+    total = steps[0]["before"]
+    if not total:
+        yield "  no host has a provider for each group"
+        return
+    digits = len(f"{total:,}")
+    yield f"  {total:>{digits},}  {terminal.bar(total, total, BAR)}  hosts"
+    for step in steps:
+        if step["after"] == step["before"]:
+            continue
+        lost = f"-{step['before'] - step['after']:,}"
+        bar = terminal.bar(step["after"], total, BAR)
+        first = f"  {step['after']:>{digits},}  {bar}  {lost:>{digits + 1}}  "
+        rows = list(terminal.wrap(_reason(step), " " * len(first), first))
+        yield rows[0].replace(bar, terminal.paint(bar, "good" if step["after"] else "bad"), 1)
+        yield from rows[1:]
+
+
+def _reason(step: Mapping[str, Any]) -> str:
+    """Return the meaning of a code, and the value in the request if the step contains it."""
+    meaning = _meaning(step)
+    return f"{meaning}: {step['detail']}" if step.get("detail") else meaning
+
+
+def _meaning(step: Mapping[str, Any]) -> str:
+    return str(step.get("meaning") or step["code"])  # older servers do not send the meaning
+
+
+def _reasons(
+    blocked: Sequence[Mapping[str, Any]], terminal: Terminal, name_of: NameOf
+) -> Iterator[str]:
+    """Yield the reasons for rejections: a line for each cause, with the names of some hosts."""
+    if not blocked:
+        return
+    yield ""
+    yield terminal.paint("Why hosts cannot serve it", "bold")
+    digits = max(len(f"{entry['hosts']:,}") for entry in blocked)
+    for entry in blocked:
+        group = f" (group {entry['group']})" if entry.get("group") else ""
+        first = f"  {entry['hosts']:>{digits},}  "
+        indent = " " * len(first)
+        causes = (entry["detail"] or _meaning(entry)).split(BETWEEN_CAUSES)
+        causes[0] += f"{group}  [{entry['code']}]"
+        for number, cause in enumerate(causes):
+            yield from terminal.wrap(cause, indent, indent if number else first)
+        names = [name_of(uuid) for uuid in entry["examples"][:EXAMPLES]]
+        more = ", …" if entry["hosts"] > len(names) else ""
+        for row in terminal.wrap(f"{', '.join(names)}{more}", indent):
+            yield terminal.paint(row, "dim")
+
+
+def _relaxations(relaxations: Sequence[Mapping[str, Any]], terminal: Terminal) -> Iterator[str]:
+    if not relaxations:
+        return
+    yield ""
+    yield terminal.paint("What would help", "bold")
+    digits = max(len(f"{entry['hosts']:,}") for entry in relaxations)
+    for entry in relaxations:
+        plural = " " if entry["hosts"] == 1 else "s"
+        first = f"  {entry['hosts']:>{digits},} host{plural}  "
+        yield from terminal.wrap(describe_relaxation(entry), " " * len(first), first)
+
+
+def describe_relaxation(entry: Mapping[str, Any]) -> str:
+    """Return a text for the condition that a relaxation removes or reduces."""
+    path = entry.get("drop") or entry["reduce"]
+    match = _PATH.match(path)
+    if match is None:
+        return f"without {path}" if "drop" in entry else f"with {path} = {entry['to']:,}"
+    where = f" (group {match['suffix']})" if match["suffix"] else ""
+    if "reduce" in entry:
+        return f"with {entry['to']:,} {match['name']}{where}"
+    if match["root"]:
+        where = " (root)"
+    form = _DROPS.get(match["member"], f"without {match['member']}={{}}")
+    return form.format(_value(entry["value"])) + where
+
+
+def _value(value: Any) -> str:
+    """Return the value of a condition in the form of a query."""
+    if isinstance(value, Mapping):  # a rule of same_subtree
+        outside = [f"!{suffix}" for suffix in value.get("not") or ()]
+        return ",".join([*(value.get("of") or ()), *outside])
+    return " or ".join(value) if isinstance(value, list) else str(value)
+
+
+def _hosts(
+    providers: Sequence[Mapping[str, Any]],
+    meanings: Mapping[str, str],
+    terminal: Terminal,
+    name_of: NameOf,
+) -> Iterator[str]:
+    """Yield a paragraph for each host with a separate explanation."""
+    yield ""
+    yield terminal.paint("Host by host", "bold")
+    if not providers:
+        yield "  every host that was examined can serve it"
+    for entry in providers:
+        meaning = meanings.get(entry["code"], entry["code"])
+        yield from terminal.wrap(_host(entry, meaning, name_of), "      ", "  ")
+
+
+def _host(entry: Mapping[str, Any], meaning: str, name_of: NameOf) -> str:
+    parts = [f"{name_of(entry['host'])}: {meaning}"]
+    if entry.get("group"):
+        parts[0] += f" (group {entry['group']})"
+    if entry.get("provider") not in (None, entry["host"]):
+        parts.append(name_of(entry["provider"]))
+    if "resource_class" in entry:
+        amount = f", asked {entry['asked']:,}" if "asked" in entry else ""
+        parts.append(f"{entry['resource_class']}{amount}{_amounts(entry)}")
+    return "; ".join(parts)
+
+
+def _amounts(entry: Mapping[str, Any]) -> str:
+    """Return how the free capacity is computed, and the units of the inventory."""
+    text = ""
+    if "room" in entry:
+        text = f", room {entry['room']:,}"
+    if "total" in entry:
+        text += (
+            f" = ({entry['total']:,} - {entry.get('reserved', 0):,} reserved)"
+            f" x {entry.get('allocation_ratio', 1.0):g} - {entry.get('used', 0):,} used"
+        )
+    if "max_unit" in entry:
+        text += f", units {entry.get('min_unit', 1):,} to {entry['max_unit']:,}"
+        step = entry.get("step_size", 1)
+        text += f" by {step:,}" if step > 1 else ""
+    return text

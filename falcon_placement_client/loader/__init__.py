@@ -1,0 +1,42 @@
+"""Load and dump cloud files, which describe clouds in YAML.
+
+`cloudfile` documents the format. The package only uses the REST API, so it works with any server.
+"""
+
+from falcon_placement_client.loader.apply import Summary, apply
+from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, CloudProvider
+from falcon_placement_client.loader.cloudfile import load_file
+from falcon_placement_client.loader.command import (
+    dump_cloud,
+    load,
+    load_cloud,
+    other_providers,
+    preview_load,
+    provider_uuids,
+)
+from falcon_placement_client.loader.dump import fetch
+from falcon_placement_client.loader.outcomes import LoadError, LoadOutcome
+from falcon_placement_client.loader.writing import lines
+from falcon_placement_client.progress import Progress
+from falcon_placement_client.yamlfile.problems import UnusableFile
+
+__all__ = [
+    "Cloud",
+    "CloudConsumer",
+    "UnusableFile",
+    "CloudProvider",
+    "LoadError",
+    "LoadOutcome",
+    "Progress",
+    "Summary",
+    "apply",
+    "dump_cloud",
+    "fetch",
+    "lines",
+    "load",
+    "load_cloud",
+    "load_file",
+    "other_providers",
+    "preview_load",
+    "provider_uuids",
+]

@@ -1,0 +1,169 @@
+"""Apply a transformation to all trees of a service: first the survey, then the writes."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from falcon_placement_client.progress import Progress
+from falcon_placement_client.provider_data import ProviderData
+from falcon_placement_client.report import ReportClient
+from falcon_placement_client.reshape.draft import Draft, Misfit
+from falcon_placement_client.reshape.steps import affects, transform
+from falcon_placement_client.reshape.tally import ReshapeTally
+from falcon_placement_client.reshape.transformation import Give, Move, Rename, Step, Transformation
+from falcon_placement_client.rest import RestApi, retry
+from falcon_placement_client.vocabulary import CUSTOM_PREFIX
+
+if TYPE_CHECKING:
+    # PERF: commands that do not need an adapter start faster without this import.
+    from keystoneauth1.adapter import Adapter
+
+PAGE = 1_000  # providers in one request
+PAUSES = (0, 0)  # seconds before retries after conflicts with concurrent writers
+MAX_COMPLAINTS = 20
+
+
+@dataclass(slots=True)
+class Survey:
+    """The expected result of a transformation."""
+
+    # The changes of all trees that can be transformed.
+    tally: ReshapeTally = field(default_factory=ReshapeTally)
+    # One line for each problem, with the file and the line of the step. At most MAX_COMPLAINTS
+    # lines.
+    complaints: list[str] = field(default_factory=list)
+    # Number of trees that cannot be transformed.
+    misfits: int = 0
+
+
+class Reshape:
+    """A transformation of the trees of one service.
+
+    The adapter provides access to the REST API of the service.
+    """
+
+    def __init__(self, adapter: "Adapter", transformation: Transformation) -> None:
+        # Client for single requests, and for lists in pages.
+        self._api = RestApi(adapter)
+        # Client for whole trees.
+        self._client = ReportClient(adapter)
+        self._transformation = transformation
+
+    def survey(self, progress: Progress) -> Survey:
+        """Transform every tree without writing. Return the expected result.
+
+        `progress` shows the progress.
+        """
+        survey = Survey()
+        survey.complaints += self._unknown_names()
+        if survey.complaints:
+            return survey
+        with progress(self._roots(), "trees", self._count_roots()) as roots:
+            for root in roots:
+                try:
+                    draft = self._draft(root)
+                    if draft is not None:
+                        self._check_names(draft)
+                        survey.tally.add(draft)
+                except Misfit as misfit:
+                    survey.misfits += 1
+                    if len(survey.complaints) < MAX_COMPLAINTS:
+                        survey.complaints.append(f"{self._where(misfit.line)}: {misfit}")
+        return survey
+
+    def run(self, progress: Progress) -> int:
+        """Write every tree that changes. Return the number of these trees.
+
+        Each tree is written in one transaction of the service. After an interruption, the next run
+        continues with the remaining trees.
+
+        Raises:
+            Misfit, ClientError: a tree cannot be written; the run stops.
+        """
+        written = 0
+        with progress(self._roots(), "trees", self._count_roots()) as roots:
+            for root in roots:
+                written += self._write(root)
+        return written
+
+    def _write(self, root: str) -> bool:
+        def write() -> bool:
+            draft = self._draft(root)
+            if draft is None:
+                return False
+            self._client.update_from_provider_tree(draft.tree, draft.written)
+            return True
+
+        return retry(write, PAUSES)
+
+    def _draft(self, root: str) -> Draft | None:
+        """Return a transformed tree, or None if the tree does not change. Raises Misfit."""
+        tree = self._client.get_provider_tree(root)
+        # Do not read the consumers of trees that are not affected or have already been written.
+        # These are most of the trees.
+        providers = map(tree.data, tree.get_provider_uuids(root)) if len(tree) else ()
+        if not any(map(self._affects, providers)):
+            return None
+        draft = Draft(tree, self._client.get_allocations_for_provider_tree(root))
+        transform(draft, self._transformation)
+        return draft if draft.has_changed() else None
+
+    def _affects(self, provider: ProviderData) -> bool:
+        return any(affects(step, provider) for step in self._transformation.steps)
+
+    def _check_names(self, draft: Draft) -> None:
+        """Raise Misfit if a new provider would have the name of an existing provider."""
+        for provider in draft.new_providers():
+            for other in self._api.pages(f"name={quote(provider.name)}"):
+                raise Misfit(provider.name, f"this name belongs to provider {other['uuid']}")
+
+    def _unknown_names(self) -> Iterator[str]:
+        """Yield a line for each name that does not exist and that cannot be created."""
+        entries = self._api.get("/resource_classes")["resource_classes"]
+        classes = {entry["name"] for entry in entries}
+        traits = set(self._api.get("/traits")["traits"])
+        for step in self._transformation.steps:
+            old_classes, new_classes, new_traits = _names(step)
+            unknown_classes = sorted(old_classes - classes) + _cannot_create(new_classes, classes)
+            complaint = f"{self._where(step.line)}: the service knows no"
+            for name in unknown_classes:
+                yield f"{complaint} resource class {name}"
+            for name in _cannot_create(new_traits, traits):
+                yield f"{complaint} trait {name}"
+
+    def _where(self, line: int | None) -> str:
+        source = self._transformation.source
+        return source if line is None else f"{source}:{line}"
+
+    def _roots(self) -> Iterator[str]:
+        """Yield the UUIDs of all roots in order. Other clients may create children concurrently."""
+        for entry in self._api.pages(f"limit={PAGE}"):
+            if entry["parent_provider_uuid"] is None:
+                yield entry["uuid"]
+
+    def _count_roots(self) -> int:
+        return sum(1 for _ in self._roots())
+
+
+def _names(step: Step) -> tuple[set[str], set[str], frozenset[str]]:
+    """Return the classes that a step reads, the classes that it writes, and its traits."""
+    match step:
+        case Give():
+            return set(), set(), step.traits
+        case Rename():
+            return set(step.names), set(step.names.values()), frozenset()
+        case Move():
+            traits: set[str] = set()
+            for child in step.children:
+                traits |= child.traits
+            return set(step.classes), set(), frozenset(traits)
+
+
+def _cannot_create(names: Collection[str], existing: Collection[str]) -> list[str]:
+    """Return the names that do not exist and cannot be created."""
+    missing: list[str] = []
+    for name in sorted(names):
+        if name not in existing and not name.startswith(CUSTOM_PREFIX):
+            missing.append(name)
+    return missing
