@@ -104,9 +104,9 @@ docs: $(DOCS_INSTALLED) ## pages and manual pages, in docs/_build; opens them  (
 	@echo "The documentation: $(CURDIR)/docs/_build/html/index.html"
 	$(if $(OPEN),@$(OPEN) '$(CURDIR)/docs/_build/html/index.html' || true)
 
-samples: $(INSTALLED) ## generate etc/placement.conf.sample and etc/policy.yaml.sample
-	$(BIN)/oslo-config-generator --config-file etc/generators/placement.conf
-	$(BIN)/oslopolicy-sample-generator --config-file etc/generators/policy.yaml.conf
+samples: $(INSTALLED) ## generate placement.conf.sample and policy.yaml.sample in etc/placement
+	$(BIN)/oslo-config-generator --config-file etc/placement/config-generator.conf
+	$(BIN)/oslopolicy-sample-generator --config-file etc/placement/policy-generator.conf
 
 lock: $(INSTALLED) ## write locked/: hashes and licences of what constraints.txt pins
 	sh .ci/lock $(BIN)

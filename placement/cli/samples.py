@@ -16,8 +16,8 @@ from placement.errors import ConfigurationError
 # Files and directories. In a source tree, the package contains more files.
 CONTENTS = (
     "placement.conf",
-    "placement.conf.sample",
-    "policy.yaml.sample",
+    "placement/placement.conf.sample",
+    "placement/policy.yaml.sample",
     "gunicorn.conf.py",
     "constraints.txt",
     "deploy",
@@ -66,8 +66,8 @@ def _write(conf: cfg.ConfigOpts) -> int:
 def list_samples() -> Iterator[tuple[str, Traversable]]:
     """Yield the relative path and the content of each sample file."""
     package = files("placement.samples")
-    for name in CONTENTS:
-        yield from _files(name, package / name)
+    for path in CONTENTS:
+        yield from _files(path.rpartition("/")[2], package / path)
 
 
 def _files(path: str, entry: Traversable) -> Iterator[tuple[str, Traversable]]:

@@ -67,7 +67,7 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "headroom_file",
             help="YAML file that maps names to flavors or requests. The metrics then contain how "
             "many more of each fit (placement_headroom). The file is read again when it changes. "
-            "If unset, no headroom is measured.",
+            "It needs the package falcon-placement-client. If unset, no headroom is measured.",
         ),
         cfg.FloatOpt(
             "headroom_interval",

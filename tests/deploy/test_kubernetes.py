@@ -164,7 +164,7 @@ def test_what_is_configured_are_options(tmp_path: Path) -> None:
             f"{head}{found}{option} = x\n{rest}" if found else f"{text}\n[{group}]\n{option} = x\n"
         )
     (tmp_path / "placement.conf").write_text(text)
-    generator = (REPOSITORY / "etc/generators/placement.conf").read_text()
+    generator = (REPOSITORY / "etc/placement/config-generator.conf").read_text()
     namespaces = re.findall(r"^namespace = (.+)$", generator, re.MULTILINE)
     command = [f"{Path(sys.executable).parent}/oslo-config-validator", "--input-file"]
     command.append(str(tmp_path / "placement.conf"))

@@ -50,5 +50,7 @@ def build(kind: str, source: Path, directory: Path) -> Path:
         [sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+    # A folder of data that is not listed as a package would be missing in later versions.
+    assert "is absent from the `packages` configuration" not in done.stdout + done.stderr
     (path,) = directory.iterdir()
     return path

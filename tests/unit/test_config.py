@@ -97,7 +97,7 @@ def test_the_log_warns_of_unknown_variables(
 def test_all_groups_of_the_sample_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sample = (Path(__file__).parents[2] / "etc" / "placement.conf.sample").read_text()
+    sample = (Path(__file__).parents[2] / "etc/placement/placement.conf.sample").read_text()
     assert list(config.unknown_options(load(tmp_path, sample, monkeypatch))) == []
 
 

@@ -1,6 +1,6 @@
 """Built packages are complete; `migrations` and `etc` are part of `placement`.
 
-The client is a distribution of its own, which the service needs and which does not need it.
+The client is a distribution of its own. Neither needs the other.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import ast
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from pathlib import Path
@@ -26,15 +27,19 @@ from tests.supply import locked
 ROOT = Path(__file__).parents[2]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 CLIENT = ROOT / "falcon_placement_client"
+# What the tools of oslo generate samples with, which deployment tools read in a source tree.
+GENERATORS = frozenset({"placement/config-generator.conf", "placement/policy-generator.conf"})
 # Of etc, what belongs to a source tree.
-SOURCE_ONLY = ("__init__.py", "generators/", "serve-demo.sh")
+SOURCE_ONLY = ("__init__.py", "serve-demo.sh", *GENERATORS)
 REVISIONS = sorted(path.name for path in (ROOT / "migrations" / "versions").glob("*.py"))
+# Packages whose folders have files and no modules.
+DATA = {"placement.samples": ROOT / "etc", "placement.explorer": ROOT / "placement" / "explorer"}
 # What of the project a revision may import.
 ALLOWED = frozenset({"placement.db.tables"})
 
 
 MODULES = {
-    str(path.relative_to(CLIENT)) for path in [*CLIENT.glob("*.py"), *CLIENT.glob("osc/*.py")]
+    str(path.relative_to(CLIENT)) for path in [*CLIENT.glob("*.py"), *CLIENT.glob("[a-z]*/*.py")]
 }
 MAX_CLIENT_PACKAGES = 15  # in an empty environment, the client among them
 
@@ -100,7 +105,13 @@ def test_every_package_is_listed() -> None:
     directories = [path.parent for path in (ROOT / "placement").rglob("__init__.py")]
     names = [".".join(path.relative_to(ROOT).parts) for path in directories]
     elsewhere = ["placement.migrations", "placement.migrations.versions", "placement.samples"]
-    assert SETUPTOOLS["packages"] == sorted(names + elsewhere)
+    data = [
+        f"{package}.{'.'.join(path.relative_to(folder).parts)}"
+        for package, folder in DATA.items()
+        for path in folder.rglob("*")
+        if path.is_dir() and path.name != "__pycache__" and any(map(Path.is_file, path.iterdir()))
+    ]
+    assert SETUPTOOLS["packages"] == sorted(names + elsewhere + data)
 
 
 def test_sdist_and_the_wheel_of_it_have_the_migrations(source: Path, wheel: Path) -> None:
@@ -144,12 +155,71 @@ def test_editable_installation_of_the_client_finds_it_and_not_the_service(
     assert run_isolated(code, tmp_path) == [str(client_checkout / "inventory.py"), "None"]
 
 
-def test_service_needs_the_client_of_its_version_or_later() -> None:
+def required(texts: list[str]) -> dict[str, Requirement]:
+    """Requirements by their name."""
+    return {each.name: each for each in map(Requirement, texts)}
+
+
+def test_service_needs_no_client_and_names_it_as_an_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    required = {Requirement(text).name: text for text in project["dependencies"]}
+    assert "falcon-placement-client" not in required(project["dependencies"])
     version = falcon_placement_client.__version__
     assert version == placement.__version__
-    assert required["falcon-placement-client"] == f"falcon-placement-client>={version}"
+    extra = project["optional-dependencies"]["client"]
+    assert extra == [f"falcon-placement-client>={version}"]
+
+
+def test_commands_of_the_client_need_only_what_the_service_needs() -> None:
+    service, client = (
+        tomllib.loads(path.read_text())["project"]
+        for path in (ROOT / "pyproject.toml", CLIENT / "pyproject.toml")
+    )
+    commands = client["dependencies"] + client["optional-dependencies"]["commands"]
+    assert required(commands).items() <= required(service["dependencies"]).items()
+
+
+@pytest.fixture
+def without_client(wheel: Path, tmp_path: Path) -> Path:
+    """A directory of packages: the service as installed, and the libraries of the tests."""
+    directory = tmp_path / "packages"
+    directory.mkdir()
+    for path in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        if "falcon_placement" not in path.name and path.suffix != ".pth":
+            (directory / path.name).symlink_to(path)
+    for path in wheel.iterdir():
+        (directory / path.name).symlink_to(path)
+    return directory
+
+
+ALONE = """
+import sys
+sys.path.append(sys.argv[1])
+from importlib.util import find_spec
+from placement.cli import main
+from placement.direct import PlacementDirect
+assert find_spec("falcon_placement_client") is None
+assert main(["db", "sync"]) == 0
+with PlacementDirect.on_database(f"sqlite:///{sys.argv[2]}") as service:
+    print(service.get("/resource_providers").json())
+print(main(["load-cloud", "cloud.yaml"]))
+"""
+
+
+def test_the_service_alone_creates_its_schema_and_serves(
+    without_client: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "placement.db"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", ALONE, str(without_client), str(path)],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={"OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{path}"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-2:] == ["{'resource_providers': []}", "2"]
+    assert done.stderr.splitlines()[-1] == (
+        "placement: placement-manage load-cloud needs the client: "
+        "pip install falcon-placement-client"
+    )
 
 
 def run_version(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -235,11 +305,13 @@ def test_an_installed_wheel_writes_the_samples_of_the_checkout(wheel: Path, tmp_
     # All that the documents name, and nothing that only a source tree can use.
     for name, content in files_of(ROOT / "etc").items():
         if not name.startswith(SOURCE_ONLY):
-            assert written.pop(name) == content
+            assert written.pop(name.removeprefix("placement/")) == content
     assert written == {}
     # The wheel carries what it writes, and the module of the package.
     carried = files_of(wheel / "placement" / "samples").keys()
-    assert carried - {"__init__.py"} == dict(samples.list_samples()).keys()
+    assert carried >= GENERATORS
+    names = {name.removeprefix("placement/") for name in carried - {"__init__.py", *GENERATORS}}
+    assert names == dict(samples.list_samples()).keys()
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "placement.conf"])
