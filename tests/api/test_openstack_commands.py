@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from falcon_placement_client import NewConsumer, ReportClient, consumer_lists, hosts, watching
-from falcon_placement_client import service as service_parts
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.loader import load_cloud
 from falcon_placement_client.watching import WatchedTree, WatchEvent
@@ -510,15 +509,6 @@ def test_a_cloud_is_dumped_and_loaded(openstack: Openstack, either: str, tmp_pat
     (tmp_path / "more.yaml").write_text("providers: [{name: compute-3}]")
     code, text = openstack.run("placement", "cloud", "load", "more.yaml", "--dry-run")
     assert (code, text) == (0, "create provider compute-3\n")
-
-
-def test_cloud_files_say_what_to_install(
-    openstack: Openstack, endpoint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(service_parts, "GROUP", "nothing")
-    assert openstack.refusal("placement", "cloud", "dump") == (
-        "a cloud file needs the service: pip install falcon-placement"
-    )
 
 
 @pytest.mark.parametrize("version", ["1.37", "1.39"])

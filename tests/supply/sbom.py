@@ -32,12 +32,10 @@ class Project:
     directory: Path
     # What is installed with it.
     lock: Path
-    # Distributions of this repository that it needs.
-    ours: Sequence[str] = ()
 
 
 CLIENT = Project("falcon_placement_client", locked.ROOT / "falcon_placement_client", locked.CLIENT)
-SERVICE = Project("falcon_placement", locked.ROOT, locked.SERVICE, [canonicalize_name(CLIENT.name)])
+SERVICE = Project("falcon_placement", locked.ROOT, locked.SERVICE)
 PROJECTS = (SERVICE, CLIENT)
 
 
@@ -48,8 +46,8 @@ def purl(name: str, version: str) -> str:
 
 def describe(project: Project, epoch: int) -> Mapping[str, Any]:
     """Return the bill of a distribution, with a time in seconds."""
-    versions = {**locked.pins(project.lock), **dict.fromkeys(project.ours, __version__)}
-    texts = {**licences.listed(), **dict.fromkeys(project.ours, LICENCE)}
+    versions = locked.pins(project.lock)
+    texts = licences.listed()
     root = _component(canonicalize_name(project.name), __version__, LICENCE)
     needed = _needed(project)
     return {
