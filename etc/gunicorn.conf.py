@@ -23,7 +23,7 @@ preload_app = True
 # One process for each core; all state is in the database. No thread waits for a client: another
 # thread collects requests, and these threads answer complete ones. More threads can wait for the
 # database at the same time, but Python runs only one of them at a time. Each thread needs a
-# connection: see [placement_database] max_pool_size and max_overflow, 5 and 10 by default.
+# connection: [placement_database] max_pool_size + max_overflow allows 15 by default.
 worker_class = "placement.wsgi.worker.Worker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 threads = 4

@@ -224,6 +224,7 @@ SAMPLE: Sequence[Rule] = (
             "test_asked_alone.py",
             "test_charsets.py",
             "test_codes.py",
+            "test_connections.py",
             "test_counted_writes.py",
             "test_fits.py",
             "test_isolation.py",

@@ -31,10 +31,8 @@ class DatabaseSettings:
     postgresql_prepared_statements: bool
     # Seconds after which a connection is replaced.
     recycle: int
-    # Number of connections that a pool keeps open. None means the default of SQLAlchemy.
-    pool_size: int | None
-    # Number of connections that a pool may open in addition. None means the default of SQLAlchemy.
-    max_overflow: int | None
+    # Maximum number of connections of a pool. 0 means no limit.
+    max_connections: int
     # Seconds to wait for a connection from the pool. None means the default of SQLAlchemy.
     pool_timeout: int | None
     # Retries of the first connection, or -1 for no limit.
@@ -207,8 +205,7 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
         mariadb_prepared_statements=group.mariadb_prepared_statements,
         postgresql_prepared_statements=group.postgresql_prepared_statements,
         recycle=group.connection_recycle_time,
-        pool_size=group.max_pool_size,
-        max_overflow=group.max_overflow,
+        max_connections=_max_connections(group.max_pool_size, group.max_overflow),
         pool_timeout=group.pool_timeout,
         max_retries=group.max_retries,
         retry_interval=group.retry_interval,
@@ -242,6 +239,11 @@ def metrics_settings(conf: cfg.ConfigOpts) -> MetricsSettings:
         headroom_file=group.headroom_file or None,
         headroom_interval=group.headroom_interval,
     )
+
+
+def _max_connections(size: int, overflow: int) -> int:
+    """Return the maximum number of connections of a pool, or 0 for no limit."""
+    return 0 if size <= 0 or overflow < 0 else size + overflow
 
 
 def _taints(names: list[str]) -> frozenset[str]:

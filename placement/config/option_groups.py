@@ -258,17 +258,21 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.IntOpt(
             "connection_recycle_time",
             default=3600,
-            help="Seconds after which a connection is replaced.",
+            help="Seconds after which a connection is replaced, by the next request that uses it.",
         ),
         cfg.IntOpt(
             "max_pool_size",
-            help="Maximum number of connections that the pool of a process keeps open (default of "
-            "SQLAlchemy: 5).",
+            default=5,
+            help="Maximum number of connections of each of the two pools of a process, together "
+            "with max_overflow. A pool opens a connection only if its other connections are in "
+            "use, and keeps the connection for later requests. A pool therefore has at most one "
+            "connection for each thread. 0 means no limit.",
         ),
         cfg.IntOpt(
             "max_overflow",
-            help="Maximum number of connections that may be opened beyond the pool (default of "
-            "SQLAlchemy: 10).",
+            default=10,
+            help="Added to max_pool_size. The service does not close these connections earlier "
+            "than others. -1 means no limit.",
         ),
         cfg.IntOpt(
             "pool_timeout",

@@ -118,14 +118,19 @@ def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings)
         "connect_args": dialect.connect_args(url, settings),
         "isolation_level": dialect.isolation.get(role),
         "pool_recycle": settings.recycle,
-        "pool_size": settings.pool_size,
-        "max_overflow": settings.max_overflow,
         "pool_timeout": settings.pool_timeout,
     }
     stated = {name: value for name, value in options.items() if value is not None}
     # The pool does not have to roll back, because `transactions` ends every transaction.
     return {
         **stated,
+        # PERF: no connection is overflow, because SQLAlchemy closes overflow connections when they
+        # return to the pool. With a small pool, most requests would open a new connection.
+        "poolclass": sa.QueuePool,
+        "pool_size": settings.max_connections,
+        "max_overflow": 0,
+        # PERF: of several idle connections, only the latest is used and renewed.
+        "pool_use_lifo": True,
         "pool_reset_on_return": None,
         "execution_options": {
             "compiled_cache": SizeLimitedDict(MAX_CACHED_PARAMETERS, _parameters),

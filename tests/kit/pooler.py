@@ -42,6 +42,7 @@ class Pooler:
     """Subclasses define the protocol of a database."""
 
     def __init__(self, target: int, seed: int) -> None:
+        self.clients = 0  # that have connected
         self.moved = 0  # transactions on another connection than the client's previous one
         self._target = target
         self._random = random.Random(seed)
@@ -89,6 +90,7 @@ class Pooler:
                 client, _address = self._listener.accept()
             except OSError:
                 return
+            self.clients += 1
             threading.Thread(target=self._serve, args=(Link(client),), daemon=True).start()
 
     def _serve(self, client: Link) -> None:

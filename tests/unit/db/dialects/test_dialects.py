@@ -1,5 +1,6 @@
 """Settings for each engine, without a database."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -223,13 +224,24 @@ def test_a_driver_that_does_not_end_its_reads_is_refused() -> None:
         make_pool(url, Role.READ, SETTINGS)
 
 
-def test_a_pool_has_the_sizes_that_are_set_and_the_drivers_where_none_is() -> None:
-    url = make_url("mysql+pymysql://h/d")
-    sized = make_pool(url, Role.WRITE, replace(SETTINGS, pool_size=3, max_overflow=1))
-    pool = cast(Any, sized.pool)
-    assert (pool.size(), pool._max_overflow) == (3, 1)
-    usual = make_pool(url, Role.WRITE, replace(SETTINGS, pool_size=None, max_overflow=None))
-    assert cast(Any, usual.pool).size() == 5
+@pytest.mark.parametrize(
+    ("options", "connections"),
+    [
+        ({}, 15),
+        ({"max_pool_size": 3, "max_overflow": 1}, 4),
+        ({"max_pool_size": 3, "max_overflow": 0}, 3),
+        ({"max_pool_size": 1, "max_overflow": 1000}, 1001),
+        ({"max_pool_size": 3, "max_overflow": -1}, 0),  # SQLAlchemy's number for no limit
+        ({"max_pool_size": 0, "max_overflow": 3}, 0),
+    ],
+)
+def test_a_pool_keeps_all_connections_that_the_two_options_allow(
+    options: Mapping[str, object], connections: int
+) -> None:
+    given = settings("sqlite://", placement_database=options).database
+    pool = cast(Any, make_pool(make_url("mysql+pymysql://h/d"), Role.WRITE, given).pool)
+    assert pool.size() == connections
+    assert pool._max_overflow == (0 if connections else -1)
 
 
 @pytest.mark.parametrize("driver", ["pymysql", "mysqldb"])
