@@ -11,10 +11,11 @@ import sqlalchemy as sa
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from tests.kit.builders import settings
-from tests.kit.engines import ENGINE, MariaDB, server
+from tests.kit.engines import ENGINE, MYSQL_DRIVER, MariaDB, server
 
 pytestmark = pytest.mark.skipif(ENGINE != "mariadb", reason="drivers of MariaDB differ in it")
 
+DRIVERS_OWN = pytest.mark.skipif(MYSQL_DRIVER != "pymysql", reason="options of PyMySQL")
 LISTED = "subjectAltName=IP:127.0.0.1"  # how the URLs name the server
 
 
@@ -103,6 +104,27 @@ def test_a_certificate_of_another_authority_is_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match="certificate"):
         connected(listed, ssl_ca=stranger.certificate)
+
+
+@DRIVERS_OWN
+def test_a_verified_certificate_is_of_the_authority_in_the_url(
+    listed: MariaDB, authority: Authority, stranger: Authority
+) -> None:
+    parameters = {"charset": "utf8", "ssl_verify_cert": "true"}  # as openstack-ansible sets them
+    assert connected(listed, **parameters, ssl_ca=authority.certificate) != ""
+    with pytest.raises(ConfigurationError, match="certificate"):
+        connected(listed, **parameters, ssl_ca=stranger.certificate)
+
+
+@DRIVERS_OWN
+@pytest.mark.parametrize("option", ["ssl_verify_identity", "ssl_check_hostname"])
+def test_with_ssl_verify_cert_the_name_is_verified_only_on_demand(
+    unlisted: MariaDB, authority: Authority, option: str
+) -> None:
+    parameters = {"ssl_verify_cert": "true", "ssl_ca": authority.certificate}
+    assert connected(unlisted, **parameters) != ""
+    with pytest.raises(ConfigurationError, match=r"certificate|match"):
+        connected(unlisted, **parameters, **{option: "true"})
 
 
 def test_a_certificate_for_another_host_is_refused(unlisted: MariaDB, authority: Authority) -> None:

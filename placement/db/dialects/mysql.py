@@ -142,9 +142,9 @@ class MySql(Dialect):
             return mysqlclient.arguments(url)
         if driver == "pymysql":
             # PERF: importing the driver takes time, and other databases do not need the driver.
-            from placement.db.dialects.pymysql import Cursor  # noqa: PLC0415
+            from placement.db.dialects import pymysql  # noqa: PLC0415
 
-            return {"cursorclass": Cursor}
+            return pymysql.arguments(url)
         return {}
 
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:

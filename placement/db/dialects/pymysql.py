@@ -5,10 +5,29 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from sqlalchemy.engine import URL
+from sqlalchemy.util import asbool
+
 from placement.compat.pymysql import FastCursor
 
 # Text without characters that must be escaped in any character set and SQL mode.
 PLAIN = re.compile(r"[0-9A-Za-z_.:-]*", re.ASCII)
+
+
+# URL parameters with which PyMySQL ignores the dictionary `ssl`, in which SQLAlchemy passes files.
+OWN_VERIFICATION = frozenset({"ssl_verify_cert", "ssl_verify_identity"})
+FILES = frozenset({"ssl_ca", "ssl_cert", "ssl_key"})
+
+
+def arguments(url: URL) -> dict[str, Any]:
+    """Return arguments for PyMySQL's `connect` in addition to those of SQLAlchemy."""
+    given: dict[str, Any] = {"cursorclass": Cursor}
+    if OWN_VERIFICATION.isdisjoint(url.query):
+        return given
+    given |= {name: url.query[name] for name in FILES & url.query.keys()}
+    if asbool(url.query.get("ssl_check_hostname", "false")):
+        given["ssl_verify_identity"] = True
+    return given
 
 
 class Cursor(FastCursor):
