@@ -276,5 +276,6 @@ NAMES: Mapping[str, sa.Column[str]] = {
     "project": projects.c.external_id,
     "user": users.c.external_id,
     "consumer": consumers.c.uuid,
+    "allocated_consumer": allocations.c.consumer_id,
     "aggregate": placement_aggregates.c.uuid,
 }

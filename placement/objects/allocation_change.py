@@ -6,7 +6,7 @@ the resulting `AllocationChange`.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd
 from types import MappingProxyType
 from typing import NamedTuple
@@ -52,6 +52,9 @@ class AllocationState:
     revisions: Mapping[int, int]
     # Kind -> name -> id, for the names in the request.
     ids: Ids
+    # Allocations without a consumer's row, by the identifiers in the request. Only changes by SQL
+    # leave such allocations.
+    unrecorded: Mapping[str, Sequence[AllocationRow]] = field(default_factory=dict)
 
     def stocks(self) -> dict[InventoryKey, Stock]:
         """Return the stock of each inventory."""
@@ -263,6 +266,7 @@ def _present_rows(state: AllocationState, claims: Iterable[Claim]) -> list[Alloc
         consumer = state.consumers.get(claim.consumer)
         if consumer:
             rows += consumer.allocations
+        rows += state.unrecorded.get(claim.consumer, ())
     return rows
 
 

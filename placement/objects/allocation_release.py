@@ -12,12 +12,18 @@ from placement.objects.allocation_change import (
     sums,
 )
 from placement.objects.claims import Claim
-from placement.objects.consumers import Consumer, ConsumerChange, stored_uuid
+from placement.objects.consumers import AllocationRow, Consumer, ConsumerChange, stored_uuid
 
 
-def release(consumers: Sequence[Consumer]) -> AllocationChange:
-    """Return the change that deletes consumers. The generations of providers do not change."""
+def release(
+    consumers: Sequence[Consumer], unrecorded: Sequence[AllocationRow] = ()
+) -> AllocationChange:
+    """Return the change that deletes consumers, and allocations without a consumer's row.
+
+    The generations of providers do not change.
+    """
     rows = [row for consumer in consumers for row in consumer.allocations]
+    rows += unrecorded
     return AllocationChange(
         ConsumerChange(created={}, updated=(), deleted=consumers),
         deleted_rows=rows,
@@ -37,13 +43,14 @@ def take_over(state: AllocationState, hold: Consumer, claim: Claim) -> Allocatio
     are incremented, as in any other move.
     """
     created = stored_uuid(claim.consumer, {})
-    rows = hold.allocations
+    unrecorded = state.unrecorded.get(claim.consumer, ())
+    rows = [*hold.allocations, *unrecorded]
     roots = root_ids(rows)
     return AllocationChange(
         ConsumerChange(created={created: claim}, updated=(), deleted=(hold,)),
         deleted_rows=rows,
-        amounts=[MovedAmount(created, row.key, row.used) for row in rows],
-        deltas={},
+        amounts=[MovedAmount(created, row.key, row.used) for row in hold.allocations],
+        deltas=deltas(sums((row.key, row.used) for row in unrecorded), {}),
         inventory_ids=inventory_ids(rows),
         root_ids=roots,
         provider_ids=frozenset(roots),

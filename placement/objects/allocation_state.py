@@ -60,15 +60,16 @@ def for_claims(
 def read(conn: Connection, query: StateQuery) -> AllocationState:
     """Return the state at a single moment.
 
-    Normally, the state is not locked. There are two exceptions: several statements are needed to
-    read it, or an allocation has no inventory. In the second case, an inventory that is created
-    concurrently would count this allocation.
+    Normally, the state is not locked. There are three exceptions: several statements are needed to
+    read it, an allocation has no inventory, or an allocation has no consumer. In the second case,
+    an inventory that is created concurrently would count this allocation. In the third case, a torn
+    view may lack the consumer.
     """
     queries = query.queries()
     if len(queries) > 1:
         return lock(conn, query)
     state = _read(conn, query, queries)
-    if any(consumer.is_uncounted for consumer in state.consumers.values()):
+    if state.unrecorded or any(each.is_uncounted for each in state.consumers.values()):
         return lock(conn, query)
     return state
 
@@ -103,13 +104,19 @@ def _read(conn: Connection, query: StateQuery, queries: Queries) -> AllocationSt
         if class_name is not None:
             of_provider[class_name] = inventory_rows.from_list(*inventory_row)
     named_consumers, revisions_used = consumers.from_rows(rows["consumer"])
+    unrecorded, revisions_of_unrecorded = consumers.unrecorded_from_rows(rows["unrecorded"])
     ids = {kind: catalog.match(names, rows[kind]) for kind, names in query.names.items()}
     return AllocationState(
         identifiers.match(query.providers, providers),
         inventories,
         identifiers.match(query.consumers, named_consumers),
-        {**revisions, **revisions_used},
+        {**revisions, **revisions_used, **revisions_of_unrecorded},
         {**ids, "resource_class": _class_ids(conn, query.classes, inventories)},
+        {
+            uuid: unrecorded[identifiers.key(uuid)]
+            for uuid in query.consumers
+            if identifiers.key(uuid) in unrecorded
+        },
     )
 
 

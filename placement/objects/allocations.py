@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import allocations as statements
-from placement.db.statements import integrity as integrity_statements
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import AllocationsNotFound
 from placement.objects import (
@@ -87,25 +86,12 @@ def delete(conn: Connection, consumer_uuid: str) -> None:
     Raises:
         AllocationsNotFound: the consumer has no allocations.
     """
-    query = StateQuery(consumers=[consumer_uuid])
-    state = allocation_state.read(conn, query)
-    if not state.consumers and _record_again(conn, consumer_uuid):
-        state = allocation_state.read(conn, query)
-    consumer = state.consumers.get(consumer_uuid)
-    if consumer is None or not consumer.allocations:
+    state = allocation_state.read(conn, StateQuery(consumers=[consumer_uuid]))
+    consumers = list(state.consumers.values())
+    change = release(consumers, state.unrecorded.get(consumer_uuid, ()))
+    if not change.deleted_rows:
         raise AllocationsNotFound(consumer_uuid)
-    write_change(conn, release([consumer]), state)
-
-
-def _record_again(conn: Connection, consumer_uuid: str) -> bool:
-    """Create the record of a consumer that SQL has deleted without its allocations.
-
-    The record protects the allocations from concurrent writes. The caller deletes it, so its owner
-    does not matter. Returns whether the consumer has allocations.
-    """
-    rows = integrity_statements.unrecorded_among(identifiers.stored_forms(consumer_uuid)).rows(conn)
-    integrity_statements.record_consumers([row.consumer for row in rows], 0, 0).execute(conn)
-    return bool(rows)
+    write_change(conn, change, state)
 
 
 def write_change(

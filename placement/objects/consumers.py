@@ -99,6 +99,23 @@ def from_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[
     return {uuid: _consumer_from_rows(rows) for uuid, rows in rows_of_consumers.items()}, revisions
 
 
+def unrecorded_from_rows(
+    rows: Iterable[Sequence[Any]],
+) -> tuple[dict[str, list[AllocationRow]], dict[int, int]]:
+    """Return the allocations of consumers without a row, by `identifiers.key` of the consumer.
+
+    Also return root id -> revision of the trees that these allocations use.
+    """
+    revisions: dict[int, int] = {}
+    allocations: dict[str, list[AllocationRow]] = defaultdict(list)
+    for uuid, row_id, provider_id, class_id, used, root_id, revision, inventory_id in rows:
+        allocation = AllocationRow(row_id, (provider_id, class_id), used, root_id, inventory_id)
+        allocations[identifiers.key(uuid)].append(allocation)
+        if root_id is not None:
+            revisions[root_id] = revision
+    return dict(allocations), revisions
+
+
 class _ConsumerRow(NamedTuple):
     """A consumer with one allocation. If it has none, the fields of the allocation are None."""
 

@@ -39,6 +39,7 @@ class SearchSnapshot:
         return (
             number <= MAX_KEYS
             and not self.ids["consumer"]
+            and not self.ids["allocated_consumer"]
             and UNKNOWN not in self.revisions.values()
         )
 
@@ -49,7 +50,7 @@ def claim_names(claims: Sequence[Claim]) -> Names:
     Projects, users and types are never deleted, so their ids stay valid.
     """
     consumers = identifiers.stored_forms(*(each.consumer for each in claims))
-    return {**owner_names(claims), "consumer": consumers}
+    return {**owner_names(claims), "consumer": consumers, "allocated_consumer": consumers}
 
 
 def claim(

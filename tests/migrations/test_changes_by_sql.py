@@ -7,7 +7,7 @@ that have cached the old state respond like a new one; and the next check finds 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -238,6 +238,114 @@ def test_a_deletion_of_allocations_heals_what_it_can(
     assert findings(writer) == []
     assert wrong_usages(writer.database) == []
     writer.expect(404, "DELETE", f"/allocations/{host.consumer}", version=version)
+
+
+def _claim(host: Host) -> dict[str, Any]:
+    claims = {host.root: {"resources": {"VCPU": 6}}}
+    return {"allocations": claims, "consumer_generation": None, **OWNER}
+
+
+def _put(host: Host) -> Any:
+    return host.service.send("PUT", f"/allocations/{host.consumer}", _claim(host))
+
+
+def _put_old(host: Host) -> Any:
+    claims = [{"resource_provider": {"uuid": host.root}, "resources": {"VCPU": 6}}]
+    body = {"allocations": claims, "project_id": "project", "user_id": "user"}
+    return host.service.send("PUT", f"/allocations/{host.consumer}", body, "1.8")
+
+
+def _post(host: Host) -> Any:
+    return host.service.send("POST", "/allocations", {host.consumer: _claim(host)})
+
+
+def _search(host: Host) -> Any:
+    group = {"resources": {"VCPU": 3}, "in_tree": host.root}
+    body = {"consumer_uuid": host.consumer, "request": {"groups": {"": group}}, **OWNER}
+    return host.service.send("POST", "/claims", {**body, "remember": True}, V2)
+
+
+def _reshape(host: Host) -> Any:
+    path = f"/resource_providers/{host.root}/inventories"
+    generation = host.service.send("GET", path).json["resource_provider_generation"]
+    stock = {"resource_provider_generation": generation, "inventories": {"VCPU": {"total": 7}}}
+    claims = {host.consumer: _claim(host)}
+    return host.service.send(
+        "POST", "/reshaper", {"inventories": {host.root: stock}, "allocations": claims}
+    )
+
+
+def _convert(host: Host) -> Any:
+    hold = host.consumer[:-1] + "d"
+    group = {"resources": {"VCPU": 2}, "in_tree": host.root}
+    body = {"consumer_uuid": hold, "request": {"groups": {"": group}}, **OWNER}
+    answer = host.service.send("POST", "/claims", {**body, "expires_in": 600}, V2)
+    assert answer.status_code == 201, answer.text
+    body = {"consumer_uuid": host.consumer, "from_hold": hold, **OWNER}
+    return host.service.send("POST", "/claims", body, V2)
+
+
+def _empty(host: Host) -> Any:
+    body = {**_claim(host), "allocations": {}}
+    return host.service.send("POST", "/allocations", {host.consumer: body})
+
+
+# Write -> what the consumer holds of the root's VCPUs afterwards.
+WRITES: Mapping[Callable[[Host], Any], int] = {
+    _put: 6,
+    _put_old: 6,
+    _post: 6,
+    _search: 3,
+    _reshape: 6,
+    _convert: 2,
+    _empty: 0,
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_replaces_allocations_whose_consumer_was_deleted(
+    services: tuple[Service, Service], write: Callable[[Host], Any]
+) -> None:
+    writer, _reader = services
+    host = Host(writer)
+    sql = ["DELETE FROM consumers WHERE uuid = '{consumer}'"]
+    damage(writer.database, [each.format(**host.names()) for each in sql])
+    answer = write(host)
+    assert answer.status_code < 300, answer.text
+    assert wrong_usages(writer.database) == []
+    assert findings(writer) == []
+    for uuid, class_name, used in (
+        (host.root, "VCPU", WRITES[write]),
+        (host.child, "VGPU", 0),
+    ):
+        usages = writer.send("GET", f"/resource_providers/{uuid}/usages").json["usages"]
+        assert usages == {class_name: used}
+    held = writer.send("GET", f"/allocations/{host.consumer}").json
+    assert {uuid: each["resources"] for uuid, each in held["allocations"].items()} == (
+        {host.root: {"VCPU": WRITES[write]}} if WRITES[write] else {}
+    )
+
+
+def test_a_deletion_finds_both_spellings_of_a_consumer_that_was_deleted(
+    services: tuple[Service, Service],
+) -> None:
+    writer, _reader = services
+    host = Host(writer)
+    plain = host.consumer.replace("-", "")
+    damage(
+        writer.database,
+        [
+            f"DELETE FROM consumers WHERE uuid = '{host.consumer}'",
+            f"UPDATE allocations SET consumer_id = '{plain}'"
+            f" WHERE consumer_id = '{host.consumer}' AND used = 2",
+        ],
+    )
+    writer.expect(204, "DELETE", f"/allocations/{plain}")
+    assert wrong_usages(writer.database) == []
+    assert findings(writer) == []
+    with writer.database.read() as conn:
+        rows = conn.execute(sa.text("SELECT uuid FROM consumers WHERE project_id = 0"))
+        assert rows.all() == []
 
 
 _JOIN = (

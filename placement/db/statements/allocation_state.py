@@ -5,6 +5,7 @@ from functools import lru_cache
 from itertools import zip_longest
 
 import sqlalchemy as sa
+from sqlalchemy.sql import FromClause
 
 from placement.db import bulk
 from placement.db import tables as t
@@ -35,7 +36,8 @@ def state(
     tree, and one inventory of the provider with its class, or nulls. For "consumer", they are the
     consumer and one of its allocations, or nulls. An allocation has the root and the revision of
     its provider, and the id of its inventory or null. The last values are the id of the consumer's
-    claim record, and the generation and the end of its hold, or nulls.
+    claim record, and the generation and the end of its hold, or nulls. For "unrecorded", they are
+    the uuid of a consumer that has no row, and one of its allocations with the same values.
 
     More than a thousand items of one kind take several statements, which may see different states.
     """
@@ -58,7 +60,7 @@ def _state(
 def _state_union(kinds: tuple[str, ...], with_providers: bool, with_consumers: bool) -> Union:
     parts = [_names(kind) for kind in kinds]
     parts += [_PROVIDERS] if with_providers else []
-    parts += [_CONSUMERS] if with_consumers else []
+    parts += [_CONSUMERS, _UNRECORDED] if with_consumers else []
     return sa.union_all(*parts)
 
 
@@ -86,30 +88,22 @@ _PROVIDERS = (
     .where(bulk.in_list(_provider.c.uuid, "providers"))
 )
 
-_CONSUMERS = (
-    tagged_json_row(
-        "consumer",
-        _consumer.c.id,
-        _consumer.c.uuid,
-        _consumer.c.generation,
-        _consumer.c.project_id,
-        _consumer.c.user_id,
-        _consumer.c.consumer_type_id,
-        _allocation.c.id,
-        _allocation.c.resource_provider_id,
-        _allocation.c.resource_class_id,
-        _allocation.c.used,
-        ROOT.c.id,
-        ROOT.c.revision,
-        _inventory.c.id,
-        _record.c.id,
-        _record.c.hold_generation,
-        _record.c.expires_at,
-    )
-    .select_from(
-        _consumer.outerjoin(_record, belongs_to(_record, _consumer))
-        .outerjoin(_allocation, same_identifier(_allocation.c.consumer_id, _consumer.c.uuid))
-        .outerjoin(_provider, _provider.c.id == _allocation.c.resource_provider_id)
+# An allocation, in the order of `AllocationRow`.
+_ALLOCATION_COLUMNS = (
+    _allocation.c.id,
+    _allocation.c.resource_provider_id,
+    _allocation.c.resource_class_id,
+    _allocation.c.used,
+    ROOT.c.id,
+    ROOT.c.revision,
+    _inventory.c.id,
+)
+
+
+def _with_allocations(consumers: FromClause) -> FromClause:
+    """Add the provider, root and inventory of allocations, which may be missing."""
+    return (
+        consumers.outerjoin(_provider, _provider.c.id == _allocation.c.resource_provider_id)
         .outerjoin(ROOT, ROOT.c.id == _provider.c.root_provider_id)
         .outerjoin(
             _inventory,
@@ -119,5 +113,38 @@ _CONSUMERS = (
             ),
         )
     )
+
+
+_is_consumer = same_identifier(_allocation.c.consumer_id, _consumer.c.uuid)
+_CONSUMERS = (
+    tagged_json_row(
+        "consumer",
+        _consumer.c.id,
+        _consumer.c.uuid,
+        _consumer.c.generation,
+        _consumer.c.project_id,
+        _consumer.c.user_id,
+        _consumer.c.consumer_type_id,
+        *_ALLOCATION_COLUMNS,
+        _record.c.id,
+        _record.c.hold_generation,
+        _record.c.expires_at,
+    )
+    .select_from(
+        _with_allocations(
+            _consumer.outerjoin(_record, belongs_to(_record, _consumer)).outerjoin(
+                _allocation, _is_consumer
+            )
+        )
+    )
     .where(bulk.in_list(_consumer.c.uuid, "consumers"))
+)
+
+_UNRECORDED = (
+    tagged_json_row("unrecorded", _allocation.c.consumer_id, *_ALLOCATION_COLUMNS)
+    .select_from(_with_allocations(_allocation))
+    .where(
+        bulk.in_list(_allocation.c.consumer_id, "consumers"),
+        ~sa.select(sa.literal(1)).select_from(_consumer).where(_is_consumer).exists(),
+    )
 )

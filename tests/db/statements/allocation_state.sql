@@ -33,7 +33,19 @@ FROM consumers LEFT OUTER JOIN claim_records ON claim_records.consumer_id = cons
     root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
     inventories.resource_provider_id = allocations.resource_provider_id AND
     inventories.resource_class_id = allocations.resource_class_id
-WHERE consumers.uuid IN (:consumers …);
+WHERE consumers.uuid IN (:consumers …)
+UNION ALL
+SELECT json_array('unrecorded', allocations.consumer_id, allocations.id,
+    allocations.resource_provider_id, allocations.resource_class_id, allocations.used, root.id,
+    root.revision, inventories.id) AS json_row_5
+FROM allocations LEFT OUTER JOIN resource_providers ON resource_providers.id =
+    allocations.resource_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
+    inventories.resource_provider_id = allocations.resource_provider_id AND
+    inventories.resource_class_id = allocations.resource_class_id
+WHERE allocations.consumer_id IN (:consumers …) AND NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE allocations.consumer_id = consumers.uuid));
 -- on mysql
 SELECT CONCAT('[', IFNULL(JSON_QUOTE('resource_class'), 'null'), ',', IFNULL(resource_classes.id,
     'null'), ',', IFNULL(JSON_QUOTE(resource_classes.name), 'null'), ']') AS json_row_1
@@ -81,7 +93,22 @@ FROM consumers LEFT OUTER JOIN claim_records ON claim_records.consumer_id = cons
     root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
     inventories.resource_provider_id = allocations.resource_provider_id AND
     inventories.resource_class_id = allocations.resource_class_id
-WHERE consumers.uuid IN (:consumers …);
+WHERE consumers.uuid IN (:consumers …)
+UNION ALL
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('unrecorded'), 'null'), ',',
+    IFNULL(JSON_QUOTE(allocations.consumer_id), 'null'), ',', IFNULL(allocations.id, 'null'), ',',
+    IFNULL(allocations.resource_provider_id, 'null'), ',', IFNULL(allocations.resource_class_id,
+    'null'), ',', IFNULL(allocations.used, 'null'), ',', IFNULL(root.id, 'null'), ',',
+    IFNULL(root.revision, 'null'), ',', IFNULL(inventories.id, 'null'), ']') AS json_row_5
+FROM allocations LEFT OUTER JOIN resource_providers ON resource_providers.id =
+    allocations.resource_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
+    inventories.resource_provider_id = allocations.resource_provider_id AND
+    inventories.resource_class_id = allocations.resource_class_id
+WHERE allocations.consumer_id IN (:consumers …) AND NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE (allocations.consumer_id = CONVERT(consumers.uuid USING ascii) AND consumers.uuid =
+        CONVERT(allocations.consumer_id USING ascii))));
 -- on postgresql
 SELECT CAST(json_build_array('resource_class', resource_classes.id, resource_classes.name) AS TEXT)
     AS json_row_1
@@ -117,4 +144,16 @@ FROM consumers LEFT OUTER JOIN claim_records ON claim_records.consumer_id = cons
     root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
     inventories.resource_provider_id = allocations.resource_provider_id AND
     inventories.resource_class_id = allocations.resource_class_id
-WHERE consumers.uuid IN (:consumers …);
+WHERE consumers.uuid IN (:consumers …)
+UNION ALL
+SELECT CAST(json_build_array('unrecorded', allocations.consumer_id, allocations.id,
+    allocations.resource_provider_id, allocations.resource_class_id, allocations.used, root.id,
+    root.revision, inventories.id) AS TEXT) AS json_row_5
+FROM allocations LEFT OUTER JOIN resource_providers ON resource_providers.id =
+    allocations.resource_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
+    inventories.resource_provider_id = allocations.resource_provider_id AND
+    inventories.resource_class_id = allocations.resource_class_id
+WHERE allocations.consumer_id IN (:consumers …) AND NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE allocations.consumer_id = consumers.uuid));
