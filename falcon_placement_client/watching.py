@@ -169,14 +169,19 @@ def with_names(api: RestApi, trees: Iterable[WatchedTree]) -> Iterator[tuple[Wat
     The name of a tree that is gone is the last known name, or else the UUID.
     """
     names: dict[str, str] = {}
-    previous: WatchEvent | None = None
+    listed = ""  # the previous tree of the same list
     for tree in trees:
         if tree.event is WatchEvent.CHANGED:
             # The name may have changed as well.
             names[tree.uuid] = ProviderNames(api)(tree.uuid)
-        elif tree.event is WatchEvent.LISTED and previous is not tree.event:
-            names |= {each["uuid"]: each["name"] for each in api.pages("limit=1000", V2)}
-        previous = tree.event
+        if tree.event is not WatchEvent.LISTED:
+            listed = ""
+        else:
+            # Trees are listed by UUID. If the cursor expires, another list may follow immediately.
+            if tree.uuid <= listed or not listed or tree.uuid not in names:
+                names |= {each["uuid"]: each["name"] for each in api.pages("limit=1000", V2)}
+                names.setdefault(tree.uuid, tree.uuid)
+            listed = tree.uuid
         yield tree, names.get(tree.uuid, tree.uuid)
 
 

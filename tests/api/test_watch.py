@@ -232,3 +232,36 @@ def test_a_watch_that_continues_too_late_lists_and_reports_known_trees_that_are_
         conn.execute(sa.delete(t.change_feed))
     later = ReportClient.at(url, "admin").watch(since=earlier.cursor, known=[kept, deleted])
     assert list(islice(later, 2)) == [(deleted, GONE), (kept, LISTED)]
+
+
+class _NamedTrees:
+    """A service with providers whose names a test changes, and the number of its lists."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.lists = 0
+
+    def pages(self, *_query: object) -> list[dict[str, str]]:
+        self.lists += 1
+        return [{"uuid": uuid, "name": name} for uuid, name in self.names.items()]
+
+
+def test_each_list_of_a_watch_has_the_names_of_its_moment() -> None:
+    """A second list may follow a list without an event in between, if the cursor expires."""
+    api: Any = _NamedTrees()
+
+    def lists() -> Iterator[WatchedTree]:
+        for names in ({"b": "one", "c": "two"}, {"a": "new", "b": "renamed"}, {"d": "other"}):
+            api.names = names
+            yield from (WatchedTree(uuid, LISTED) for uuid in names)
+
+    named = [(tree.uuid, name) for tree, name in watching.with_names(api, lists())]
+    assert named == [("b", "one"), ("c", "two"), ("a", "new"), ("b", "renamed"), ("d", "other")]
+    assert api.lists == 3
+
+
+def test_a_tree_that_is_deleted_after_its_list_is_read_once() -> None:
+    api: Any = _NamedTrees()
+    trees = [WatchedTree("a", LISTED), WatchedTree("b", LISTED), WatchedTree("b", GONE)]
+    assert [name for _tree, name in watching.with_names(api, trees)] == ["a", "b", "b"]
+    assert api.lists == 2
