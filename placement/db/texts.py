@@ -149,12 +149,13 @@ def _read_comparable(conn: Connection, error: exc.DBAPIError) -> Sequence[Row[An
         DBAPIError: the query failed for another reason, or failed again.
     """
     values = error.params
-    if dialect_of(conn).errors.incomparable.isdisjoint(codes_of(error.orig)):
+    # A statement that could not be prepared has no values.
+    if not values or dialect_of(conn).errors.incomparable.isdisjoint(codes_of(error.orig)):
         raise error
     if isinstance(values, Mapping):
         comparable: Any = {name: _comparable(value) for name, value in values.items()}
     else:
-        comparable = tuple(map(_comparable, values or ()))
+        comparable = tuple(map(_comparable, values))
     if comparable == values:
         raise error
     return conn.exec_driver_sql(str(error.statement), comparable).all()

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from placement.db import bulk, texts
+from placement.db.dialects import dialect_named
 from placement.db.statement import Query, Write
+from tests.kit.drivers import failure
 
 HOSTS = sa.Table(
     "hosts",
@@ -138,3 +141,19 @@ def test_a_statement_for_one_call_is_forgotten(conn: sa.Connection) -> None:
         Query(sa.select(HOSTS.c.name).where(HOSTS.c.id == row_id)).rows(conn)
     gc.collect()
     assert len(of_engine._by_statement) <= 1  # the statement whose text SQLAlchemy caches
+
+
+def test_a_statement_that_could_not_be_prepared_is_not_repeated(
+    conn: sa.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error of PREPARE has the text of the statement, but no values."""
+    refusal = exc.DBAPIError("SELECT name FROM hosts WHERE name = %s", None, failure(1267))
+
+    def refuse(*_args: object) -> Any:
+        raise refusal
+
+    monkeypatch.setattr(conn, "execute", refuse)
+    monkeypatch.setattr(texts, "dialect_of", lambda _conn: dialect_named("mysql"))
+    with pytest.raises(exc.DBAPIError) as raised:
+        texts.read(conn, sa.select(HOSTS.c.name), {})
+    assert raised.value is refusal
