@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator, FormatChecker, validators
 from jsonschema.exceptions import ValidationError
 
 from placement.objects import identifiers
+from placement.objects.catalog import STANDARD_CLASSES
 from placement.suggestions import did_you_mean, nearest
 
 ORDER = (
@@ -23,6 +24,11 @@ ORDER = (
     "propertyNames", "additionalProperties", "required", "minimum", "maximum", "format", "pattern",
     "properties", "patternProperties", "items", "uniqueItems",
 )  # fmt: skip
+
+# Description of the keys of an object that maps resource classes to values.
+CLASS_KEYS = "the name of a resource class (A to Z, 0 to 9, _)"
+# Description of keys -> names to propose for an invalid key.
+_PROPOSED: Mapping[str, Collection[str]] = {CLASS_KEYS: STANDARD_CLASSES}
 
 # Keywords that a body cannot violate. The description of a pattern is the noun in its error.
 ANNOTATIONS = frozenset({"title", "description", "examples"})
@@ -215,6 +221,7 @@ def _additional(_validator: Any, _allowed: bool, value: Any, schema: Any) -> Err
             noun = schema.get("propertyNames", {}).get("description")
             yield ValidationError(
                 f"{_BRIEF.repr(key)} is not {noun}"
+                f"{did_you_mean(nearest(key.upper(), _PROPOSED.get(noun, ())))}"
                 if noun
                 else f"Additional properties are not allowed ({_BRIEF.repr(key)} was unexpected)"
                 f"{_existing(key, properties)}"

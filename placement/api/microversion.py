@@ -1,5 +1,6 @@
 """The microversion that a request states."""
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -7,6 +8,9 @@ import microversion_parse
 
 SERVICE = "placement"
 HEADER = "OpenStack-API-Version"
+
+# A header that does not name the service.
+_VERSION_ALONE = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}|latest", re.ASCII)
 
 
 class Microversion(NamedTuple):
@@ -24,6 +28,20 @@ class Microversion(NamedTuple):
 def exists_from(version: object) -> str:
     """Return the end of a sentence about an operation or a parameter of later versions."""
     return f"exists from microversion {version} on: send {HEADER}: {SERVICE} {version} or later"
+
+
+def ignored(header: str | None) -> str:
+    """Return the end of a sentence about a header that contains a version but no service, or "".
+
+    Such a header is ignored, like the headers of other services.
+    """
+    version = (header or "").strip()
+    if not _VERSION_ALONE.fullmatch(version):
+        return ""
+    return (
+        f"; the header {HEADER}: {version} is ignored, because it does not name the service: send "
+        f"{HEADER}: {SERVICE} {version}"
+    )
 
 
 class MalformedVersionError(ValueError):

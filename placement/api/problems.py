@@ -15,6 +15,7 @@ import falcon
 import orjson
 
 from placement import errors, events
+from placement.api import microversion
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
 from placement.events import Event
@@ -129,6 +130,10 @@ def _version(req: falcon.Request) -> Microversion | None:
     return getattr(req.context, "version", None)
 
 
+def _ignored(req: falcon.Request) -> str:
+    return microversion.ignored(req.get_header(microversion.HEADER))
+
+
 def domain_error(
     req: falcon.Request, resp: falcon.Response, error: errors.PlacementError, _params: Any
 ) -> None:
@@ -146,7 +151,8 @@ def domain_error(
     # Versions 1.x do not define codes for 503.
     is_coded = status != 503 or (version is not None and Feature.WHOLE_LANGUAGE.at(version))
     code = error.code if is_coded else errors.UNDEFINED
-    _render(resp, status, envelope(status, str(error), req.context.request_id, version, code))
+    text = f"{error}{_ignored(req)}"
+    _render(resp, status, envelope(status, text, req.context.request_id, version, code))
 
 
 def refusal(
@@ -159,7 +165,7 @@ def refusal(
         error.status,
         envelope(
             error.status,
-            str(error),
+            f"{error}{_ignored(req)}",
             req.context.request_id,
             _version(req),
             members=error.members,
@@ -187,6 +193,7 @@ def http_error(
     detail = error.description or title(status)
     if status == 404 and not error.description:
         detail = f"No resource at {req.path}{_similar_path(req.path, paths)}"
+    detail += _ignored(req)
     _render(resp, status, envelope(status, detail, req.context.request_id, _version(req)))
 
 

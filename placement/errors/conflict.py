@@ -1,6 +1,7 @@
 """Errors of requests that conflict with the present state of the database."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from placement.errors.base import (
     CANNOT_DELETE_PARENT,
@@ -13,6 +14,7 @@ from placement.errors.base import (
     PROVIDER_IN_USE,
     PlacementError,
 )
+from placement.errors.not_found import why_no_hold
 
 
 class Conflict(PlacementError):
@@ -169,12 +171,26 @@ class ProviderInUse(Conflict):
 
 
 class ProviderHasChildren(Conflict):
-    """A DELETE of a provider with child providers."""
+    """A DELETE of a provider with child providers.
+
+    Args:
+        uuid: UUID of the provider.
+        consumers: UUID of each provider below it with allocations -> number of its consumers.
+    """
 
     code = CANNOT_DELETE_PARENT
 
-    def __init__(self, uuid: str) -> None:
-        super().__init__(f"Resource provider {uuid} has child providers; delete them first")
+    def __init__(self, uuid: str, consumers: Mapping[str, int]) -> None:
+        text = f"Resource provider {uuid} has child providers; delete them first"
+        for child, number in islice(consumers.items(), 1):
+            noun = "1 consumer" if number == 1 else f"{number} consumers"
+            text += (
+                f". Resource provider {child} below it has allocations of {noun}: move or delete "
+                f"the allocations of GET /resource_providers/{child}/allocations"
+            )
+        if len(consumers) > 1:
+            text += f"; {len(consumers)} providers below it have allocations"
+        super().__init__(text)
 
 
 class ResourceClassExists(Conflict):
@@ -278,9 +294,14 @@ class HoldTooLong(Conflict):
 
 
 class HoldGone(Conflict):
-    """A claim from a hold that was released after its end, or that has never existed."""
+    """A claim from a hold that was released after its end, or that has never existed.
+
+    Args:
+        consumer: UUID in the request.
+        exists: whether the consumer exists, and is permanent.
+    """
 
     code = HOLD_EXPIRED
 
-    def __init__(self, consumer: str) -> None:
-        super().__init__(f"there is no hold {consumer}: it has expired, or it is no hold")
+    def __init__(self, consumer: str, *, exists: bool) -> None:
+        super().__init__(f"there is no hold {consumer}: {why_no_hold(exists=exists)}")

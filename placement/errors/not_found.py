@@ -95,7 +95,22 @@ class CursorExpired(Expired):
 
 
 class HoldNotFound(NotFound):
-    """The path does not name a hold."""
+    """The path does not name a hold.
 
-    def __init__(self, consumer: str) -> None:
-        super().__init__(f"No hold {consumer}: it has expired, or the consumer is no hold")
+    Args:
+        consumer: UUID in the path.
+        exists: whether the consumer exists, and is permanent.
+    """
+
+    def __init__(self, consumer: str, *, exists: bool) -> None:
+        super().__init__(f"No hold {consumer}: {why_no_hold(exists=exists)}")
+
+
+def why_no_hold(*, exists: bool) -> str:
+    """Return the reason why a consumer is no hold. `exists` is whether the consumer exists."""
+    if exists:
+        return (
+            "the consumer is permanent, because it was claimed without expires_in, confirmed, or "
+            "written after the claim; release it with DELETE /allocations"
+        )
+    return "no such consumer exists; a hold with this UUID has expired or was released"

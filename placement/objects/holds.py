@@ -201,11 +201,11 @@ def confirm(conn: Connection, uuid: str) -> None:
 def _lock(conn: Connection, uuid: str) -> tuple[claim_records.ClaimRecord, int, int]:
     """Lock a hold. Return its record, its end and its begin. Raises HoldNotFound."""
     forms = identifiers.stored_forms(uuid)
-    statements.lock_consumers(forms).rows(conn)
+    locked = statements.lock_consumers(forms).rows(conn)
     records = claim_records.get_for_consumers(conn, forms)
     record = identifiers.match([uuid], records).get(uuid)
     if record is None or record.expires_at is None or record.held_since is None:
-        raise HoldNotFound(uuid)
+        raise HoldNotFound(uuid, exists=bool(locked))
     return record, record.expires_at, record.held_since
 
 
@@ -218,7 +218,7 @@ def delete(conn: Connection, uuid: str) -> None:
     state = allocation_state.read(conn, StateQuery(consumers=[uuid]))
     consumer = state.consumers.get(uuid)
     if consumer is None or not consumer.is_hold:
-        raise HoldNotFound(uuid)
+        raise HoldNotFound(uuid, exists=consumer is not None)
     allocations.write_change(conn, release([consumer]), state)
 
 
@@ -249,13 +249,13 @@ def convert(conn: Connection, hold_uuid: str, claim: Claim) -> TakenOver:
     check_consumer_generations(state, [claim])
     hold = state.consumers.get(hold_uuid)
     if hold is None or not hold.is_hold:
-        raise HoldGone(hold_uuid)
+        raise HoldGone(hold_uuid, exists=hold is not None)
     # The lock prevents other transactions from storing a request between this read and the deletion
     # of the record.
-    statements.lock_consumers([hold.uuid]).rows(conn)
+    locked = statements.lock_consumers([hold.uuid]).rows(conn)
     record = claim_records.get_for_consumers(conn, [hold.uuid]).get(hold.uuid)
     if record is None or record.expires_at is None:
-        raise HoldGone(hold_uuid)
+        raise HoldGone(hold_uuid, exists=bool(locked))
     if record.spread_group is not None:
         raise HoldHasGroup(hold_uuid, record.spread_group.name)
     by_provider = allocations.get_for_consumers(conn, [hold.uuid])[hold.uuid]

@@ -275,7 +275,7 @@ def delete(conn: Connection, uuid: str) -> None:
     def decide(provider: ProviderSnapshot) -> Mapping[str, int]:
         ((inventories, traits, aggregates, children, allocations),) = provider.parts
         if children:
-            raise ProviderHasChildren(provider.uuid)
+            raise ProviderHasChildren(provider.uuid, _consumers_below(conn, provider))
         if allocations:
             raise ProviderInUse(provider.uuid)
         return {"inventories": inventories, "traits": traits, "aggregates": aggregates}
@@ -284,6 +284,14 @@ def delete(conn: Connection, uuid: str) -> None:
     provider, counts = provider_snapshot.decide(conn, uuid, reader, decide, bump=False)
     is_root = provider.id == provider.root_id
     statements.delete(provider.id, counts, is_root=is_root).execute(conn)
+
+
+def _consumers_below(conn: Connection, provider: ProviderSnapshot) -> Mapping[str, int]:
+    """Return uuid -> number of consumers, of the providers below a provider with allocations."""
+    parents = dict(statements.members_of_tree(provider.root_id).rows(conn))
+    subtree = lineage.below(parents, provider.id)
+    used = statements.consumers_of(subtree - {provider.id}).rows(conn)
+    return {row.uuid: row.consumers for row in used}
 
 
 def check_generation(provider: LockedProvider | ProviderSnapshot, generation: int) -> None:

@@ -231,6 +231,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "providers.create": (UUID, "host", None, None, 1),
     "providers.locked": ([UUID],),
     "providers.members_of_tree": (1,),
+    "providers.consumers_of": ([1, 2],),
     "providers.rename": (1, "host", None),
     "providers.roots_using_class": (10000,),
     "providers.set_root": ([1], 1),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from placement.api import samples
+from placement.api.keywords import CLASS_KEYS
 from placement.api.shapes import Fragment
 from placement.vocabulary import CUSTOM_PREFIX
 
@@ -44,8 +45,7 @@ def by_uuid(value: Fragment, example: str) -> Fragment:
 
 def by_class(value: Fragment) -> Fragment:
     """Return the schema of an object that maps resource classes to values."""
-    noun = "the name of a resource class (A to Z, 0 to 9, _)"
-    return {**_by_key(CLASS_KEY, noun, "VCPU", value), "maxProperties": MAX_ITEMS}
+    return {**_by_key(CLASS_KEY, CLASS_KEYS, "VCPU", value), "maxProperties": MAX_ITEMS}
 
 
 def _by_key(pattern: str, noun: str, example: str, value: Fragment) -> Fragment:

@@ -23,6 +23,23 @@ def members_of_tree(root_id: int) -> Query:
     return Query(sa.select(*columns).where(_provider.c.root_provider_id == root_id))
 
 
+def consumers_of(provider_ids: Collection[int]) -> Queries:
+    """Select (uuid, number of consumers) of the providers with allocations."""
+    return bulk.select_by(_CONSUMERS_OF, provider_ids)
+
+
+_CONSUMERS_OF = (
+    sa.select(
+        _provider.c.uuid,
+        sa.func.count(t.allocations.c.consumer_id.distinct()).label("consumers"),
+    )
+    .join(t.allocations, t.allocations.c.resource_provider_id == _provider.c.id)
+    .where(bulk.in_list(_provider.c.id))
+    .group_by(_provider.c.id, _provider.c.uuid)
+    .order_by(_provider.c.id)
+)
+
+
 def roots_using_class(class_id: int) -> Query:
     """Select (id, revision) of the roots whose trees use a class, in inventories or allocations.
 

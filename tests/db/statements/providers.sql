@@ -29,6 +29,22 @@ FROM resource_providers
 WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
 
 
+-- providers.consumers_of: Select (uuid, number of consumers) of the providers with allocations.
+-- on sqlite, postgresql
+SELECT resource_providers.uuid, count(DISTINCT allocations.consumer_id) AS consumers
+FROM resource_providers JOIN allocations ON allocations.resource_provider_id = resource_providers.id
+WHERE resource_providers.id IN (:ids …)
+GROUP BY resource_providers.id, resource_providers.uuid
+ORDER BY resource_providers.id;
+-- on mysql
+SELECT resource_providers.uuid, count(DISTINCT allocations.consumer_id) AS consumers
+FROM resource_providers INNER JOIN allocations ON allocations.resource_provider_id =
+    resource_providers.id
+WHERE resource_providers.id IN (:ids …)
+GROUP BY resource_providers.id, resource_providers.uuid
+ORDER BY resource_providers.id;
+
+
 -- providers.create: Insert a provider.
 -- on sqlite, mysql
 INSERT INTO resource_providers (created_at, uuid, name, generation, root_provider_id,
