@@ -11,6 +11,8 @@ MAX_NAME = 255  # characters of the name of a resource class or trait
 SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # trait of providers that other trees may use
 INVENTORY_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 FIRST_GENERATION = 1  # of a consumer
+# Classes that only hosts have. A tree that only shares other classes is no host.
+HOST_CLASSES = frozenset({"VCPU", "PCPU", "MEMORY_MB"})
 
 _CUSTOM_NAME = re.compile(rf"{CUSTOM_PREFIX}[A-Z0-9_]+")
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from placement.bounded import Interned
 from placement.inventory import Stock
+from placement.vocabulary import HOST_CLASSES, SHARING_TRAIT
 
 
 class OptionList(tuple[int, ...]):
@@ -116,6 +117,15 @@ class Tree:
     def root(self) -> Member:
         """The provider without a parent."""
         return self.members[0]
+
+    @property
+    def is_pool(self) -> bool:
+        """Whether the tree only shares resources, such as a storage pool, and is no host."""
+        # PERF: the root of nearly all trees does not share.
+        return SHARING_TRAIT in self.members[0].traits and all(
+            SHARING_TRAIT in member.traits and HOST_CLASSES.isdisjoint(member.stocks)
+            for member in self.members
+        )
 
     @property
     def size(self) -> int:

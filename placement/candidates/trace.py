@@ -66,7 +66,7 @@ class Refusal(StrEnum):
         "tainted",
         "the root has a taint that the request does not tolerate",
         Form("{items}", between=", "),
-        Form("{have} {items}", "the taint {value}", " and "),
+        Form("{out_by} {items}", "the taint {value}", " and "),
     )
     ROOT_TRAIT_MISSING = (
         "root_trait_missing",

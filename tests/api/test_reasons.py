@@ -171,7 +171,8 @@ def test_hosts_are_counted_where_sharing_providers_alone_serve(
     explanation = service.expect(200, "POST", CANDIDATES, asked, "2.0").json["explanation"]
     query = {"requests": {"a": body}, "by": [RACK]}
     found = service.expect(200, "POST", "/headroom", query, "2.0").json["headroom"]["a"]
-    # Each host reaches both pools, which serve 5 consumers each.
-    assert explanation["hosts"]["served"] == found["hosts"] == found["by"][RACK]["hosts"] == 5
+    # Each host reaches both pools, which serve 5 consumers each. The pools are no hosts.
+    assert explanation["hosts"]["all"] == explanation["hosts"]["served"] == len(HOSTS)
+    assert found["hosts"] == found["by"][RACK]["hosts"] == len(HOSTS)
     assert found["largest"] == found["fits"] == 10
-    assert [(each["code"], each["hosts"]) for each in found["limited_by"]] == [("capacity", 5)]
+    assert [(each["code"], each["hosts"]) for each in found["limited_by"]] == [("capacity", 3)]

@@ -30,13 +30,14 @@ OWN_ROOM = re.compile(
 )
 POOL = re.compile(
     r"(?P<pool>[\w-]+) \((?:(?P<unit>max_unit|min_unit|step_size) (?P<value>\d+)"
-    r"(?: for (?P<of>\w+))?|(?P<free>\d+) (?P<name>\w+) free)\)"
+    r"(?: for (?P<of>\w+))?(?:, so \d+ would fit)?|(?P<free>\d+) (?P<name>\w+) free)\)"
 )
 BOTH = re.compile(
     r"No host (?:has|is in) both (?P<one>.*?) \((?P<first>\d+) hosts?[^)]*\) and "
     r"(?P<other>.*?) \((?P<second>\d+) hosts?[^)]*\)"
 )
 SPLIT = re.compile(r"With can_split=(?P<names>[\w,]+) \(placement 2\.0\), (?P<hosts>\d+) host")
+NO_TRAIT = re.compile(r"(?:has|have) no provider with (?:any of the )?traits? (?P<traits>[\dA-Z_, ]+)")
 AGGREGATES = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
@@ -47,6 +48,8 @@ class Host(NamedTuple):
     # The providers of its own tree, and the sharing providers.
     own: Sequence[oracle.Provider]
     shared: Sequence[oracle.Provider]
+    # Sharing providers without a class of the request. They may serve groups without amounts.
+    others: Sequence[oracle.Provider]
 
     @property
     def pool(self) -> Sequence[oracle.Provider]:
@@ -73,32 +76,39 @@ def check_text(world: oracle.World, query: oracle.Query, explanation: Explanatio
         counted = sum(number for number, _predicate in clauses)
         if not any(reasons.startswith(word) for word in ("Without", "With ")):
             assert counted == len(hosts) - served, (counted, len(hosts), served)
+        inside = [host for host in hosts if not _is_outside(host, query)]
         for number, predicate in clauses:
-            checked += _check_clause(world, hosts, number, predicate)
+            is_elsewhere = re.match(r"(is|are) not in ", predicate)
+            counted = hosts if is_elsewhere else inside
+            checked += _check_clause(world, counted, number, predicate)
     return checked
 
 
 def _hosts(world: oracle.World, query: oracle.Query) -> Iterator[Host]:
-    """Yield all hosts except rejected roots that only share and lack a class of the request."""
-    served = oracle.served(world, query)
+    """Yield all hosts."""
     classes = {name for group in query.groups for name in group.resources}
-    for root in world.values():
-        if root.parent is not None:
-            continue
+    for uuid in sorted(oracle.hosts(world)):
+        root = world[uuid]
         own = [each for each in world.values() if oracle.root(world, each.uuid) == root.uuid]
-        shared = [
+        reached = [
             each
             for each in world.values()
             if each not in own
-            # Other sharing providers do not matter to the request.
-            and not classes.isdisjoint(each.inventories)
             and oracle.is_in_pool(world, root.uuid, each.uuid)
             and query.untolerated.isdisjoint(world[oracle.root(world, each.uuid)].traits)
         ]
-        lacking = classes - {name for each in own for name in each.inventories}
-        only_shares = all(oracle.SHARING in each.traits for each in own)
-        if root.uuid in served or not (only_shares and lacking):
-            yield Host(root, own, shared)
+        shared = [each for each in reached if not classes.isdisjoint(each.inventories)]
+        others = [each for each in reached if classes.isdisjoint(each.inventories)]
+        yield Host(root, own, shared, others)
+
+
+def _is_outside(host: Host, query: oracle.Query) -> bool:
+    """Whether the text counts a host as outside of the aggregates and trees of a group."""
+    if not all(host.root.aggregates & aggregates for aggregates in query.root_member_of):
+        return False  # its root is the reason
+    members = [term for group in query.groups for term in group.member_of]
+    pool = [*host.pool, *host.others]
+    return any(all(each.aggregates.isdisjoint(term) for each in pool) for term in members)
 
 
 def _clauses(reasons: str) -> Iterator[tuple[int, str]]:
@@ -134,7 +144,15 @@ def _check_clause(world: oracle.World, hosts: Sequence[Host], number: int, predi
         ]
         assert len(lacking) >= number, predicate
         checks.append(True)
-    if re.match(r"(is|are) not in (aggregate|one of the aggregates) ", predicate):
+    missing = NO_TRAIT.match(predicate)
+    if missing is not None:
+        traits = set(missing["traits"].strip().split(", "))
+        without = [
+            host for host in hosts if all(traits.isdisjoint(each.traits) for each in host.own)
+        ]
+        assert len(without) >= number, predicate
+        checks.append(True)
+    if re.match(r"(is|are) not in (aggregate|any of the aggregates) ", predicate):
         names = AGGREGATES.findall(predicate)
         outside = [
             host for host in hosts if all(each.aggregates.isdisjoint(names) for each in host.own)

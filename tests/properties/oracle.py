@@ -256,8 +256,23 @@ def is_in_pool(world: World, anchor: str, uuid: str) -> bool:
 
 
 def served(world: World, query: Query) -> set[str]:
-    """The anchors that have a candidate, including candidates of sharing providers only."""
-    return {anchor for anchor, _choice in _choices(world, query)}
+    """The hosts that have a candidate, including candidates of sharing providers only."""
+    return {anchor for anchor, _choice in _choices(world, query)} & hosts(world)
+
+
+def hosts(world: World) -> set[str]:
+    """The roots of all trees, except for those that only share classes that no host has."""
+    trees: dict[str, list[Provider]] = {}
+    for provider in world.values():
+        trees.setdefault(root(world, provider.uuid), []).append(provider)
+    return {
+        uuid
+        for uuid, members in trees.items()
+        if any(
+            SHARING not in each.traits or {"VCPU", "PCPU", "MEMORY_MB"} & each.inventories.keys()
+            for each in members
+        )
+    }
 
 
 def _choices(world: World, query: Query) -> Iterator[tuple[str, Choice]]:

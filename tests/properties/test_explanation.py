@@ -48,15 +48,18 @@ def explained(service: WorldService, query: oracle.Query, rng: random.Random) ->
         return explain(scan, TreeCache(1000), settings, any_tuning(rng))
 
 
-def roots(world: oracle.World) -> set[str]:
-    return {uuid for uuid, provider in world.items() if provider.parent is None}
-
-
 def without(query: oracle.Query) -> Iterator[tuple[Key, oracle.Query]]:
-    """The query without each single condition, except resources."""
+    """The query without each single condition, except resources.
+
+    A group of `same_subtree` without amounts keeps its last requirement.
+    """
+    named = {suffix.removeprefix("!") for rule in query.same_subtree for suffix in rule}
     for index, group in enumerate(query.groups):
         for changed in group_without(group):
             key, smaller = changed
+            needs = [smaller.resources, smaller.required, smaller.member_of, smaller.in_tree]
+            if group.suffix in named and not any([*needs, smaller.subtree]):
+                continue
             groups = (*query.groups[:index], smaller, *query.groups[index + 1 :])
             yield key, replace(query, groups=groups)
     for keyword in ("required", "member_of", "forbidden", "not_member_of"):
@@ -167,7 +170,7 @@ def check_reductions(world: oracle.World, query: oracle.Query, explanation: Expl
 def check_counts(world: oracle.World, explanation: Explanation, served: set[str]) -> None:
     hosts = explanation.hosts
     assert hosts.complete
-    assert hosts.all == hosts.looked == len(roots(world))
+    assert hosts.all == hosts.looked == len(oracle.hosts(world))
     assert hosts.served == len(served)
     assert hosts.served + sum(each.hosts for each in explanation.blocked) == hosts.looked
     assert len({(each.code, each.group) for each in explanation.blocked}) == len(
@@ -175,7 +178,7 @@ def check_counts(world: oracle.World, explanation: Explanation, served: set[str]
     )
     for each in explanation.blocked:
         assert 0 < len(each.examples) == min(5, each.hosts)
-        assert set(each.examples) <= roots(world) - served
+        assert set(each.examples) <= oracle.hosts(world) - served
         assert each.detail
 
 

@@ -132,8 +132,8 @@ def check_codes(world: oracle.World, query: oracle.Query, explanation: object) -
     """The hosts with a taint are those of the code, whose group is null; no other code has one."""
     tainted = {
         uuid
-        for uuid, provider in world.items()
-        if provider.parent is None and provider.traits & query.untolerated
+        for uuid in oracle.hosts(world)
+        if world[uuid].traits & query.untolerated
     }
     blocked = explanation.blocked  # type: ignore[attr-defined]
     assert sum(each.hosts for each in blocked if each.code == "tainted") == len(tainted)

@@ -114,6 +114,8 @@ class SharingFault(NamedTuple):
     term: StatedTerm
     # The value of its inventory that rejects the amount, or None if the term is not an amount.
     value: int | None
+    # The next larger amount that would fit, or None.
+    next: int | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -134,23 +136,20 @@ class Evaluation:
     undecided: bool = False
     # Whether the root fails a term.
     root_refused: bool = False
-    # The rejections that the text states instead, because the host has a taint, but would not serve
-    # the request without the taint. Otherwise empty.
-    behind_taint: Sequence[Rejection] = ()
+    # The rejections that the text states instead: those behind a taint, if the host would not serve
+    # the request without the taint, or the traits that no provider has, before amounts. Otherwise
+    # empty.
+    instead: Sequence[Rejection] = ()
     # The terms that name a tree, subtree or aggregate in which the host has no provider.
     outside: tuple[StatedTerm, ...] = ()
     # Number of hosts of the class.
     hosts: int = 0
     # Number of these hosts that the text mentions separately from other hosts.
     aside: int = 0
-    # Number of these hosts that consist of sharing providers and lack a class of the request.
-    only_shares: int = 0
     # What the hosts lack, as bits of `Features`.
     lacking: int = 0
     # UUIDs of some hosts.
     examples: list[str] = field(default_factory=list)
-    # UUIDs of some hosts that only share their inventories.
-    pools: list[str] = field(default_factory=list)
     # The extremes to collect from the inventories of the hosts.
     measures: Sequence["Measure"] = ()
     # Cause -> UUIDs of the sharing providers that the text names, with their faults.
@@ -172,21 +171,19 @@ class Evaluation:
     @property
     def stated(self) -> Sequence[Rejection]:
         """The rejections that the text states."""
-        return self.behind_taint or self.rejections
+        return self.instead or self.rejections
 
     @property
     def all_rejections(self) -> Sequence[Rejection]:
         """The rejections of responses, and those that only the text states."""
-        return (*self.rejections, *self.behind_taint)
+        return (*self.rejections, *self.instead)
 
     def variant(self, rejection: Rejection) -> "Evaluation":
         """Return a copy that states the given rejection. The copy does not count any hosts."""
-        variant = replace(
-            self, hosts=0, aside=0, only_shares=0, examples=[], pools=[], sharing={}, variants={}
-        )
+        variant = replace(self, hosts=0, aside=0, examples=[], sharing={}, variants={})
         variant.shortages, variant.answers, variant.has_variants = None, {}, False
-        if self.behind_taint:
-            variant.behind_taint = (rejection,)
+        if self.instead:
+            variant.instead = (rejection,)
         else:
             variant.rejections = (rejection,)
         return variant

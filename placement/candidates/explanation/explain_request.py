@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 
 from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints import CONSTRAINTS, Constraint
@@ -16,13 +15,12 @@ from placement.candidates.explanation.relaxed import (
 )
 from placement.candidates.explanation.slot_terms import SlotTerms
 from placement.candidates.explanation.terms import StatedTerm, terms_from_group, terms_from_root
-from placement.candidates.model import Pool, Tree
+from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest, Slot
-from placement.candidates.terms import Masks, PlaceTerm, TermChecks
+from placement.candidates.request import CandidateRequest, RequestGroup, Slot
+from placement.candidates.terms import Masks, PlaceTerm, Term, TermChecks
 from placement.candidates.terms.checks import NO_MASKS
 from placement.candidates.trace import Refusal
-from placement.vocabulary import SHARING_TRAIT
 
 Kinds = Sequence[type[Constraint]]
 
@@ -100,8 +98,6 @@ class ExplainRequest:
             for stated, term in zip(self.stated, terms, strict=True)
             if isinstance(term, PlaceTerm)
         }
-        # The classes of all groups.
-        self._classes = {name for group in request.groups for name, _units in group.resources}
         # The terms of each slot.
         self.slot_terms: list[SlotTerms] = []
         # The terms of distinct slots. Slots with equal requests share one entry.
@@ -191,12 +187,6 @@ class ExplainRequest:
                 terms += self.slot_terms[slot].terms
         return list(dict.fromkeys(term for term in terms if term.code is code))
 
-    def only_shares(self, tree: Tree) -> bool:
-        """Return whether a tree has only sharing providers and lacks a class of the request."""
-        if not all(SHARING_TRAIT in member.traits for member in tree.members):
-            return False
-        return not self._classes.issubset(chain.from_iterable(each.stocks for each in tree.members))
-
     @property
     def joining_codes(self) -> Sequence[Refusal]:
         """The codes of the conditions that join groups, in order."""
@@ -210,6 +200,16 @@ class ExplainRequest:
         ):
             codes.add(Refusal.COLLECTIVE_TRAITS)
         return [code for code in Refusal if code in codes]
+
+
+def _leaves_empty(request: CandidateRequest, group: RequestGroup, term: Term) -> bool:
+    """Return whether a group of `same_subtree` would require nothing without a term.
+
+    Any provider could serve such a group, so the rule would lose its meaning.
+    """
+    if group.resources or not all(each.excludes for each in group.terms if each != term):
+        return False
+    return any(group.suffix in rule.inside | rule.outside for rule in request.same_subtree)
 
 
 def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
@@ -230,6 +230,8 @@ def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
         if not by_slot:
             continue
         for term, stated in zip(group.terms, terms_from_group(group), strict=True):
+            if _leaves_empty(request, group, term):
+                continue
             without = partial(without_term, request, group.suffix, term)
             drops = {slot: slot_terms.bit(stated) for slot, slot_terms in by_slot.items()}
             if any(by_slot[slot].soft & bit for slot, bit in drops.items()):

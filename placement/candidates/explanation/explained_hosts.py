@@ -75,6 +75,8 @@ class ExplainedHosts:
                 cost = COST_PER_HOST + request.host_cost
                 budget.spend(cost + request.provider_cost * len(pool.members))
                 evaluation = self._counts.add(pool)
+                if tree.is_pool:
+                    continue
                 if single_hosts is not None:
                     single_hosts.add(pool, evaluation)
                 if self._relaxes:
@@ -90,7 +92,7 @@ class ExplainedHosts:
         """Return the explanation of the hosts so far.
 
         Args:
-            total: The number of all hosts, or None if it is unknown.
+            total: The number of all trees, or None if it is unknown.
             names: Returns the names of the providers that the text contains.
         """
         counts, reductions = self._counts, self._reductions
@@ -99,8 +101,11 @@ class ExplainedHosts:
             counts.name(names(sorted(uuids)))
         undecided = reductions.undecided and not reductions.served
         undecided |= self.spent or counts.undecided > 0
-        complete = counts.looked == total and not undecided
-        hosts = Hosts(total, counts.looked, counts.served, complete)
+        every = None if total is None else total - counts.pools
+        complete = counts.looked == every and not undecided
+        hosts = Hosts(
+            every, counts.looked, counts.served, complete, counts.pools, counts.serving_pools
+        )
         blocked = counts.blocked()
         relaxations = [*counts.relaxed(), *reductions.relaxed()]
         several = len(self._request.groups) > 1

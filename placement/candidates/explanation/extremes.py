@@ -163,7 +163,8 @@ def fault(term: StatedTerm | None, member: Member) -> SharingFault | None:
     if figure is None or not isinstance(amount, Amount):
         return SharingFault(term, None)
     stock = member.stocks[amount.resource_class]
-    return SharingFault(term, figure.from_stock(stock, amount.units))
+    following = _next_amount(stock, amount.units) if figure.is_advised else None
+    return SharingFault(term, figure.from_stock(stock, amount.units), following)
 
 
 def _next_amount(stock: Stock, units: int) -> int | None:

@@ -99,14 +99,16 @@ def _place(context: Context, term: StatedTerm) -> str:
 
 
 def _advice(context: Context, item: StatedTerm) -> str:
-    following = _extreme(context, item).next
-    if following is None:
-        return ""
-    return f", so {following} would fit"
+    return _following(_extreme(context, item).next)
+
+
+def _following(amount: int | None) -> str:
+    return "" if amount is None else f", so {amount} would fit"
 
 
 def _scattered(context: Context, amount: Amount) -> str:
-    return "" if _is_short(context, amount) else " on several providers"
+    # Further units may be free on providers that can serve none of the groups.
+    return f" on {'suitable' if _is_short(context, amount) else 'several'} providers"
 
 
 def _in_parts(context: Context, amount: Amount) -> str:
@@ -218,13 +220,13 @@ def _faulty_pools(context: Context) -> str:
 
 
 def _fault(context: Context, fault: SharingFault) -> str:
-    term, value = fault
+    term, value, following = fault
     if value is None:
         return _failing(context, term)
     of_class = f" for {term.resource_class}" * (len(context.cause.amounts) > 1)
     if term.code is Refusal.CAPACITY:
         return f"{value} {term.resource_class} free"
-    return f"{term.code.value} {value}{of_class}"
+    return f"{term.code.value} {value}{of_class}{_following(following)}"
 
 
 def _largest_room(context: Context) -> int | None:
@@ -255,10 +257,18 @@ def _have(one: str, several: str) -> Callable[[Context], str]:
     return lambda context: one if context.hosts == 1 else several
 
 
+def _out_by(context: Context) -> str:
+    """Return the verb about taints. The text states a single taint only if it is the one reason."""
+    if len(context.cause.terms) > 1:
+        return "has" if context.hosts == 1 else "have"
+    return f"{'is' if context.hosts == 1 else 'are'} kept out only by"
+
+
 # Name of a replacement field in `Form.frame` -> the function that returns its value.
 FIELDS: Mapping[str, Callable[[Context], str]] = {
     "have": _have("has", "have"),
     "are": _have("is", "are"),
+    "out_by": _out_by,
     "group": _group,
     "requires": _requires,
     "only": _only,

@@ -39,6 +39,8 @@ class HostCounts:
         self.looked = 0
         # Number of hosts that can serve the request.
         self.served = 0
+        # Number of evaluated trees that only share, and of those that can serve the request.
+        self.pools = self.serving_pools = 0
         # Number of hosts and relaxations without a result.
         self.undecided = 0
         # The rejected hosts that the text mentions separately.
@@ -69,7 +71,7 @@ class HostCounts:
         self._gains: Counter[int] = Counter()
 
     def add(self, pool: Pool) -> Evaluation:
-        """Evaluate and count a host.
+        """Evaluate and count a host, or a tree that only shares resources.
 
         Args:
             pool: The providers of the host.
@@ -91,15 +93,17 @@ class HostCounts:
         evaluation = self._evaluations.get(host_class) or self._evaluate_class(host_class, pool)
         if evaluation.has_variants:
             evaluation = self._variant_of(evaluation, pool)
+        if anchor.is_pool:
+            self.pools += 1
+            self.serving_pools += not evaluation.rejections
+            return evaluation
         self.looked += 1
         evaluation.hosts += 1
         if not evaluation.rejections:
             return evaluation
-        pools = self._mentioned.pools
         self._mentioned.add(pool, evaluation)
-        examples = evaluation.examples if self._mentioned.pools == pools else evaluation.pools
-        if len(examples) < MAX_EXAMPLES:
-            examples.append(anchor.uuid)
+        if len(evaluation.examples) < MAX_EXAMPLES:
+            evaluation.examples.append(anchor.uuid)
         measure_host(evaluation, pool)
         return evaluation
 
@@ -141,16 +145,16 @@ class HostCounts:
         if not hosts:
             return
         tainted = evaluation.rejections[:1] and evaluation.rejections[0].code is Refusal.TAINTED
-        self._features.add(
-            evaluation.lacking, hosts - evaluation.only_shares, tainted=bool(tainted)
-        )
+        self._features.add(evaluation.lacking, hosts, tainted=bool(tainted))
         self.undecided += evaluation.undecided * hosts
         if not evaluation.rejections:
             self.served += hosts
             return
         rejection = evaluation.rejections[0]
         _add(self._rejected, evaluation, evaluation.rejections)
-        _add(self._stated, evaluation, evaluation.stated)
+        # The values of clauses are those of the hosts that the clauses count.
+        if hosts > evaluation.aside:
+            _add(self._stated, evaluation, evaluation.stated)
         for index in evaluation.gains:
             self._gains[index] += hosts
         # If the root is rejected, no provider can serve any group.
@@ -234,7 +238,7 @@ class HostCounts:
                 group,
                 self._words.detail(code, hosts.by_causes(), hosts.hosts),
                 hosts.hosts,
-                [*hosts.examples, *hosts.pools][:MAX_EXAMPLES],
+                hosts.examples,
             )
             for (code, group), hosts in _sorted(self._rejected)
         ]

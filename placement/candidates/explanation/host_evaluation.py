@@ -9,6 +9,7 @@ from placement.candidates.explanation.evaluation import (
     Evaluation,
     HostClass,
     Rejection,
+    RejectionCause,
     first_rejection,
 )
 from placement.candidates.explanation.explain_request import Relaxation
@@ -70,15 +71,16 @@ class HostEvaluation:
         by_group, possible, rejections = self.find_rejections(root_rejections)
         if not rejections:
             return Evaluation()
-        behind_taint: Sequence[Rejection] = ()
+        instead: Sequence[Rejection] = ()
         if root_rejections and root_rejections[0].code is Refusal.TAINTED:
-            behind_taint = self._rejections_of_groups(by_group, possible)
+            instead = self._rejections_of_groups(by_group, possible)
+        instead = self._missing_traits(instead or rejections) or instead
 
         # The relaxations with which the host would serve the request.
         evaluation = Evaluation(
             rejections, dict(by_group), (), self._masks, self._options, root_refused=self._root != 0
         )
-        evaluation.behind_taint = behind_taint
+        evaluation.instead = instead
         evaluation.outside = self._outside()
         evaluation.undecided = rejections[0].code is Refusal.BUDGET
         try:
@@ -121,6 +123,22 @@ class HostEvaluation:
         """Return the rejections of the first group, or of all groups together."""
         first = first_rejection(rejections[0] for rejections in by_group.values())
         return by_group[first.group or ""] if first else self._rejections_together(possible)
+
+    def _missing_traits(self, rejections: Sequence[Rejection]) -> Sequence[Rejection]:
+        """Return the rejection by the traits of a group that no provider of the host has.
+
+        If the amounts of the group do not fit either, its traits say more about the host.
+        """
+        code, suffix, _cause, slot, *_rest = rejections[0]
+        if not ORDER[Refusal.MIN_UNIT] <= ORDER[code] <= ORDER[Refusal.CAPACITY]:
+            return ()
+        index = self._explain_request.distinct_index[slot]
+        slot_terms = self._explain_request.distinct[index]
+        traits = slot_terms.traits & lacking(self._masks[index])
+        if not traits:
+            return ()
+        terms = [term._replace(suffix=suffix) for term in slot_terms.terms_of(traits)]
+        return (Rejection(Refusal.TRAIT_MISSING, suffix, RejectionCause(tuple(terms)), slot),)
 
     def _outside(self) -> tuple[StatedTerm, ...]:
         """Return the terms for trees, subtrees and aggregates in which the host has no provider."""

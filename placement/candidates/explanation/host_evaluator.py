@@ -78,7 +78,7 @@ class HostEvaluator:
         if rejections and not host_class.masks:
             evaluation = Evaluation(rejections)
             if rejections[0].code is Refusal.TAINTED:
-                evaluation.behind_taint = self._root_rejections(host_class.root, tainted=False)
+                evaluation.instead = self._root_rejections(host_class.root, tainted=False)
         else:
             evaluation = self.host_evaluation(pool, host_class).evaluate(rejections)
         evaluation.lacking = self.explain_request.features.lacking(host_class)

@@ -47,6 +47,13 @@ def _shared(relative: str, item: str = "{noun}") -> tuple[Form, Form]:
     return Form(frame, item), Form("{have} {room}{group} only on {pools}, " + relative, item)
 
 
+def _apart(what: str, kind: str, *item: str, group: str = "{group}") -> tuple[Form, Form]:
+    """Return both forms for classes or traits; `kind` is the noun of one of them."""
+    remedy = f" (one group for each {kind} would ask for different providers)"
+    refused, lacking = _both(f"{what} only on different providers", *item, " and ", group=group)
+    return refused, lacking._replace(frame=lacking.frame + remedy)
+
+
 def _unfit_pools(terms: str, only: str, item: str) -> tuple[Form, Form]:
     """Return both forms for terms that only sharing providers without enough capacity satisfy."""
     return (
@@ -81,9 +88,7 @@ FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
     (Refusal.NOT_IN_AGGREGATE, Manner.POOLS): _unfit_pools("in {items}", "only", "{noun}"),
     (Refusal.IN_TREE, Manner.POOLS): _unfit_pools("in {items}", "only", "{tree}"),
     (Refusal.SUBTREE, Manner.POOLS): _unfit_pools("in the subtree of {items}", "only", "{place}"),
-    (Refusal.NO_INVENTORY, Manner.APART): _both(
-        "{items} only on different providers", "{name}", " and "
-    ),
+    (Refusal.NO_INVENTORY, Manner.APART): _apart("{items}", "class", "{name}"),
     (Refusal.MIN_UNIT, Manner.APART): _both(
         "no provider whose min_unit allows {items} together",
         "{value} (the smallest is {there}{advice})",
@@ -102,9 +107,7 @@ FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
     (Refusal.CAPACITY, Manner.APART): _both(
         "{items} only on different providers", "{value} free (the most is {there})", " and "
     ),
-    (Refusal.TRAIT_MISSING, Manner.APART): _both(
-        "{items} only on different providers", "{noun}", " and "
-    ),
+    (Refusal.TRAIT_MISSING, Manner.APART): _apart("{items}", "trait", "{noun}"),
     (Refusal.TRAIT_MISSING, Manner.ELSEWHERE): _both(
         "{items} only on providers {unfit}", "{noun}", " and "
     ),
@@ -134,9 +137,7 @@ FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
     (Refusal.SUBTREE, Manner.SHARED): _shared(
         "{which_are} not in the subtree of {items}", "{place}"
     ),
-    (Refusal.COLLECTIVE_TRAITS, Manner.APART): _both(
-        "{traits} only on different providers", group=""
-    ),
+    (Refusal.COLLECTIVE_TRAITS, Manner.APART): _apart("{traits}", "trait", group=""),
     (Refusal.CAPACITY_SUM, Manner.MAX_UNIT): _both(
         "no provider whose max_unit allows {together} ({items})",
         "{value} asked, the largest is {there}",

@@ -13,7 +13,6 @@ from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Clause, Mentions
 from placement.candidates.explanation.wording import Words
 from placement.candidates.model import Pool
-from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of mentioned hosts with a provider in a tree that the request names.
 MAX_NAMED = 3
@@ -35,8 +34,6 @@ class MentionedHosts:
 
     def __init__(self, explain_request: ExplainRequest) -> None:
         self._explain_request = explain_request
-        # Number of hosts that consist of sharing providers and lack a class of the request.
-        self.pools = 0
         # Terms for trees and aggregates -> number of hosts that have no provider in them.
         self._outside: Counter[tuple[StatedTerm, ...]] = Counter()
         # The hosts in the trees that the request names.
@@ -48,10 +45,7 @@ class MentionedHosts:
         assert anchor is not None
         places = self._explain_request.places
         own = [stated for stated, term in places.items() if term.positions(anchor)]
-        if SHARING_TRAIT in anchor.members[0].traits and self._explain_request.only_shares(anchor):
-            self.pools += 1
-            evaluation.only_shares += 1
-        elif own and len(self._named) < MAX_NAMED:
+        if own and len(self._named) < MAX_NAMED:
             self._named.append(_NamedHost(anchor.uuid, rejected_alone(evaluation, pool), own))
         elif evaluation.outside:
             self._outside[evaluation.outside] += 1
@@ -76,7 +70,7 @@ class MentionedHosts:
             named.append(f"host {label(names, host.uuid)} {clause}")
         terms = [*self._explain_request.root_terms, *self._explain_request.stated]
         outside = self._outside_clauses(words)
-        return Mentions(self.pools, named, outside, nonexistent(terms))
+        return Mentions(named, outside, nonexistent(terms))
 
     def _outside_clauses(self, words: Words) -> Sequence[Clause]:
         outside: Counter[str] = Counter()

@@ -59,7 +59,7 @@ def noun_of(term: StatedTerm) -> str:
     noun = "" if kind is None or issubclass(kind, PlaceTerm) else kind.name_kind
     value = term.value
     if isinstance(value, frozenset) and len(value) > 1:
-        return f"one of the {noun}s {listed(sorted(value))}"
+        return f"any of the {noun}s {listed(sorted(value))}"
     return f"{noun} {value_of(term)}".strip()
 
 

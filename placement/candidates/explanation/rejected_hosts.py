@@ -76,8 +76,6 @@ class RejectedHosts:
     aside: int = 0
     # UUIDs of some hosts.
     examples: list[str] = field(default_factory=list)
-    # UUIDs of some hosts that only share their inventories.
-    pools: list[str] = field(default_factory=list)
     # Causes -> totals. Each host is counted once.
     _by_causes: dict[Causes, _CauseTotals] = field(default_factory=dict)
 
@@ -86,7 +84,6 @@ class RejectedHosts:
         self.hosts += evaluation.hosts
         self.aside += evaluation.aside
         self.examples += evaluation.examples[: MAX_EXAMPLES - len(self.examples)]
-        self.pools += evaluation.pools[: MAX_EXAMPLES - len(self.pools)]
         causes: Causes = (rejections[0].cause,)
         if len(rejections) > 1:
             # Slots with equal requests have the same cause.
@@ -100,7 +97,8 @@ class RejectedHosts:
             totals = self._by_causes.setdefault(causes, _CauseTotals())
         totals.hosts += evaluation.hosts
         totals.aside += evaluation.aside
-        if evaluation.behind_taint and rejections is evaluation.behind_taint:
+        is_tainted = evaluation.rejections[0].code is Refusal.TAINTED
+        if is_tainted and rejections is evaluation.instead:
             totals.tainted += evaluation.hosts - evaluation.aside
         totals.parent_traits = common_traits(totals.parent_traits, evaluation.parent_traits)
         for cause, faults in evaluation.sharing.items():

@@ -74,6 +74,8 @@ class SlotTerms:
         if not group.suffixed:
             for number, term in enumerate(group.terms, first):
                 self.collective |= term.is_collective << number
+        # The bits of terms that require traits.
+        self.traits = self._by_code.get(Refusal.TRAIT_MISSING, 0)
         # The bits of terms that name a tree or subtree.
         self.places = 0
         # The bits of terms that name a tree, subtree or aggregate to which providers must belong.

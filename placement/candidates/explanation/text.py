@@ -14,11 +14,11 @@ from placement.candidates.explanation.nouns import (
 )
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Clause, Hosts, Mentions, Reasons, Relaxed
-from placement.candidates.terms import PlaceTerm, Untainted
+from placement.candidates.terms import MemberOf, PlaceTerm, Term, Untainted
 from placement.candidates.trace import Refusal
 
 MAX_REASONS = 5
-MAX_SUGGESTIONS = 2
+MAX_SUGGESTIONS = 3
 
 NO_MENTIONS = Mentions()
 
@@ -42,7 +42,7 @@ def text(
         mentions: The hosts that the text mentions separately.
         suggestions: Sentences about further changes of the request.
     """
-    sentences = [_outcome(hosts, mentions.pools)]
+    sentences = [_outcome(hosts)]
     if mentions.nonexistent:
         # If a name does not exist, this is the reason for every host.
         sentences += mentions.nonexistent
@@ -50,7 +50,8 @@ def text(
         sentences.append(mentions.conflict)
     elif clauses := _clauses(reasons, mentions):
         sentences.append(f"{clauses[0].upper()}{clauses[1:]}.")
-    sentences += [_without(relaxed, several) for relaxed in _suggested(relaxations)]
+    suggested = _suggested(relaxations, all_terms=bool(mentions.conflict))
+    sentences += [_without(relaxed, several) for relaxed in suggested]
     sentences += suggestions
     return " ".join(sentences)
 
@@ -89,23 +90,29 @@ def _meanings(codes: Iterable[Refusal]) -> Sequence[str]:
     return list(dict.fromkeys(code.meaning for code in codes))
 
 
-def _suggested(relaxations: Sequence[Relaxed]) -> Sequence[Relaxed]:
-    """Return the best relaxation of each kind: a tree, another condition, a smaller amount."""
+def _suggested(relaxations: Sequence[Relaxed], *, all_terms: bool) -> Sequence[Relaxed]:
+    """Return the best relaxation of each kind, or all relaxations if each term is of interest."""
     best: dict[object, Relaxed] = {}
     for relaxed in sorted(relaxations, key=attrgetter("hosts"), reverse=True):
-        kind = KINDS.get(keyword_of(relaxed.term))
-        is_place = kind is not None and issubclass(kind, PlaceTerm)
-        best.setdefault((relaxed.to is None, is_place), relaxed)
+        best.setdefault(relaxed.term if all_terms else _kind(relaxed), relaxed)
     return list(best.values())[:MAX_SUGGESTIONS]
 
 
-def _outcome(hosts: Hosts, pools: int) -> str:
+def _kind(relaxed: Relaxed) -> object:
+    """Return the kind of a relaxation: an amount, a tree, an aggregate, a rule or another term."""
+    kind = KINDS.get(keyword_of(relaxed.term))
+    if relaxed.to is not None or kind is None:
+        return relaxed.to is not None
+    return next((each for each in (PlaceTerm, MemberOf, Untainted) if issubclass(kind, each)), Term)
+
+
+def _outcome(hosts: Hosts) -> str:
     aside = ""
-    if pools and hosts.looked > pools:
-        aside = " (1 sharing provider is" if pools == 1 else f" ({pools:,} sharing providers are"
-        aside += " not counted)"
-        total = None if hosts.all is None else hosts.all - pools
-        hosts = hosts._replace(all=total, looked=hosts.looked - pools)
+    if hosts.pools:
+        pools = "provider is" if hosts.pools == 1 else "providers are"
+        serving = hosts.serving_pools > 0 == hosts.served
+        alone = f"; {hosts.serving_pools:,} of them can serve it" * serving
+        aside = f" ({hosts.pools:,} sharing {pools} not counted{alone})"
     return _outcome_of(hosts) + f"{aside}."
 
 

@@ -21,7 +21,7 @@ CODES = tuple(code for code in Refusal if code not in _OTHERS)
 
 
 class Hosts(NamedTuple):
-    """Numbers of hosts."""
+    """Numbers of hosts. Trees that only share resources are no hosts."""
 
     # All hosts, or None if they were not counted.
     all: int | None
@@ -31,6 +31,10 @@ class Hosts(NamedTuple):
     served: int
     # Whether all hosts were evaluated and the result of each host is known.
     complete: bool
+    # Evaluated trees that only share resources.
+    pools: int = 0
+    # Those of them that can serve the request alone.
+    serving_pools: int = 0
 
 
 class Step(NamedTuple):
@@ -86,8 +90,6 @@ class Blocked(NamedTuple):
 class Mentions(NamedTuple):
     """The hosts and names that the text mentions separately."""
 
-    # Number of hosts that only share their inventories and cannot serve the request.
-    pools: int = 0
     # Clauses about hosts in the trees that the request names.
     named: Sequence[str] = ()
     # The hosts without a provider in the trees and aggregates that the request names.

@@ -180,8 +180,8 @@ class _Meter:
         # Creates the pools of anchors. Set with the first batch.
         self._pools: AnchorPools
         # Key of equal hosts -> their room, the number of consumers that one of them serves by
-        # itself, and their limit.
-        self._known: dict[Hashable, tuple[HostRoom, int, RoomLimit]] = {}
+        # itself, and their limit. Trees that only share resources are no hosts and have no limit.
+        self._known: dict[Hashable, tuple[HostRoom, int, RoomLimit | None]] = {}
         # Rooms whose number of consumers is an interval, with their hosts.
         self._intervals: dict[int, tuple[HostRoom, list[Pool]]] = {}
 
@@ -248,7 +248,8 @@ class _Meter:
         if known is None:
             room = self._finder.find(pool)
             by_itself = self._finder.find_by_itself(pool) if pool.sharing else room
-            known = room, by_itself.lower, self._limit(pool, by_itself)
+            limit = None if tree.is_pool else self._limit(pool, by_itself)
+            known = room, by_itself.lower, limit
             if key is not None and len(self._known) < MAX_DISTINCT:
                 self._known[key] = known
         room, by_itself_lower, limit = known
@@ -284,13 +285,13 @@ class _Meter:
                 self._add_interval(room, pool)
 
     def _add_interval(self, room: HostRoom, pool: Pool) -> None:
-        limit = UNDECIDED
+        assert pool.anchor is not None
+        limit = None if pool.anchor.is_pool else UNDECIDED
         try:
-            if not self._budget.spent:
+            if limit is not None and not self._budget.spent:
                 limit = self._limit(pool, room)
         except BudgetSpentError:
             pass  # the limit of the host is still unknown
-        assert pool.anchor is not None
         self._totals.add(room.lower, room.upper, limit, pool.anchor.root.aggregates)
 
     def headroom(self) -> Headroom:

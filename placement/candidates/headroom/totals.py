@@ -59,17 +59,25 @@ class Totals:
         self._limits: Counter[RoomLimit] = Counter()
 
     def add(
-        self, lower: int, upper: int, limit: RoomLimit, aggregates: frozenset[str], hosts: int = 1
+        self,
+        lower: int,
+        upper: int,
+        limit: RoomLimit | None,
+        aggregates: frozenset[str],
+        hosts: int = 1,
     ) -> None:
         """Add hosts that serve the same number of consumers.
 
         Args:
             lower: consumers that fit on one of them.
             upper: consumers that no placement on one of them exceeds.
-            limit: the limit of the hosts.
+            limit: the limit of the hosts, or None if the trees only share resources.
             aggregates: normalized UUIDs of the root's aggregates.
             hosts: number of hosts.
         """
+        if limit is None:
+            self.add_sums(lower * hosts, upper * hosts, 0, 0, aggregates)
+            return
         serving = hosts if lower else 0
         self.add_sums(lower * hosts, upper * hosts, serving, lower, aggregates)
         self._limits[limit] += hosts
@@ -82,16 +90,17 @@ class Totals:
         for key in self._by.keys() & aggregates:
             self._by[key].add(lower, upper, hosts, largest)
 
-    def add_alone(self, lower: int, limit: RoomLimit, aggregates: frozenset[str]) -> None:
+    def add_alone(self, lower: int, limit: RoomLimit | None, aggregates: frozenset[str]) -> None:
         """Add a host whose consumers are counted together with those of other hosts.
 
         Args:
             lower: consumers that fit if it were alone.
-            limit: the limit of the hosts.
+            limit: the limit of the host, or None if the tree only shares resources.
             aggregates: normalized UUIDs of the root's aggregates.
         """
-        self.add_sums(0, 0, bool(lower), lower, aggregates)
-        self._limits[limit] += 1
+        if limit is not None:
+            self.add_sums(0, 0, bool(lower), lower, aggregates)
+            self._limits[limit] += 1
 
     def add_joint(self, lower: int, upper: int, key: str | None) -> None:
         """Add consumers of hosts that share resources, for one aggregate or (None) for all."""

@@ -155,7 +155,7 @@ class HostSearch:
         pools = AnchorPools(self._hosts.sharing(), budget.spend, self._taints)
         counts: Counter[str] = Counter()
         texts: list[str] = []
-        if hosts:
+        if not all(tree.is_pool for tree in hosts):
             explained = ExplainedHosts(self._request, budget, steps, relaxes=False)
             explained.add(hosts, pools)
             explanation = explained.explanation(len(hosts), self._names)
@@ -173,22 +173,15 @@ class HostSearch:
             counts[UNREACHED] = unreached
         if not texts:
             return NO_HOSTS
-        # Hosts without inventory of the class, such as storage pools, are the reason only if there
-        # are no other hosts. If no host was reached within the limit on work, it is unknown.
+        # Hosts without inventory of the class are the reason only if there are no other hosts. If
+        # no host was reached within the limit on work, it is unknown.
         others = {code: each for code, each in counts.items() if code != Refusal.NO_INVENTORY}
         found = others or counts or {OUT_OF_BUDGET.code: 0}
         return Why(max(found, key=found.__getitem__), " ".join(texts))
 
     def _count_unreached(self) -> int:
-        """Return the number of hosts that do not reach the other allocations of the consumer.
-
-        Storage pools are no hosts.
-        """
-        return sum(
-            not self._may_anchor(tree)
-            and not all(SHARING_TRAIT in member.traits for member in tree.members)
-            for tree in self._hosts
-        )
+        """Return the number of hosts that do not reach the other allocations of the consumer."""
+        return sum(not self._may_anchor(tree) and not tree.is_pool for tree in self._hosts)
 
     def _anchored(self) -> Candidate | None:
         """Return the first candidate with a provider that does not share."""

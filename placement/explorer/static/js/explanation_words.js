@@ -69,5 +69,5 @@ const LONGEST = 5; // names in a list
 function noun(kind, value) {
   if (!Array.isArray(value)) return `${kind} ${value}`;
   const more = value.length > LONGEST ? [`${value.length - LONGEST} more`] : [];
-  return `one of the ${kind}s ${[...value.slice(0, LONGEST), ...more].join(", ")}`;
+  return `any of the ${kind}s ${[...value.slice(0, LONGEST), ...more].join(", ")}`;
 }
