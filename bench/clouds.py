@@ -9,6 +9,7 @@ from tests.kit.cloud import SHARING, Cloud, Provider, Stock, aggregate_uuid
 
 TRAITS = 50  # number of standard traits of a host
 AGGREGATES = 20
+ZONES = 3  # availability zones of compute hosts, as aggregates
 OF_DISK = aggregate_uuid(AGGREGATES)  # which no host is in
 
 HOST: Mapping[str, int | Stock] = {
@@ -40,6 +41,28 @@ def flat(hosts: int, consumers: int = 0) -> Cloud:
             )
 
     return Cloud(f"flat_{hosts}_{consumers}", members, consumers, hosts)
+
+
+def computes(hosts: int, consumers: int = 0, *, upgraded: int = 1) -> Cloud:
+    """Flat hosts as nova reports them, in three availability zones.
+
+    upgraded: one in this number of hosts has the trait OWNER_NOVA, which nova 34 reports.
+    """
+
+    def members() -> Iterator[Provider]:
+        common = standard_traits(TRAITS - 1)
+        for number in range(hosts):
+            # Zones and upgrades are independent of each other.
+            is_upgraded = number // ZONES % upgraded == 0
+            yield Provider(
+                HOST,
+                (*common, "OWNER_NOVA") if is_upgraded else common,
+                None,
+                (aggregate_uuid(number % ZONES),),
+                CLAIM if consumers else None,
+            )
+
+    return Cloud(f"computes_{hosts}_{consumers}_{upgraded}", members, consumers, hosts)
 
 
 def to_drain(hosts: int) -> Cloud:

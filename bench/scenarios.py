@@ -15,6 +15,12 @@ from bench.tree_scenarios import trees
 from tests.kit.cloud import Cloud, aggregate_uuid, provider_uuid
 
 FLAT = "/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20"
+# The request of nova 34 for a flavor and an availability zone, at 1.36.
+OF_NOVA = (
+    "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:10"
+    "&root_required=OWNER_NOVA,%21COMPUTE_STATUS_DISABLED"
+    f"&member_of={aggregate_uuid(1)}&limit=1000"
+)
 # Three flat hosts satisfy the first request, and no host satisfies the second one.
 FEW = f"{FLAT}&required=CUSTOM_RARE"
 NONE = FLAT.replace("VCPU:2", "VCPU:2000")

@@ -4,7 +4,8 @@ It complements the limits on work (`[placement] max_search_steps` and others), w
 instead of time. Each thread has one deadline, for its current request, so it is not passed as an
 argument. It is checked before each statement and each COMMIT, and in loops over many items. Waiting
 for locks or for a connection does not count: `[placement_database] write_timeout` and
-`pool_timeout` limit it.
+`pool_timeout` limit it. A request that repeats its reads after a failure of the database includes
+its waits (`count_waits`).
 """
 
 import math
@@ -21,8 +22,10 @@ class _Current(threading.local):
 
     # Value of `monotonic` at which the deadline is reached.
     ends = math.inf
-    # Value of `[placement] request_deadline`, in seconds.
+    # The maximum duration of the work, in seconds.
     seconds = 0.0
+    # Whether time spent waiting counts.
+    counts_waits = False
 
 
 _current = _Current()
@@ -33,6 +36,7 @@ def limit(seconds: float) -> Iterator[None]:
     """Enter the work for a request. It may take `seconds`. 0 means no limit."""
     _current.seconds = seconds
     _current.ends = monotonic() + seconds if seconds else math.inf
+    _current.counts_waits = False
     try:
         yield
     finally:
@@ -42,6 +46,16 @@ def limit(seconds: float) -> Iterator[None]:
 def lift() -> None:
     """Remove the deadline, because the response is complete and only needs to be sent."""
     _current.ends = math.inf
+
+
+def count_waits() -> None:
+    """Include the waits of the request in its deadline from now on."""
+    _current.counts_waits = True
+
+
+def is_set() -> bool:
+    """Return whether the request has a deadline."""
+    return _current.ends != math.inf
 
 
 def is_over() -> bool:
@@ -56,9 +70,10 @@ def check() -> None:
 
 
 class waiting:  # noqa: N801
-    """A block whose time does not count for the deadline. Checks do not fail within the block.
+    """A block in which the request waits. Checks do not fail within the block.
 
-    Each block needs a separate object.
+    The time of the block does not count for the deadline, except after `count_waits`. Each block
+    needs a separate object.
     """
 
     # PERF: a request uses up to a dozen of these objects. A generator would take twice as long.
@@ -69,4 +84,5 @@ class waiting:  # noqa: N801
         _current.ends = math.inf
 
     def __exit__(self, _kind: object, _error: object, _at: object) -> None:
-        _current.ends = self._ends + monotonic() - self._started
+        waited = 0.0 if _current.counts_waits else monotonic() - self._started
+        _current.ends = self._ends + waited

@@ -50,6 +50,7 @@ LONG_RUNS: Sequence[LongRun] = (
             {"PLACEMENT_POOLED": "1000"}, list(SERVERS)),
     LongRun("updates", ["tests/cluster/test_rolling_update.py"],
             {"PLACEMENT_UPDATES": "10"}, list(SERVERS)),
+    LongRun("cold", ["tests/cluster/test_cold_start.py"], {"PLACEMENT_COLD_HOSTS": "10000"}),
     LongRun("stops", ["tests/cluster/test_serving.py"], {"PLACEMENT_STOPS": "30"}, ["sqlite"]),
     LongRun("charsets", ["tests/db/test_charsets.py"],
             {"PLACEMENT_CHARSETS": "90", "PLACEMENT_CHARSETS_SEED": "{seed}"}, ["mariadb"]),

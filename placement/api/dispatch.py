@@ -35,6 +35,10 @@ CACHED = "no-cache"  # clients may cache the response but must revalidate it
 NOT_STORED = "no-store"
 MAX_CHUNK = 256 * 1024  # bytes of a response that are written at a time
 
+# The default of `[placement] request_deadline`, in seconds. Clients of 1.x do not repeat a request:
+# for nova, a scheduling request that fails with 503 is a failed boot.
+DEADLINES = Versioned({"1.0": 30.0, "2.0": 5.0})
+
 
 @dataclass(frozen=True, slots=True)
 class CallersRights:
@@ -80,7 +84,10 @@ class Endpoint:
 
     def on_request(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
         """Process one request with any method."""
-        with deadline.limit(self._service.settings.request_deadline):
+        seconds = self._service.settings.request_deadline
+        if seconds is None:
+            seconds = DEADLINES.at(req.context.version)
+        with deadline.limit(seconds):
             self._respond(req, resp, path)
 
     def _respond(self, req: falcon.Request, resp: falcon.Response, path: Mapping[str, str]) -> None:

@@ -15,9 +15,10 @@ COST_PER_STEP = 8
 # Amount of work between two checks of the deadline. It takes a few milliseconds.
 COST_PER_CHECK = 20_000
 
-# The options of `[placement]` that may end a search.
+# The options that may end a search.
 MAX_SEARCH_STEPS = "max_search_steps"
 REQUEST_DEADLINE = "request_deadline"
+STATEMENT_TIMEOUT = "statement_timeout"
 
 # Function that charges an amount of work to a budget.
 Charge = Callable[[int], None]
@@ -34,14 +35,22 @@ class BudgetSpentError(Exception):
 class Budget:
     """The work that a search may do, and the work that it has done."""
 
-    def __init__(self, max_steps: int) -> None:
-        """max_steps: limit on all work, in steps."""
+    def __init__(self, max_steps: int, *, needs_result: bool = False) -> None:
+        """Create a budget.
+
+        Args:
+            max_steps: limit on all work, in steps.
+            needs_result: whether the search may exceed this limit until it has a first candidate.
+                Only the deadline ends it before. Ignored for requests without a deadline.
+        """
         # Number of providers tried for a slot.
         self.steps = 0
         # All work so far, in units.
         self.cost = 0
         # The option that ended the search, or None if no limit was reached.
         self.ended_by: str | None = None
+        # Whether the limit on work does not apply yet. The search sets it to false.
+        self.needs_result = needs_result and deadline.is_set()
         # The limit on `cost`.
         self._max_cost = max_steps * COST_PER_STEP
         # PERF: a single comparison checks both limits.
@@ -58,13 +67,15 @@ class Budget:
             self._check()
 
     def _check(self) -> None:
-        if self.cost > self._max_cost:
+        is_beyond = self.cost > self._max_cost
+        if is_beyond and not self.needs_result:
             self.ended_by = MAX_SEARCH_STEPS
         elif deadline.is_over():
             self.ended_by = REQUEST_DEADLINE
         if self.ended_by is not None:
             raise BudgetSpentError
-        self._next_check = min(self.cost + COST_PER_CHECK, self._max_cost)
+        next_check = self.cost + COST_PER_CHECK
+        self._next_check = next_check if is_beyond else min(next_check, self._max_cost)
 
     def step(self, constraints: int = 0, cost: int = 0) -> None:
         """Charge one provider tried for a slot.

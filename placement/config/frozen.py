@@ -126,8 +126,9 @@ class Settings:
     metrics: MetricsSettings
     # Seconds after which a request is logged as slow. 0 disables the log lines.
     slow_request: float
-    # Maximum duration of the work for a request, in seconds. 0 means no limit.
-    request_deadline: float
+    # Maximum duration of the work for a request, in seconds. 0 means no limit, and None the default
+    # of the request's version.
+    request_deadline: float | None
     # Seconds for which changes are stored.
     changes_kept: int
     # Maximum size of a request body, in bytes.

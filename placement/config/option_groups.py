@@ -123,13 +123,16 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         ),
         cfg.FloatOpt(
             "request_deadline",
-            default=5.0,
             min=0,
             help="Maximum seconds of work for one request, in the service and in reads of the "
-            "database. Waiting for locks of other writers does not count; [placement_database] "
-            "write_timeout limits it. A search or an explanation that reaches the deadline "
-            "returns its results so far, as at max_search_steps. Any other request fails with 503 "
-            "and changes nothing. 0 means no limit.",
+            "database. The default is 30 at microversions 1.x and 5 at 2.0. Waiting for locks of "
+            "other writers does not count; [placement_database] write_timeout limits it. A search "
+            "or an explanation that reaches the deadline returns its results so far, as at "
+            "max_search_steps. Any other request fails with 503 and changes nothing. GET "
+            "/allocation_candidates at 1.x with a limit, which nova sends, fails with 503 only at "
+            "the deadline: while it has no candidate, the search continues beyond "
+            "max_search_steps, and it starts again if the database fails, cancels a statement or "
+            "has no free connection. 0 means no limit; such a request then fails like others.",
         ),
         cfg.IntOpt(
             "max_answer_size",

@@ -33,8 +33,10 @@ from placement.db.statement import Restart, Unchanged
 from placement.db.transactions import autocommit, reading, transaction
 from placement.errors import (
     ConfigurationError,
+    DatabaseUnavailable,
     DatabaseUnusable,
     OutcomeUnknown,
+    StatementTooLong,
 )
 from placement.events import Event
 
@@ -168,6 +170,25 @@ class Database:
         """
         with translate_read_errors(), reading(self.reader, one_view=False) as conn:
             yield conn
+
+    def read_trees_until_deadline(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work` in a `read_trees` block, and return its result.
+
+        If the database fails, a statement takes too long or no connection becomes available, run
+        `work` again until the deadline of the request, which then includes waits. Without a
+        deadline, run it once. Raises the same errors as `read`.
+        """
+        deadline.count_waits()
+        pauses = Pauses()
+        while True:
+            try:
+                with self.read_trees() as conn:
+                    return work(conn)
+            except (DatabaseUnavailable, StatementTooLong) as error:
+                if deadline.is_over() or not deadline.is_set():
+                    raise
+                LOG.info("repeating a read: %s", error.complaint)
+            pauses.wait()
 
     def read_one(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work`, which executes one statement, and return its result.

@@ -20,6 +20,7 @@ LOG = logging.getLogger(__name__)
 FIRST_PAUSE = 0.005
 # Seconds.
 MAX_PAUSE = 0.5
+MAX_DOUBLINGS = 7  # after which the interval has reached its maximum
 DUPLICATE_RETRIES = 3
 
 
@@ -57,7 +58,7 @@ class Pauses:
 
     def wait(self) -> None:
         """Sleep for a random time, so that transactions do not conflict again."""
-        longest = min(MAX_PAUSE, FIRST_PAUSE * 2**self.attempts)
+        longest = min(MAX_PAUSE, FIRST_PAUSE * 2 ** min(self.attempts, MAX_DOUBLINGS))
         time.sleep(random.uniform(0, longest))
         self.attempts += 1
 

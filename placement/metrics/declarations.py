@@ -91,8 +91,8 @@ BOUNDS = Metric(
     "Searches that a limit of the service ended early. The response has the candidates found so "
     "far, or is 503 if there are none.",
     {
-        "bound": "the option of [placement]: max_search_steps, request_deadline, max_answer_size, "
-        "max_allocation_candidates"
+        "bound": "the option: max_search_steps, request_deadline, statement_timeout, "
+        "max_answer_size, max_allocation_candidates"
     },
 )
 TREES = Metric(

@@ -113,7 +113,7 @@ class Recorded(Service):
     """A service, and the connections that its writes begin on."""
 
     def __init__(self, directory: Path) -> None:
-        super().__init__(directory)
+        super().__init__(directory, placement={"request_deadline": 600.0})
         self.connections: list[object] = []
         for engine in (self.database.reader, self.database.writer):
             sa.event.listen(engine, "begin", self._begin)
@@ -175,6 +175,18 @@ def test_a_read_of_which_a_statement_fails(service: Recorded, code: object) -> N
     (failed,) = service.connections
     assert service.read().status_code == 200
     assert (failed is not service.connections[0]) == (then is Then.ELSEWHERE)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [code for code in HERE if code not in codes.DUPLICATE and HERE[code] is not Then.REFUSED],
+)
+def test_a_search_with_a_limit_is_run_again_at_1_x(service: Recorded, code: object) -> None:
+    search = "/allocation_candidates?resources=VCPU:1&limit=10"
+    for version, expected in (("1.36", 200), ("2.0", 503)):
+        with failing_once(service.database.reader, "SELECT", code):
+            answer = service.send("GET", search, version=version)
+        assert answer.status_code == expected, answer.text
 
 
 @pytest.mark.parametrize("code", sorted(NOT_COMMITTED[ENGINE], key=str))

@@ -4,6 +4,7 @@ import sqlite3
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import psycopg
@@ -58,12 +59,19 @@ def _from_pymysql(code: int) -> Exception:
 
 
 @contextmanager
-def failing_once(engine: sa.Engine, statement: str, code: object) -> Iterator[None]:
-    """Make the first statement with this prefix fail in the driver, before it is executed."""
+def failing_once(
+    engine: sa.Engine, statement: str, code: object, *, after: int = 0
+) -> Iterator[None]:
+    """Make one statement with this prefix fail in the driver, before it is executed.
+
+    after: number of such statements that are executed before.
+    """
     left = [failure(code)]
+    executed = count()
 
     def execute(_cursor: Any, text: str, _params: Any, context: Any) -> None:
-        if left and text_of(context.root_connection, text).startswith(statement):
+        is_one = left and text_of(context.root_connection, text).startswith(statement)
+        if is_one and next(executed) == after:
             raise left.pop()
 
     sa.event.listen(engine, "do_execute", execute)

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
+from sqlalchemy.engine import Connection
 
 from placement import deadline
 from placement.api import query
 from placement.api.handler import NOW, Call, Reply
+from placement.api.history import Feature
 from placement.api.policy import EXPLAIN
 from placement.api.responses.candidates import Candidates
 from placement.api.responses.explanations import Explained
@@ -69,14 +71,26 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
         call.rights.require(EXPLAIN)
     service = call.service
     settings, tuning = service.settings.candidates, service.tuning
-    explained = None
-    with service.database.read_trees() as conn:
-        result = find_candidates(conn, service.trees, request, settings, tuning)
+    # To nova, 503 is a failed boot: it neither repeats the request nor reads Retry-After.
+    insists = request.limit is not None and not Feature.WHOLE_LANGUAGE.at(call.version)
+
+    def search(conn: Connection) -> tuple[SearchResult, Explained | None]:
+        result = find_candidates(
+            conn, service.trees, request, settings, tuning, needs_result=insists
+        )
+        explained = None
         if request.explain:
             bounds = result.stats.bounds_after(settings)
             why = explain(result.scan, service.trees, bounds, tuning)
             explained = Explained(why, body)
         _log_empty(call, result, explained)
+        return result, explained
+
+    if insists:
+        result, explained = service.database.read_trees_until_deadline(search)
+    else:
+        with service.database.read_trees() as conn:
+            result, explained = search(conn)
     deadline.lift()  # the result is partial if the deadline ended the search
     return Reply(200, Candidates(result, request, explained), changed_at=NOW)
 

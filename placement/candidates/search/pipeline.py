@@ -71,11 +71,22 @@ def find_candidates(
     request: CandidateRequest,
     settings: CandidateSettings,
     tuning: SearchTuning = DEFAULT_TUNING,
+    *,
+    needs_result: bool = False,
 ) -> SearchResult:
     """Find the candidates of a request on the connection's snapshot.
 
     If the search reaches a limit or the deadline after the first candidate, the result is
     truncated.
+
+    Args:
+        conn: a connection with one snapshot.
+        cache: cached trees.
+        request: the request.
+        settings: the limits on work and on candidates.
+        tuning: sizes of the reads.
+        needs_result: whether only the deadline ends the search before the first candidate, and
+            whether a statement that takes too long truncates the result after it.
 
     Raises:
         UnknownResourceClasses: a resource class of the request does not exist.
@@ -85,7 +96,7 @@ def find_candidates(
     """
     with stopwatch.NAMES:
         resolved = resolve(conn, request, taints=settings.taints)
-    budget = Budget(settings.max_search_steps)
+    budget = Budget(settings.max_search_steps, needs_result=needs_result)
     with stopwatch.SEARCH:
         return RequestSearch(conn, cache, resolved, settings, tuning).find(budget)
 

@@ -4,12 +4,16 @@ import logging
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import attrgetter
 from typing import Self
+
+from sqlalchemy import exc
 
 from placement.candidates.budget import (
     COST_PER_STEP,
     REQUEST_DEADLINE,
+    STATEMENT_TIMEOUT,
     Budget,
     BudgetSpentError,
 )
@@ -20,6 +24,7 @@ from placement.candidates.search.candidate import Candidate
 from placement.candidates.trace import Trace
 from placement.candidates.trees.scan import Scan
 from placement.config import CandidateSettings
+from placement.db import codes
 from placement.errors import DeadlineExceeded
 
 LOG = logging.getLogger(__name__)
@@ -179,10 +184,13 @@ class SearchResult:
     heads: Sequence[int] = ()
 
 
-def collect(candidates: Iterable[Candidate], budget: Budget, trace: Trace) -> list[Candidate]:
+def collect(candidates: Iterator[Candidate], budget: Budget, trace: Trace) -> list[Candidate]:
     """Return the candidates that are found until the search ends or reaches a limit."""
     collected: list[Candidate] = []
+    ends_with_statement = budget.needs_result
     try:
+        collected += islice(candidates, 1)
+        budget.needs_result = False
         for candidate in candidates:
             collected.append(candidate)
     except StopSearch:
@@ -191,6 +199,10 @@ def collect(candidates: Iterable[Candidate], budget: Budget, trace: Trace) -> li
         pass
     except DeadlineExceeded:  # raised by a read
         budget.ended_by = REQUEST_DEADLINE
+    except exc.DBAPIError as error:
+        if not (ends_with_statement and collected and codes.is_too_long(error)):
+            raise
+        budget.ended_by = STATEMENT_TIMEOUT
     if budget.spent and collected:
         LOG.warning("%s cut an answer short: %s", budget.ended_by, trace)
     elif budget.spent:
