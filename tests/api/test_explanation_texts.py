@@ -12,7 +12,7 @@ from tests.kit.service import Service, claim
 
 DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
 TAINT = "CUSTOM_TAINT_REPAIR"
-RACK_A, RACK_B, RACK_C = (f"5ac00000-0000-4000-8000-00000000000{rack}" for rack in "abc")
+RACK_A, RACK_B, RACK_C, RACK_D = (f"5ac00000-0000-4000-8000-00000000000{rack}" for rack in "abcd")
 NONE_OF_50 = "None of 50 hosts can serve the request (3 sharing providers are not counted). "
 
 
@@ -107,6 +107,61 @@ def uuid_of(service: Service, name: str) -> str:
             "&".join(f"resources_{number}=PGPU:1" for number in range(1, 8)),
             "; 1 has only 5 providers with room for the 7 isolated groups",
         ),
+        # The last requirement of a group of same_subtree is not dropped, but the rule is.
+        (
+            "resources_A=PCPU:10&resources_B=PCPU:10&required_N=HW_NUMA_ROOT&same_subtree=_A,_B,_N",
+            ". With 6 PCPU for group _A, 13 hosts would serve. Without same_subtree=_A,_B,_N, "
+            "12 hosts would serve.",
+        ),
+        (
+            "resources_A=SRIOV_NET_VF:1&required_A=CUSTOM_PHYSNET_NET1&resources_B=SRIOV_NET_VF:1"
+            "&required_B=CUSTOM_PHYSNET_NET2&same_subtree=_A,_B",
+            " Without same_subtree=_A,_B, 10 hosts would serve.",
+        ),
+        # Each value is that of the hosts that the clause counts: others have 3500 and 196608.
+        (
+            f"resources=VCPU:8,DISK_GB:4500&member_of={RACK_D}",
+            "; 4 have no provider whose max_unit allows 4500 DISK_GB (the largest is 1700). ",
+        ),
+        (
+            f"resources=MEMORY_MB:500000&member_of=in:{RACK_B},{RACK_C}",
+            "8 of 50 hosts can serve the request (3 sharing providers are not counted). 32 are not "
+            f"in any of the aggregates {RACK_B}, {RACK_C}; 10 have no provider whose max_unit "
+            "allows 500000 MEMORY_MB (the largest is 122880). ",
+        ),
+        (
+            f"resources=VCPU:4&required=STORAGE_DISK_HDD&member_of={RACK_A}",
+            " Without requiring trait STORAGE_DISK_HDD, 15 hosts would serve. Without requiring "
+            f"aggregate {RACK_A}, 10 hosts would serve.",
+        ),
+        (
+            "resources=SRIOV_NET_VF:1&required=CUSTOM_PHYSNET_NET1,CUSTOM_PHYSNET_NET2",
+            "; 10 have trait CUSTOM_PHYSNET_NET1 and trait CUSTOM_PHYSNET_NET2 only on different "
+            "providers (one group for each trait would ask for different providers). ",
+        ),
+        # The hosts without the trait come first, whatever their amounts.
+        (
+            "resources_N=MEMORY_MB:200000&required_N=HW_NUMA_ROOT",
+            f"{NONE_OF_50}36 have no provider with trait HW_NUMA_ROOT; 14 have no provider whose "
+            "max_unit allows 200000 MEMORY_MB (the largest is 196608). ",
+        ),
+        (
+            f"resources=VCPU:4,DISK_GB:1005&required=STORAGE_DISK_SSD&root_member_of={RACK_C}",
+            "the sharing provider storage-fast (step_size 10, so 1010 would fit). ",
+        ),
+        (
+            "resources=PGPU:1",
+            f"{NONE_OF_50}48 have no inventory of PGPU; 2 are kept out only by the taint {TAINT}. ",
+        ),
+        # Storage pools are no hosts, even if they have all classes.
+        (
+            "resources=DISK_GB:200000",
+            f"{NONE_OF_50}32 have no provider whose max_unit allows 200000 DISK_GB (the largest is "
+            "7000); 10 have no room for 200000 DISK_GB: at most 1750 of their own, and the sharing "
+            "provider storage-rack-b (max_unit 10000); 8 have only the sharing providers "
+            "storage-bulk (max_unit 50000) and storage-fast (max_unit 4000) for 200000 DISK_GB. "
+            "With 50000 DISK_GB, 8 hosts would serve.",
+        ),
     ],
 )
 def test_a_text_names_the_reason(service: Service, query: str, text: str) -> None:
@@ -119,6 +174,27 @@ def test_a_text_names_the_reason(service: Service, query: str, text: str) -> Non
         several = "&group_policy=none"
     path = f"/allocation_candidates?{query}{several}&limit=1&explain=summary"
     assert text in service.get(path, version="2.0")["explanation"]["text"]
+
+
+@pytest.mark.parametrize(
+    "query", ["resources=PGPU:1", "resources=DISK_GB:200000", "resources=DISK_GB:3000"]
+)
+def test_all_numbers_count_the_same_hosts(service: Service, query: str) -> None:
+    path = f"/allocation_candidates?{query}&limit=1&explain=summary"
+    found = service.get(path, version="2.0")["explanation"]
+    hosts = found["hosts"]
+    assert " of 50 hosts can serve" in found["text"]
+    assert hosts["all"] == hosts["looked"] == found["groups"][""][0]["before"] == 50
+    assert hosts["served"] + sum(each["hosts"] for each in found["blocked"]) == 50
+    body = {"requests": {"a": {"groups": {"": {"resources": parsed(query)}}}}}
+    headroom = service.expect(200, "POST", "/headroom", body, "2.0").json["headroom"]["a"]
+    assert headroom["hosts"] == hosts["served"]
+    assert sum(each["hosts"] for each in headroom["limited_by"]) == 50
+
+
+def parsed(query: str) -> dict[str, int]:
+    name, _colon, units = query.removeprefix("resources=").partition(":")
+    return {name: int(units)}
 
 
 def test_an_amount_that_several_checks_reject_is_the_largest_of_all_providers(

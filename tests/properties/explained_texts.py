@@ -37,7 +37,9 @@ BOTH = re.compile(
     r"(?P<other>.*?) \((?P<second>\d+) hosts?[^)]*\)"
 )
 SPLIT = re.compile(r"With can_split=(?P<names>[\w,]+) \(placement 2\.0\), (?P<hosts>\d+) host")
-NO_TRAIT = re.compile(r"(?:has|have) no provider with (?:any of the )?traits? (?P<traits>[\dA-Z_, ]+)")
+NO_TRAIT = re.compile(
+    r"(?:has|have) no provider with (?:any of the )?traits? (?P<traits>[\dA-Z_, ]+)"
+)
 AGGREGATES = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
@@ -79,8 +81,8 @@ def check_text(world: oracle.World, query: oracle.Query, explanation: Explanatio
         inside = [host for host in hosts if not _is_outside(host, query)]
         for number, predicate in clauses:
             is_elsewhere = re.match(r"(is|are) not in ", predicate)
-            counted = hosts if is_elsewhere else inside
-            checked += _check_clause(world, counted, number, predicate)
+            looked = hosts if is_elsewhere else inside
+            checked += _check_clause(world, looked, number, predicate)
     return checked
 
 

@@ -130,11 +130,7 @@ def test_an_explanation_agrees_with_the_oracle(
 
 def check_codes(world: oracle.World, query: oracle.Query, explanation: object) -> None:
     """The hosts with a taint are those of the code, whose group is null; no other code has one."""
-    tainted = {
-        uuid
-        for uuid in oracle.hosts(world)
-        if world[uuid].traits & query.untolerated
-    }
+    tainted = {uuid for uuid in oracle.hosts(world) if world[uuid].traits & query.untolerated}
     blocked = explanation.blocked  # type: ignore[attr-defined]
     assert sum(each.hosts for each in blocked if each.code == "tainted") == len(tainted)
     for each in blocked:

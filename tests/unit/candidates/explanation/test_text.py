@@ -42,8 +42,8 @@ def test_hosts_beyond_the_first_reasons_are_counted_with_the_meanings_of_their_c
 
 
 def test_hosts_mentioned_separately_are_not_counted_again() -> None:
-    mentions = Mentions(3, ["host a1 (u1) is full"], [Clause(50, "are not in its tree")])
-    assert text(Hosts(54, 54, 0, True), [], (), several=False, mentions=mentions) == (
+    mentions = Mentions(["host a1 (u1) is full"], [Clause(50, "are not in its tree")])
+    assert text(Hosts(51, 51, 0, True, 3), [], (), several=False, mentions=mentions) == (
         "None of 51 hosts can serve the request (3 sharing providers are not counted). "
         "Host a1 (u1) is full; the other 50 are not in its tree."
     )
@@ -58,7 +58,7 @@ def test_hosts_outside_of_the_requested_aggregates_come_first() -> None:
 
 
 def test_other_hosts_are_not_all_others_if_more_reasons_follow() -> None:
-    mentions = Mentions(0, ["host a1 (u1) is full"], [Clause(50, "are not in its tree")])
+    mentions = Mentions(["host a1 (u1) is full"], [Clause(50, "are not in its tree")])
     steps = [reasons(Refusal.IN_TREE, Clause(9, "reach it"))]
     assert text(NONE_SERVED, steps, (), several=False, mentions=mentions).endswith(
         "Host a1 (u1) is full; 50 others are not in its tree; 9 reach it."
