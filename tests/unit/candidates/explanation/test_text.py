@@ -3,12 +3,17 @@
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Clause, Hosts, Mentions, Reasons, Relaxed
+from placement.candidates.request import SubtreeRule
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
 NONE_SERVED = Hosts(60, 60, 0, True)
 TRAIT = StatedTerm(Refusal.TRAIT_MISSING, "required", "", frozenset({"CUSTOM_A"}))
 TREE = StatedTerm(Refusal.IN_TREE, "in_tree", "", "u1")
+AGGREGATE = StatedTerm(Refusal.NOT_IN_AGGREGATE, "member_of", "", frozenset({"a1"}))
+RULE = StatedTerm(
+    Refusal.SAME_SUBTREE, "same_subtree", None, SubtreeRule(frozenset({"_A", "_B"}), frozenset())
+)
 VCPU = StatedTerm(Refusal.CAPACITY, "resources", "", Amount("VCPU", 8))
 
 
@@ -84,6 +89,25 @@ def test_properties_that_no_host_has_together_are_the_only_reason() -> None:
     assert said.endswith("request. No host has both A (1 host) and B (2 hosts). With C, 1 would.")
 
 
+def test_each_of_two_properties_that_no_host_has_together_may_be_omitted() -> None:
+    mentions = Mentions(conflict="No host has both A (1 host) and B (2 hosts).")
+    other = TRAIT._replace(value=frozenset({"CUSTOM_B"}))
+    relaxations = [Relaxed(TRAIT, 3), Relaxed(other, 2)]
+    assert text(NONE_SERVED, (), relaxations, several=False, mentions=mentions).endswith(
+        "(2 hosts). Without requiring trait CUSTOM_A, 3 hosts would serve. "
+        "Without requiring trait CUSTOM_B, 2 hosts would serve."
+    )
+
+
+def test_sharing_providers_that_serve_alone_are_mentioned_if_no_host_serves() -> None:
+    pools = Hosts(60, 60, 0, True, 3, 2)
+    assert text(pools, (), (), several=False) == (
+        "None of 60 hosts can serve the request (3 sharing providers are not counted; 2 of them "
+        "can serve it)."
+    )
+    assert "can serve it" not in text(pools._replace(served=1), (), (), several=False)
+
+
 def test_a_name_that_does_not_exist_is_the_only_reason() -> None:
     mentions = Mentions(nonexistent=["There is no provider u1."])
     steps = [reasons(Refusal.CAPACITY, Clause(60, "are full"))]
@@ -94,11 +118,17 @@ def test_a_name_that_does_not_exist_is_the_only_reason() -> None:
     )
 
 
-def test_the_best_relaxations_of_two_kinds_are_suggested() -> None:
-    relaxations = [Relaxed(TREE, 9), Relaxed(TRAIT, 3), Relaxed(VCPU, 1, 4)]
+def test_the_best_relaxation_of_each_kind_is_suggested() -> None:
+    other = TRAIT._replace(value=frozenset({"CUSTOM_B"}))
+    relaxations = [Relaxed(TREE, 9), Relaxed(TRAIT, 3), Relaxed(other, 2), Relaxed(VCPU, 1, 4)]
     assert text(NONE_SERVED, (), relaxations, several=False).endswith(
         "request. Without in_tree u1, 9 hosts would serve. "
-        "Without requiring trait CUSTOM_A, 3 hosts would serve."
+        "Without requiring trait CUSTOM_A, 3 hosts would serve. With 4 VCPU, 1 host would serve."
+    )
+    relaxations = [Relaxed(TRAIT, 3), Relaxed(AGGREGATE, 3), Relaxed(RULE, 2)]
+    assert text(NONE_SERVED, (), relaxations, several=False).endswith(
+        "request. Without requiring trait CUSTOM_A, 3 hosts would serve. Without requiring "
+        "aggregate a1, 3 hosts would serve. Without same_subtree=_A,_B, 2 hosts would serve."
     )
     assert text(NONE_SERVED, (), [Relaxed(VCPU, 1, 4)], several=True).endswith(
         "With 4 VCPU for the unsuffixed group, 1 host would serve."

@@ -23,7 +23,7 @@ def test_each_code_of_explanations_has_a_text(code: Refusal) -> None:
 
 def test_each_form_is_a_detail_or_a_predicate_of_known_fields() -> None:
     for key, (refused, lacking) in PAIRS:
-        assert re.match(r"\{(have|are)\} |took ", lacking.frame), key
+        assert re.match(r"\{(have|are|out_by)\} |took ", lacking.frame), key
         assert not {"have", "are"}.intersection(fields(refused.frame)), key
         for form in (refused, lacking):
             assert fields(form.frame) <= {"items", *FIELDS}, key
