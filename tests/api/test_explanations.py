@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from placement.api.resources.candidates import MAX_LOGGED
+from placement.candidates.explanation import all_hosts
+from tests.kit.cloud import building
 from tests.kit.service import Service, inventories
 
 PATH = "/allocation_candidates"
@@ -67,6 +70,21 @@ def test_an_empty_answer_is_one_line_at_every_version(
         "no candidates for resources=VCPU:9: The only host looked at cannot serve the request. "
         "1 has no provider with 9 VCPU free (the most is 8)."
     ]
+
+
+def test_the_line_of_an_empty_answer_is_about_a_sample_of_many_hosts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_hosts, "MAX_REFUSED", 2)
+    with Service(tmp_path) as made:
+        with building(made.database.writer) as cloud:
+            for number in range(5):
+                cloud.add(f"host{number}", {"VCPU": 8 + number})
+        isolated = "/allocation_candidates?resources1=VCPU:1&resources2=VCPU:1&group_policy=isolate"
+        with caplog.at_level(logging.INFO, LOGGER):
+            made.get(isolated, "1.39")
+    (line,) = said(caplog)
+    assert "None of the 2 hosts looked at of 5 can serve the request." in line
 
 
 def test_an_answer_with_candidates_is_no_line(

@@ -26,6 +26,9 @@ from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config.frozen import CandidateSettings
 from placement.errors import DeadlineExceeded
 
+# Maximum number of refused hosts that are evaluated for the log.
+MAX_REFUSED = 500
+
 
 def explain(
     scan: Scan,
@@ -71,10 +74,11 @@ def explain_refused(
     tuning: SearchTuning = DEFAULT_TUNING,
     ahead: Mapping[int, Tree] = NO_TREES,
 ) -> Explanation:
-    """Explain an empty result from the hosts that its search has refused.
+    """Explain an empty result from the hosts that its search has refused, for the log.
 
-    No other hosts are read, so the explanation costs about as much as the search. It contains no
-    relaxations, because they could help other hosts.
+    No other hosts are read. Of many hosts, every second, third, … is evaluated, because a search
+    may refuse equal hosts together, and is then several times faster than an evaluation of each
+    host. The explanation contains no relaxations, because they could help other hosts.
 
     Args:
         scan: The request, and the data that its search has read in the same snapshot.
@@ -87,9 +91,12 @@ def explain_refused(
     budget = Budget(settings.max_search_steps)
     request = scan.resolved.request
     hosts = ExplainedHosts(request, budget, settings.max_search_steps, relaxes=False)
+    interval = -(-len(trace.refused) // MAX_REFUSED)
     if trace.refused:
-        _evaluate(hosts, _reader(scan, cache, budget, ahead), trace.refused, tuning)
-    explanation = hosts.explanation(None, names_from(scan.conn))
+        roots = dict(list(trace.refused.items())[::interval])
+        _evaluate(hosts, _reader(scan, cache, budget, ahead), roots, tuning)
+    total = len(trace.refused) if interval > 1 else None
+    explanation = hosts.explanation(total, names_from(scan.conn))
     rest = " The database ruled out all others." if trace.filtered else ""
     return replace(explanation, text=f"{explanation.text}{rest}")
 
