@@ -18,6 +18,7 @@ from tests.kit.cloud import Cloud, provider_uuid
 from tests.kit.processes import HEADERS, Answer, exchange, send
 
 NEW = "2.0"
+OF_NOVA = "1.36"  # at which nova requests candidates
 
 # Function that does one turn. The caller measures the time of the function that it returns.
 Turn = Callable[[], None]
@@ -94,6 +95,12 @@ class Get(Client):
     def turn(self) -> None:
         status, text = exchange(self._port, "GET", self._what, version=self.VERSION)
         assert status == 200, text
+
+
+class GetOfNova(Get):
+    """Reads one path at 1.36."""
+
+    VERSION = OF_NOVA
 
 
 class GetAtTwo(Get):
@@ -270,10 +277,10 @@ class Delete(Put):
 
 
 class Schedule(Client):
-    """Requests candidates and claims one of them, like a scheduler."""
+    """Requests candidates at 1.36 and claims one of them, like nova's scheduler."""
 
     def turn(self) -> None:
-        found = self._send("GET", self._what).body["allocation_requests"]
+        found = self._send("GET", self._what, version=OF_NOVA).body["allocation_requests"]
         self._claim(self._random.choice(found)["allocations"])
 
 
@@ -383,8 +390,8 @@ class Reshape(Client):
 KINDS: dict[str, type[Client]] = {
     "poll": Poll, "follow": Follow, "follow changed": FollowChanged,
     "scrape": Scrape, "pages": Pages,
-    "get": Get, "get at 2.0": GetAtTwo, "get changed": GetChanged, "find": Find,
-    "simulate": Simulate, "explain": Explain, "headroom": Headroom,
+    "get": Get, "get at 1.36": GetOfNova, "get at 2.0": GetAtTwo, "get changed": GetChanged,
+    "find": Find, "simulate": Simulate, "explain": Explain, "headroom": Headroom,
     "drain-check": DrainCheck, "drain some host": DrainSomeHost,
     "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
     "contend": Contend, "provision": Provision, "reshape": Reshape,

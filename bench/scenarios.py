@@ -8,7 +8,18 @@ from urllib.parse import quote
 
 from bench.aims import AIMS
 from bench.bodies import DRAIN, ONE_STEP, SORTED, UNSORTED
-from bench.clouds import OF_DISK, cards, flat, light, nested, sharing, to_drain, unequal, wide
+from bench.clouds import (
+    OF_DISK,
+    cards,
+    computes,
+    flat,
+    light,
+    nested,
+    sharing,
+    to_drain,
+    unequal,
+    wide,
+)
 from bench.headroom_rows import headroom_rows
 from bench.scenario import Scenario
 from bench.tree_scenarios import trees
@@ -109,8 +120,6 @@ def _flat_writes(hosts: int) -> list[Scenario]:
     return [
         Scenario(f"{title}, PUT allocations", cloud, "put", peer=peer),
         Scenario(f"{title}, DELETE allocations", cloud, "delete", peer=peer),
-        Scenario(f"{title}, scheduler loop, 8 clients", cloud, "schedule", limited(FLAT, 10),
-                 at_once=8, peer=peer),
         Scenario(f"{title}, POST /claims, 8 clients", cloud, "claim", CLAIM,
                  at_once=8, peer=False),
         Scenario(f"{title}, claims on one host, 8 clients", cloud, "contend", at_once=8,
@@ -119,6 +128,21 @@ def _flat_writes(hosts: int) -> list[Scenario]:
         Scenario(f"{title}, provisioning a host", cloud, "provision", peer=peer),
         Scenario(f"{title}, provisioning a host, 8 clients", cloud, "provision", at_once=8,
                  peer=peer),
+    ]  # fmt: skip
+
+
+def _of_nova(hosts: int) -> list[Scenario]:
+    """Return the requests of a scheduler of nova 34, also if half of the hosts lack OWNER_NOVA."""
+    cloud, title, peer = computes(hosts, 20), f"computes {hosts:,} hosts", hosts <= 10_000
+    half = computes(hosts, 20, upgraded=2)
+    return [
+        Scenario(f"{title}, nova's request", cloud, "get at 1.36", OF_NOVA, peer=peer),
+        Scenario(f"{title}, nova's request, 8 clients", cloud, "get at 1.36", OF_NOVA,
+                 at_once=8, peer=peer),
+        Scenario(f"{title}, scheduler loop, 8 clients", cloud, "schedule", OF_NOVA, at_once=8,
+                 peer=peer),
+        Scenario(f"{title}, half without OWNER_NOVA, nova's request", half, "get at 1.36",
+                 OF_NOVA, peer=peer),
     ]  # fmt: skip
 
 
@@ -305,7 +329,7 @@ def _plans(hosts: int) -> list[Scenario]:
 def _aims() -> list[Scenario]:
     """Return the requests that have an aim, in the order of the aims."""
     sizes = (1000, 10_000)
-    families = ("flat", "writes", "nested", "sharing")
+    families = ("flat", "writes", "nova", "nested", "sharing")
     scenarios = {each.name: each for name in families for each in FAMILIES[name](sizes)}
     return [scenarios[name] for name in AIMS]
 
@@ -321,6 +345,7 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
         )
     ],
     "writes": lambda sizes: [each for size in sizes for each in _flat_writes(size)],
+    "nova": lambda sizes: [each for size in sizes for each in _of_nova(size)],
     "nested": lambda sizes: [each for size in sizes if size <= 10_000 for each in _nested(size)],
     "plans": lambda sizes: [each for size in sizes for each in _plans(size)],
     "headroom": lambda sizes: [
