@@ -37,6 +37,7 @@ OPERATION_KEY = "placement.operation"
 
 NO_OPERATION = "other"
 METRICS = "show_metrics"  # name of the operation for paths outside of the API
+NOT_STARTED = "-"  # status of a request without a response
 PROBES = {"check_health", METRICS}  # operations that monitoring systems call continuously
 
 LINE = '%s "%s %s" status: %s len: %s microversion: %s time: %.6f statements: %s'
@@ -70,7 +71,9 @@ class RequestLog:
             body = self._application(environ, answer.start)
         except Exception:
             LOG.exception("unexpected error in %s %s", environ["REQUEST_METHOD"], _uri(environ))
-            body = refuse(environ, answer.start, 500, problems.FAULT, exc_info=sys.exc_info())
+            # With exc_info, uWSGI (2.0) raises the error again and sends no body.
+            failure = sys.exc_info() if answer.has_started else None
+            body = refuse(environ, answer.start, 500, problems.FAULT, exc_info=failure)
         if isinstance(body, list):
             return _Whole(body, answer)
         return _Pieces(body, answer)
@@ -86,9 +89,14 @@ class _Answer:
     ) -> None:
         self._environ = environ
         self._start_response = start_response
-        self._status = "-"
+        self._status = NOT_STARTED
         self._slow = slow
         self._timer = stopwatch.begin()
+
+    @property
+    def has_started(self) -> bool:
+        """Whether `start` was called."""
+        return self._status != NOT_STARTED
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
         """Start the response like WSGI's `start_response`, with the request id in its headers."""

@@ -178,6 +178,21 @@ def test_a_fault_outside_of_the_application_is_500_as_json_and_logged(lines: lis
     ))  # fmt: skip
 
 
+@pytest.mark.parametrize("started", [False, True])
+def test_the_error_is_given_to_the_server_only_if_the_response_has_started(started: bool) -> None:
+    def application(environ: Any, start_response: Any) -> Any:
+        if started:
+            start_response("200 OK", [])
+        raise RuntimeError("out of order")
+
+    errors: list[Any] = []
+    outer = request_log.RequestLog(application, 0)
+    body = outer(falcon.testing.create_environ("/"), lambda *response: errors.append(response[2]))
+    assert b"500" in b"".join(body)
+    body.close()  # type: ignore[attr-defined]
+    assert bool(errors[-1]) == started
+
+
 def test_an_answer_in_pieces_keeps_its_context_until_it_is_sent(lines: list[str]) -> None:
     def pieces() -> Iterator[bytes]:
         yield b"one"
