@@ -1,6 +1,5 @@
 """With any TLS parameter in a MariaDB URL, the certificate of the server is verified."""
 
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ import sqlalchemy as sa
 
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
+from tests.kit.authority import Authority
 from tests.kit.builders import settings
 from tests.kit.engines import ENGINE, MYSQL_DRIVER, MariaDB, server
 
@@ -17,32 +17,6 @@ pytestmark = pytest.mark.skipif(ENGINE != "mariadb", reason="drivers of MariaDB 
 
 DRIVERS_OWN = pytest.mark.skipif(MYSQL_DRIVER != "pymysql", reason="options of PyMySQL")
 LISTED = "subjectAltName=IP:127.0.0.1"  # how the URLs name the server
-
-
-class Authority:
-    """An authority, and the certificates that it signs, as files of a directory."""
-
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir()
-        self._directory = directory
-        self.certificate = directory / "ca.pem"
-        self._key = directory / "ca.key"
-        self._make("-subj", "/CN=authority", "-keyout", self._key, "-out", self.certificate)
-        directory.chmod(0o755)
-
-    def sign(self, name: str, extension: str) -> tuple[Path, Path]:
-        """Create a certificate. Return it and its key."""
-        certificate, key = self._directory / f"{name}.pem", self._directory / f"{name}.key"
-        self._make(
-            "-subj", f"/CN={name}", "-addext", extension, "-CA", self.certificate,
-            "-CAkey", self._key, "-keyout", key, "-out", certificate,
-        )  # fmt: skip
-        key.chmod(0o644)  # the server runs as another user
-        return certificate, key
-
-    def _make(self, *arguments: str | Path) -> None:
-        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-        subprocess.run([*command, *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")
