@@ -63,7 +63,7 @@ class PlacementDirect:
             ConfigurationError: the options cannot be used.
         """
         # The settings of the service.
-        self._settings = replace(_settings(conf), auth_strategy="noauth2")
+        self._settings = replace(read_settings(conf), auth_strategy="noauth2")
         # Microversion of requests without a microversion, or None for the default of the service.
         self._microversion = "latest" if latest_microversion else None
         # The resources that are released at the end of the context.
@@ -127,7 +127,12 @@ class PlacementDirect:
         self._exits.close()
 
 
-def _settings(conf: cfg.ConfigOpts | Settings) -> Settings:
+def read_settings(conf: cfg.ConfigOpts | Settings) -> Settings:
+    """Return the settings of a service in this process; an unparsed `conf` has its overrides only.
+
+    Raises:
+        ConfigurationError: the options cannot be used.
+    """
     if isinstance(conf, Settings):
         return conf
     config.register(conf)

@@ -15,33 +15,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import requests
-from oslo_config import cfg
 
-from placement import config
-from placement.direct import IDENTITY, PlacementDirect
+from placement.direct import PlacementDirect
 
 PRIVATE = "sqlite://"  # a new database, which is deleted at the end
 START_SECONDS = 120  # seconds that a server may take to respond on a busy machine
 POLL_SECONDS = 0.05
 MAX_LOG = 2000  # maximum length of a server's log in an error, in characters
 
-__all__ = ["IDENTITY", "direct", "serving"]
 
-
-def direct(conf: cfg.ConfigOpts | None = None, *, private: bool = True) -> PlacementDirect:
-    """Return the service in this process. The context manager starts it.
-
-    Args:
-        conf: the configuration, or None for the default value of every option.
-        private: whether a new SQLite database replaces the configured one.
-    """
-    if conf is None:
-        return PlacementDirect.on_database(PRIVATE)
-    if private:
-        config.register(conf)
-        conf.set_override("connection", PRIVATE, "placement_database")
-        conf.set_override("sync_on_startup", True, "placement_database")
-    return PlacementDirect(conf)
+def direct() -> PlacementDirect:
+    """Return the service in this process, on a new SQLite database; the context starts it."""
+    return PlacementDirect.on_database(PRIVATE)
 
 
 @contextmanager

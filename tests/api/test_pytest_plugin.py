@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import fixtures
 import pytest
 import requests
 from keystoneauth1.adapter import Adapter
@@ -15,11 +17,12 @@ from keystoneauth1.session import Session
 from oslo_config import cfg, fixture
 
 from falcon_placement_client import NewConsumer, ReportClient
-from falcon_placement_client import service as service_parts
-from falcon_placement_client.fixture import PlacementFixture
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.yamlfile.problems import UnusableFile
+from placement import conf as placement_conf
 from placement.direct import PlacementDirect
+from placement.tests.fixtures import Database
+from placement.tests.functional.fixtures.placement import PlacementFixture
 
 if TYPE_CHECKING:
     from falcon_placement_client.pytest_plugin import LoadCloud
@@ -105,6 +108,12 @@ def test_without_the_service_a_fixture_says_what_to_install(tmp_path: Path, name
 class NovaFixture(PlacementFixture):
     """Overrides the same methods as nova's fixture, and sends requests in the same way."""
 
+    def _configure_placement(self, conf_fixture: fixture.Config) -> None:
+        super()._configure_placement(conf_fixture)
+        if self.db:
+            self.path = Path(self.useFixture(fixtures.TempDir()).path) / "of_a_subclass.sqlite"
+            conf_fixture.config(group="placement_database", connection=f"sqlite:///{self.path}")
+
     def setUp(self) -> None:
         super().setUp()
         self._client = Adapter(Session(auth=None), raise_exc=False)
@@ -148,6 +157,36 @@ def test_each_fixture_has_a_database_of_its_own() -> None:
         assert service.get("/resource_providers").json() == {"resource_providers": []}
 
 
+def test_a_subclass_sets_the_database_after_the_fixture() -> None:
+    with NovaFixture() as service:
+        assert service.request("POST", "/resource_providers", json={"name": "host"}).ok
+        with sqlite3.connect(service.path) as conn:
+            assert conn.execute("SELECT name FROM resource_providers").fetchall() == [("host",)]
+        conn.close()
+
+
+def test_fixtures_can_share_a_database() -> None:
+    with fixture.Config(cfg.ConfigOpts()) as conf_fixture:
+        placement_conf.register_opts(conf_fixture.conf)
+        with Database(conf_fixture, set_config=True):
+            for count in (0, 1):
+                with NovaFixture(conf_fixture, db=False, register_opts=False) as service:
+                    listed = service.request("GET", "/resource_providers").json()
+                    assert len(listed["resource_providers"]) == count
+                    service.post("/resource_providers", {"name": f"host {count}"})
+
+
+def test_a_fixture_without_interception_serves_other_processes() -> None:
+    with PlacementFixture(use_intercept=False) as service:
+        program = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).status)"
+        command = [sys.executable, "-c", program, service.endpoint]
+        told = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert told.stdout == "200\n"
+        assert service.post("/resource_providers", {"name": "host"}, "1.20").ok
+    with pytest.raises(requests.ConnectionError):
+        requests.get(service.endpoint, timeout=9)
+
+
 def test_a_fixture_takes_the_configuration_and_its_database(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/placement.db"
     with PlacementDirect.on_database(url) as adapter:
@@ -155,16 +194,8 @@ def test_a_fixture_takes_the_configuration_and_its_database(tmp_path: Path) -> N
     with fixture.Config(cfg.ConfigOpts()) as conf_fixture:
         with PlacementFixture(conf_fixture=conf_fixture) as service:
             assert service.get("/resource_providers").json() == {"resource_providers": []}
-        conf_fixture.conf.set_override("connection", url, "placement_database")
+        conf_fixture.config(group="placement_database", connection=url)
         with PlacementFixture(conf_fixture, db=False) as service:
             assert len(service.get("/resource_providers").json()["resource_providers"]) == 1
     with pytest.raises(ValueError, match="needs a conf_fixture"):
         PlacementFixture(db=False)
-
-
-def test_a_fixture_without_the_service_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(service_parts, "GROUP", "nothing")
-    with pytest.raises(Exception, match="PlacementFixture needs the service: pip install"):
-        PlacementFixture().setUp()

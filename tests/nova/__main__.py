@@ -1,7 +1,7 @@
 """nova's own tests of its report client, against this service: in process, and over HTTP.
 
-nova's fixtures extend one of openstack-placement's tests. `_stand_in` supplies that module, so
-openstack-placement need not be installed. Everything else is nova's.
+nova's fixtures extend one of openstack-placement's tests. Here it is the service's, under the same
+path. Everything else is nova's. `PLACEMENT_ENGINE` is the engine of the service over HTTP.
 
 Runs on unittest: nova's base class for tests removes attributes that pytest still needs.
 """
@@ -13,14 +13,14 @@ import unittest
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from keystoneauth1.adapter import Adapter
 from keystoneauth1.session import Session
 
-from falcon_placement_client.fixture import PlacementFixture
+from placement.tests.functional.fixtures.placement import PlacementFixture
+from tests.kit.engines import empty_database
 from tests.kit.processes import serving
 
 if TYPE_CHECKING:
@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 TESTS = "nova.tests.functional.test_report_client"
-PACKAGE = "placement.tests.functional.fixtures"
-
-
-def _stand_in() -> None:
-    """Supply the module that nova's fixtures import."""
-    leaf = ModuleType(f"{PACKAGE}.placement")
-    leaf.PlacementFixture = PlacementFixture  # type: ignore[attr-defined]
-    for name in ("placement.tests", "placement.tests.functional", PACKAGE):
-        sys.modules[name] = ModuleType(name)
-    sys.modules[PACKAGE].placement = leaf  # type: ignore[attr-defined]
-    sys.modules[leaf.__name__] = leaf
 
 
 @contextmanager
@@ -51,7 +40,7 @@ def in_process() -> Iterator[Adapter]:
 def over_http() -> Iterator[Adapter]:
     """A server process on an empty database. nova's service user has the role service."""
     with TemporaryDirectory() as home:
-        database = f"sqlite:///{home}/placement.db"
+        database = empty_database(Path(home))
         with serving(Path(home), [database], OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP="true") as [
             server
         ]:
@@ -95,5 +84,4 @@ def run(service: Callable[[], AbstractContextManager[Adapter]]) -> bool:
 
 
 if __name__ == "__main__":
-    _stand_in()
     sys.exit(not all([run(in_process), run(over_http)]))

@@ -1,0 +1,1 @@
+"""Fixtures for the functional tests of other projects, under the paths that those tests import."""

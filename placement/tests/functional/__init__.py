@@ -1,0 +1,1 @@
+"""The package that functional tests of other projects import."""
