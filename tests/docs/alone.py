@@ -1,4 +1,4 @@
-"""Run Sphinx with only the service and its extra `docs` installed, as in `make docs`."""
+"""Run Sphinx with what `make docs` installs: the service with its extra `docs`, and the client."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ class OthersHidden(MetaPathFinder):
 
 if __name__ == "__main__":
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needed = (*project["dependencies"], *project["optional-dependencies"]["docs"])
+    extra = project["optional-dependencies"]["docs"]
+    needed = (*project["dependencies"], *extra, "falcon-placement-client")
     sys.meta_path.insert(0, OthersHidden(installed_for(needed) | {"falcon-placement"}))
     sys.exit(main(sys.argv[1:]))
