@@ -21,6 +21,10 @@ LIBRARY_GROUPS = frozenset(
     {"DEFAULT", "cors", "keystone_authtoken", "oslo_middleware", "oslo_policy"}
 )
 
+# Groups of libraries of openstack-placement that this service does not use. Deployment tools set
+# them.
+UNUSED_GROUPS = frozenset({"cache", "oslo_concurrency", "profiler"})
+
 # Names in `DEFAULT` that are not registered: an option whose former group this is, former names of
 # options of oslo.log, and options of openstack-placement without an effect.
 OTHER_DEFAULTS = frozenset(
@@ -187,7 +191,7 @@ def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
         # `auth_section` contains the name of the group from which keystonemiddleware reads its
         # options.
         named = sections.get("keystone_authtoken", {}).get("auth_section", [])
-        groups = {*names_by_group, *LIBRARY_GROUPS, *named}
+        groups = {*names_by_group, *LIBRARY_GROUPS, *UNUSED_GROUPS, *named}
         for group, names in sections.items():
             if group not in groups:
                 yield UnknownOption(path, group, "", nearest(group, groups))

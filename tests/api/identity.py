@@ -64,7 +64,13 @@ def _answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable
         if name not in TOKENS:
             start_response("404 Not Found", headers)
             return [b"{}"]
-        endpoint = {"id": "e", "interface": "internal", "region_id": None, "url": f"{url}/v3"}
+        endpoint = {
+            "id": "e",
+            "interface": "internal",
+            "region_id": "RegionOne",
+            "region": "RegionOne",
+            "url": f"{url}/v3",
+        }
         catalog = {"id": "s", "type": "identity", "name": "keystone", "endpoints": [endpoint]}
         body = {"token": {**TOKENS[name]["token"], "catalog": [catalog]}}
     else:
