@@ -76,6 +76,19 @@ def test_waiting_in_a_block_that_waits_counts_once(clock: Clock) -> None:
         assert deadline.is_over()
 
 
+def test_waiting_counts_for_a_request_that_says_so(clock: Clock) -> None:
+    with deadline.limit(5.0):
+        deadline.count_waits()
+        with deadline.waiting():
+            clock.now += 6
+            deadline.check()
+        assert deadline.is_over()
+    with deadline.limit(5.0):
+        with deadline.waiting():
+            clock.now += 6
+        assert not deadline.is_over()
+
+
 def test_what_is_done_is_not_ended_any_more(clock: Clock) -> None:
     with deadline.limit(5.0):
         deadline.lift()
@@ -111,3 +124,18 @@ def test_the_bound_on_steps_is_exact_however_small() -> None:
     with pytest.raises(BudgetSpentError):
         spent.spend(1)
     assert spent.ended_by == "max_search_steps"
+
+
+def test_a_search_that_needs_a_result_is_ended_by_the_deadline_alone(clock: Clock) -> None:
+    with deadline.limit(5.0):
+        spent = Budget(1, needs_result=True)
+        spent.spend(10 * budget.COST_PER_CHECK)
+        spent.needs_result = False
+        with pytest.raises(BudgetSpentError):
+            spent.spend(budget.COST_PER_CHECK + 1)
+        assert spent.ended_by == "max_search_steps"
+        spent = Budget(1, needs_result=True)
+        clock.now += 6
+        with pytest.raises(BudgetSpentError):
+            spent.spend(budget.COST_PER_CHECK)
+        assert spent.ended_by == "request_deadline"

@@ -128,3 +128,14 @@ def test_pauses_grow_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_why_a_write_begins_again_has_a_name(error: Exception, cause: Cause) -> None:
     assert cause_of(error) is cause
+
+
+def test_pauses_remain_short_after_any_number_of_attempts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("placement.db.retries.time.sleep", slept.append)
+    pauses = Pauses()
+    pauses.attempts = 5000
+    pauses.wait()
+    assert slept[0] <= retries.MAX_PAUSE
