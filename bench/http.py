@@ -1,11 +1,10 @@
 """`python -m bench.http` measures the minimum cost of a request in several HTTP servers.
 
 One client asks in turns `GET /`, for one provider and for ten candidates of 1,000 hosts, of each
-server with one worker: the service's own worker of gunicorn, gunicorn's others, waitress and uWSGI
-(`pip install pyuwsgi gunicorn_h1c`; what is not installed is left out). What the client
-waits, and the processor time of the server and of the database: medians, in microseconds. Then the
-thousands of instructions of the server, but for those of the kernel: other work of the machine
-does not change them.
+server with one worker: gunicorn's, and uWSGI (`pip install pyuwsgi gunicorn_h1c`; what is not
+installed is left out). What the client waits, and the processor time of the server and of the
+database: medians, in microseconds. Then the thousands of instructions of the server, but for those
+of the kernel: other work of the machine does not change them.
 """
 
 from __future__ import annotations
@@ -46,14 +45,12 @@ KEPT = "kept"  # in names: the connection carries any number of requests
 KEEPS = ("--keep-alive=75",)
 # Name -> arguments of gunicorn, which all serve one worker of four threads but where they say so.
 GUNICORN: dict[str, Sequence[str]] = {
-    "placement's worker": (),
-    "placement's worker, kept": (),
-    "gthread": ("--worker-class=gthread", "--http-parser=python"),
-    "gthread, kept": ("--worker-class=gthread", "--http-parser=python", *KEEPS),
+    "gthread": ("--threads=4",),
+    "gthread, kept": ("--threads=4", *KEEPS),
     "sync": ("--worker-class=sync", "--threads=1", "--http-parser=python"),
 }
 FAST: dict[str, Sequence[str]] = {
-    "gthread, kept, C parser": ("--worker-class=gthread", "--http-parser=fast", *KEEPS),
+    "gthread, kept, C parser": ("--threads=4", "--http-parser=fast", *KEEPS),
 }
 
 
@@ -61,7 +58,7 @@ def main() -> None:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.http", description=__doc__)
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
-    parser.add_argument("--beside", type=Path, help="another checkout: its worker and ours alone")
+    parser.add_argument("--beside", type=Path, help="another checkout: its server and ours alone")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch, ExitStack() as stack:
         Path(scratch).chmod(0o755)
@@ -88,9 +85,6 @@ def _ways(beside: Path | None) -> Iterator[tuple[str, Path, Sequence[str]]]:
     ways = {**GUNICORN, **(FAST if find_spec("gunicorn_h1c") else {})}
     for name, arguments in ways.items():
         yield name, REPOSITORY, [*gunicorn(REPOSITORY), *arguments]
-    if find_spec("waitress"):
-        waitress = [sys.executable, "-m", "waitress", "--threads=4", "--listen={address}"]
-        yield "waitress, kept", REPOSITORY, [*waitress, ENTRY]
     if find_spec("pyuwsgi"):
         uwsgi = [str(Path(sys.executable).with_name("uwsgi")), "--master", "--enable-threads"]
         uwsgi += ["--need-app", "--die-on-term", "--threads=4", "--disable-logging"]

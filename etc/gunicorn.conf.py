@@ -1,8 +1,7 @@
 """Gunicorn settings of the service: `gunicorn --config etc/gunicorn.conf.py`.
 
-SIGTERM and Ctrl-C answer every request that has arrived. SIGHUP reads placement.conf and this
-file again; if placement.conf cannot be used, the workers continue unchanged. New code needs a
-restart.
+SIGTERM answers the requests that workers have begun. SIGHUP reads placement.conf and this file
+again; if placement.conf cannot be used, the service continues unchanged. New code needs a restart.
 """
 
 import os
@@ -12,23 +11,23 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     # Until gunicorn handles Ctrl-C, exit without a traceback, even during imports.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
 
-from placement.wsgi.master import child_exit, on_starting, when_ready  # noqa: F401
-
-bind = "127.0.0.1:8778"
+# If [metrics] bind_port is set, add an address with this port.
+bind = ["127.0.0.1:8778"]
 wsgi_app = "placement.wsgi.api:application"
 
 # Read the configuration, check the schema and fill the catalogues once, before workers fork.
 preload_app = True
 
-# One process for each core; all state is in the database. No thread waits for a client: another
-# thread collects requests, and these threads answer complete ones. More threads can wait for the
-# database at the same time, but Python runs only one of them at a time. Each thread needs a
-# connection: [placement_database] max_pool_size + max_overflow allows 15 by default.
-worker_class = "placement.wsgi.worker.Worker"
+# One process for each core; all state is in the database. Threads wait for the database, and for
+# clients, unless a proxy buffers requests and responses (etc/deploy/nginx). Python runs only one
+# thread at a time, and only one thread of a process makes a response of megabytes. A thread needs
+# a connection during a transaction: [placement_database] max_pool_size + max_overflow allows 15 by
+# default.
+worker_class = "gthread"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
-threads = 4
+threads = 32
 
-# Connections of a worker; beyond it, the connection that has been idle for longest is closed.
+# Connections of a worker, including idle ones.
 worker_connections = 1000
 backlog = 2048
 
@@ -36,16 +35,16 @@ backlog = 2048
 # (etc/deploy: after 60 seconds at most), or they would send requests on closing connections.
 keepalive = 75
 
-# The application limits path and query (64 KiB, 414), the worker the whole head (256 KiB).
+# The application limits path and query (64 KiB, 414). gunicorn cannot allow so much and less than
+# any length, so the proxy limits the request line.
+limit_request_line = 0
 limit_request_fields = 100
 limit_request_field_size = 8190
 
-# For gunicorn's own workers, if one of them is used instead: headers of clients cannot set the path
-# prefix of the service, and the Python parser rejects lines that end with a bare line feed, which
-# the C parser accepts.
+# Headers of clients cannot set the path prefix of the service. The Python parser rejects lines that
+# end with a bare line feed, which the C parser accepts.
 forwarder_headers = ""
 http_parser = "python"
-limit_request_line = 0
 
 timeout = 60  # seconds without a heartbeat, after which a worker is killed
 graceful_timeout = 30  # seconds that a stopping worker has for open requests
@@ -56,3 +55,10 @@ errorlog = "-"
 loglevel = "warning"
 
 control_socket_disable = True
+
+
+def on_reload(_server: object) -> None:
+    """Read placement.conf again before new workers are forked."""
+    from placement.wsgi import api  # noqa: PLC0415 - loaded with `wsgi_app`
+
+    api.reload()

@@ -10,7 +10,7 @@ import falcon
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DatabaseError
 
-from placement import config
+from placement import __version__, config
 from placement.api import dispatch, openapi, problems, wsgi_stack
 from placement.api.handler import Service
 from placement.api.metrics_page import MetricsPage, Page
@@ -92,12 +92,12 @@ def _metrics_page(
     settings: MetricsSettings, text: Callable[[], bytes], policy: Policy
 ) -> Callable[["WSGIApplication"], MetricsPage]:
     """Return a function that wraps an application in the metrics page."""
-    port = None if settings.address is None else settings.address[1]
-    if port is None and settings.path.split("/")[1] in {path.split("/")[1] for path in OPERATIONS}:
+    first = {path.split("/")[1] for path in OPERATIONS}
+    if settings.port is None and settings.path.split("/")[1] in first:
         raise ConfigurationError(
             f"[metrics] path: {settings.path} belongs to the API; use another, or set bind_port"
         )
-    page = Page(settings.path, port, settings.token_required, text)
+    page = Page(settings.path, settings.port, settings.token_required, text)
     return lambda application: MetricsPage(application, page, policy)
 
 
@@ -226,29 +226,15 @@ def _upgrade(conn: Connection) -> None:
 
 
 class Served:
-    """The WSGI application, with attributes for the server.
+    """The WSGI application. Its first request in a process starts the thread for expired holds."""
 
-    Attributes:
-        max_body_size: maximum size of a body in bytes. A longer body is refused without reading it.
-        metrics: the metrics of the service, or None if they are disabled.
-        metrics_address: host and port of their separate listener, or None if they have none.
-        database: name and version of the database.
-    """
-
-    def __init__(
-        self,
-        application: "WSGIApplication",
-        settings: Settings,
-        metrics: Metrics | None,
-        database: str,
-        expiry: HoldExpiry,
-    ) -> None:
+    def __init__(self, application: "WSGIApplication", expiry: HoldExpiry) -> None:
         self._application = application
         self._expiry = expiry
-        self.database = database
-        self.max_body_size = settings.max_body_size
-        self.metrics = metrics
-        self.metrics_address = None if metrics is None else settings.metrics.address
+
+    def become(self, other: "Served") -> None:
+        """Serve with the configuration of another application from now on."""
+        self._application, self._expiry = other._application, other._expiry
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
@@ -284,8 +270,8 @@ def serve(*, patience: float | None = None) -> Served:
         stop_listening()
     else:
         metrics.listen()
-    product_name = product(database.writer.dialect)
-    return Served(application, settings, metrics, product_name, HoldExpiry(database))
+    LOG.info("placement %s on %s", __version__, product(database.writer.dialect))
+    return Served(application, HoldExpiry(database))
 
 
 def start(

@@ -9,6 +9,10 @@ from placement.errors import LargeWorkBusy
 
 # Maximum time that a request waits for its turn, in seconds.
 PATIENCE = 5.0
+# The same for a response that is large. Clients and proxies wait as long.
+LARGE_ANSWER_PATIENCE = 60.0
+LARGE_ANSWER = 8 * 1024 * 1024  # bytes
+MAX_NOTED = 1000  # number of noted requests
 
 
 class Turns:
@@ -19,17 +23,55 @@ class Turns:
         self._lock = threading.Lock()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def turn(self, patience: float | None = None) -> Iterator[None]:
         """Enter the work as soon as no other request is doing large work.
+
+        Args:
+            patience: seconds to wait, or None for PATIENCE.
 
         Raises:
             LargeWorkBusy: another request was still working after the wait.
         """
         with deadline.waiting():
-            has_turn = self._lock.acquire(timeout=PATIENCE)
+            has_turn = self._lock.acquire(timeout=PATIENCE if patience is None else patience)
         if not has_turn:
             raise LargeWorkBusy
         try:
             yield
         finally:
             self._lock.release()
+
+
+class LargeAnswers:
+    """Allows one request at a time to make a large response, so that small ones are not delayed.
+
+    The size of a response is not known before. A request is expected to have a large response if
+    the last response to the same request was large.
+    """
+
+    def __init__(self) -> None:
+        self._turns = Turns()
+        # Hashes of the requests whose last response was large.
+        self._large: set[int] = set()
+
+    @contextmanager
+    def turn(self, request: str) -> Iterator[None]:
+        """Enter the work for a request, after other large ones if its response will be large.
+
+        Raises:
+            LargeWorkBusy: another request was still working after the wait.
+        """
+        if hash(request) not in self._large:
+            yield
+            return
+        with self._turns.turn(LARGE_ANSWER_PATIENCE):
+            yield
+
+    def note(self, request: str, size: int) -> None:
+        """Note the size of the response to a request, in bytes."""
+        if size <= LARGE_ANSWER:
+            self._large.discard(hash(request))
+            return
+        if len(self._large) >= MAX_NOTED:
+            self._large.clear()
+        self._large.add(hash(request))

@@ -7,7 +7,6 @@ from typing import Any
 import falcon
 
 from placement.api.problems import RequestRefused
-from placement.errors import PlacementError
 
 LOG = logging.getLogger(__name__)
 
@@ -45,10 +44,24 @@ def read(req: falcon.Request, max_size: int) -> bytes:
 
 
 def _stream(req: falcon.Request) -> Any:
-    # Servers that terminate the input themselves set a flag. Other servers do not mark the end of a
-    # chunked body.
-    chunked = req.content_length is None and req.env.get("wsgi.input_terminated")
-    return req.stream if chunked else req.bounded_stream
+    # Servers that terminate the input themselves set a flag. uWSGI has a function instead. Other
+    # servers do not mark the end of a chunked body.
+    if req.content_length is None and req.env.get("wsgi.input_terminated"):
+        return req.stream
+    if "uwsgi.version" in req.env and req.get_header("Transfer-Encoding"):
+        return _UwsgiChunks()
+    return req.bounded_stream
+
+
+class _UwsgiChunks:
+    """A chunked body within uWSGI, whose `chunked-input-limit` bounds each chunk."""
+
+    def read(self, _size: int) -> bytes:
+        """Return the next chunk, or empty bytes at the end.  Raises OSError."""
+        import uwsgi  # noqa: PLC0415 - it exists within uWSGI only
+
+        chunk: bytes = uwsgi.chunked_read()
+        return chunk
 
 
 def _next_chunk(stream: Any) -> bytes:
@@ -56,12 +69,9 @@ def _next_chunk(stream: Any) -> bytes:
 
     Raises:
         RequestRefused: the body cannot be read.
-        PlacementError: the service's own server refuses the body.
     """
     try:
         chunk: bytes = stream.read(CHUNK)
-    except PlacementError:
-        raise
     # Each server raises its own errors for malformed chunks and for disconnected clients.
     except Exception as error:
         LOG.info("a body cannot be read: %r", error)

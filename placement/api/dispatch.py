@@ -88,7 +88,13 @@ class Endpoint:
         if seconds is None:
             seconds = DEADLINES.at(req.context.version)
         with deadline.limit(seconds):
-            self._respond(req, resp, path)
+            if req.method != "GET":
+                self._respond(req, resp, path)
+                return
+            large_answers, url = self._service.large_answers, f"{req.path}?{req.query_string}"
+            with large_answers.turn(url):
+                self._respond(req, resp, path)
+            large_answers.note(url, int(resp.content_length or 0))
 
     def _respond(self, req: falcon.Request, resp: falcon.Response, path: Mapping[str, str]) -> None:
         if "" in path.values() or req.path.removeprefix("/").endswith("/"):

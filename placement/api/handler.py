@@ -12,7 +12,7 @@ from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
 from placement.objects.revision_cache import BlockCache, CachedText, KindCaches, RevisionCache
-from placement.turns import Turns
+from placement.turns import LargeAnswers, Turns
 
 MAX_TEXT = 16 * 1024 * 1024  # bytes cached of one kind of text
 
@@ -41,6 +41,8 @@ class Service:
     )
     # Turns of expensive requests. A process executes only one such request at a time.
     large_work: Turns = field(default_factory=Turns)
+    # Turns of requests whose responses are large.
+    large_answers: LargeAnswers = field(default_factory=LargeAnswers)
 
 
 class Rights(Protocol):

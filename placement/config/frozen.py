@@ -82,8 +82,8 @@ class MetricsSettings:
     enabled: bool
     # URL path of the metrics.
     path: str
-    # Host and port of a separate listener. None means that the API's ports serve the path.
-    address: tuple[str, int] | None
+    # A port that serves only the metrics. None means that the API's ports serve the path.
+    port: int | None
     # Whether a scrape requires a token.
     token_required: bool
     # Directory of the files in which processes count, or None for a temporary directory.
@@ -232,7 +232,7 @@ def metrics_settings(conf: cfg.ConfigOpts) -> MetricsSettings:
     return MetricsSettings(
         enabled=group.enabled,
         path=group.path,
-        address=(group.bind_host, group.bind_port) if group.bind_port else None,
+        port=group.bind_port,
         token_required=group.token_required,
         directory=group.directory or None,
         inventory_seconds=group.inventory_seconds,

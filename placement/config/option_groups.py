@@ -29,16 +29,12 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "placement:metrics. If false, anyone who can reach the port can read the names of "
             "all providers.",
         ),
-        cfg.HostAddressOpt(
-            "bind_host", default="127.0.0.1", help="Address of the separate port for metrics."
-        ),
         cfg.PortOpt(
             "bind_port",
             min=1,
             help="A separate port that serves only the metrics; the API's ports then do not serve "
-            "them. gunicorn opens this port. Other servers, and systemd sockets, must be "
-            "configured to listen on it. If unset, the metrics are served on the ports of the "
-            "API.",
+            "them. The WSGI server must be configured to listen on this port, too (gunicorn: a "
+            "second bind). If unset, the metrics are served on the ports of the API.",
         ),
         cfg.StrOpt(
             "directory",

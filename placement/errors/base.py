@@ -25,7 +25,6 @@ STATEMENT_TIMEOUT = "placement.statement_timeout"
 SEARCH_EXHAUSTED = "placement.search_exhausted"
 REQUEST_DEADLINE = "placement.request_deadline"
 CLAIM_CONTENTION = "placement.claim_contention"
-TOO_MANY_BODIES = "placement.too_many_bodies"
 LARGE_WORK_BUSY = "placement.large_work_busy"
 
 

@@ -9,7 +9,6 @@ from placement.errors.base import (
     REQUEST_DEADLINE,
     SEARCH_EXHAUSTED,
     STATEMENT_TIMEOUT,
-    TOO_MANY_BODIES,
     PlacementError,
 )
 
@@ -126,23 +125,14 @@ class ClaimContention(Unavailable):
         )
 
 
-class TooManyBodies(Unavailable):
-    """The server process has no memory for the body of another request."""
-
-    code = TOO_MANY_BODIES
-
-    def __init__(self) -> None:
-        super().__init__("The server has no room for the body of this request; retry later")
-
-
 class LargeWorkBusy(Unavailable):
-    """The server process is busy with another simulation or headroom request."""
+    """The server process is busy with another large request."""
 
     code = LARGE_WORK_BUSY
     retry_after = 5
 
     def __init__(self) -> None:
         super().__init__(
-            "The server process is busy with another simulation or headroom request, and works on "
-            "one at a time; retry later"
+            "The server process is busy with another large request (a simulation, headroom, or a "
+            "response of megabytes), and works on one at a time; retry later"
         )

@@ -60,10 +60,6 @@ class Metrics:
             raise ConfigurationError(f"[metrics] directory: cannot count there ({error})") from None
         _listening.append(events.listen(counts))
 
-    def give_to(self, user: int, group: int) -> None:
-        """Allow processes of another user to count, if this process runs as root."""
-        directory.give_to(self._directory, user, group)
-
     def fold(self) -> None:
         """Merge the files of processes that have ended."""
         directory.fold(self._directory)

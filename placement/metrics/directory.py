@@ -78,13 +78,6 @@ def _temporary() -> Path:
     return directory
 
 
-def give_to(directory: Path, user: int, group: int) -> None:
-    """Change the owner of the directory and its files to another user."""
-    if user != os.geteuid():
-        for path in (directory, *directory.iterdir()):
-            os.chown(path, user, group)
-
-
 def processes(directory: Path) -> dict[int, Path]:
     """Return the running processes that count, each with the file that it wrote last."""
     files: dict[int, Path] = {}

@@ -98,7 +98,7 @@ The following query returns the free units of each host with its children::
 Scrape configuration
 ====================
 
-The following job scrapes servers with ``bind_host = 0.0.0.0``, ``bind_port = 9178`` and
+The following job scrapes servers that listen on port 9178, with ``bind_port = 9178`` and
 ``token_required = false`` in ``[metrics]``, behind a firewall that admits only Prometheus. The
 metrics of the cloud are the same on all servers, so it is sufficient to scrape one server for them.
 The metrics of the service are different on each server, so all servers must be scraped::

@@ -1,1 +1,1 @@
-"""The entry point for WSGI servers, and the worker and hooks of gunicorn."""
+"""The entry point for WSGI servers."""

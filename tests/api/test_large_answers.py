@@ -2,7 +2,9 @@
 
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
+from threading import Event
 from typing import Any
 
 import falcon.testing
@@ -11,9 +13,11 @@ from falcon.testing import create_environ
 
 from bench.clouds import flat
 from bench.scenarios import FLAT
+from placement import turns
 from placement.api import dispatch
 from placement.api.dispatch import MAX_CHUNK
 from placement.api.history import LATEST
+from placement.errors import LargeWorkBusy
 from tests.kit.cloud import load
 from tests.kit.service import HEADERS, Client, Service
 
@@ -91,3 +95,47 @@ def test_an_answer_in_pieces_is_logged_with_its_length(
     caplog.set_level("INFO", "placement.requestlog")
     answer = client.send("GET", FLAT)
     assert f"len: {len(answer.content)} " in caplog.records[-1].getMessage()
+
+
+def test_a_request_whose_last_answer_was_large_waits_for_its_turn(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LARGE_ANSWER", MAX_CHUNK)
+    monkeypatch.setattr(turns, "LARGE_ANSWER_PATIENCE", 0.01)
+    begun, go_on = Event(), Event()
+    write = dispatch._write
+
+    def slow(*arguments: Any) -> None:
+        begun.set()
+        assert go_on.wait(60)
+        write(*arguments)
+
+    client.expect(200, "GET", FLAT)  # the size is known from now on
+    with ThreadPoolExecutor(1) as pool, monkeypatch.context() as patched:
+        patched.setattr(dispatch, "_write", slow)
+        first = pool.submit(client.expect, 200, "GET", FLAT)
+        assert begun.wait(60)
+        patched.setattr(dispatch, "_write", write)
+        busy = client.expect(503, "GET", FLAT)
+        assert busy.json["errors"][0]["code"] == "placement.large_work_busy"
+        client.expect(200, "GET", f"{FLAT}&limit=3")
+        client.expect(200, "GET", "/traits")
+        go_on.set()
+        assert len(first.result().json["provider_summaries"]) == HOSTS
+    client.expect(200, "GET", FLAT)
+
+
+def test_a_request_whose_last_answer_was_small_does_not_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "LARGE_ANSWER_PATIENCE", 0.01)
+    large = turns.LargeAnswers()
+    large.note("/", turns.LARGE_ANSWER + 1)
+    with large.turn("/"), pytest.raises(LargeWorkBusy), large.turn("/"):
+        pass
+    large.note("/", turns.LARGE_ANSWER)
+    with large.turn("/"), large.turn("/"):
+        pass
+    for number in range(3 * turns.MAX_NOTED):
+        large.note(str(number), turns.LARGE_ANSWER + 1)
+    assert len(large._large) <= turns.MAX_NOTED

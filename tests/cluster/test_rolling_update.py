@@ -222,9 +222,10 @@ class Fleet:
         self._load.ports.append(process.port)
 
     def remove(self) -> None:
-        """Stop the oldest process."""
+        """Stop the oldest process. As with a proxy, it gets no more requests before."""
         process = self.processes.pop(0)
         self._load.ports.remove(process.port)
+        self._load.go_on()
         process.stop()
 
     def replace(self, number: int, code: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.kit.builders import database_url
 from tests.kit.processes import ANSWER, HEADERS, Process, send, serving
 
-WORKERS = ("sync", "gthread", "placement.wsgi.worker.Worker")
+WORKERS = ("sync", "gthread")
 POST = "POST /resource_providers HTTP/1.1\r\nHost: x\r\n" + "".join(
     f"{name}: {value}\r\n" for name, value in HEADERS.items()
 )

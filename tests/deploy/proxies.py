@@ -84,7 +84,7 @@ PROXIES = {
         "apache2",
         "apache/placement-proxy.conf",
         {"<VirtualHost *:80>": "<VirtualHost *:{port}>"},
-        lambda port: apache(port, "headers", "proxy", "proxy_http"),
+        lambda port: apache(port, "alias", "headers", "proxy", "proxy_http"),
         ["apache2", "-D", "FOREGROUND", "-f", "/etc/deploy/around"],
     ),
 }

@@ -210,8 +210,9 @@ def test_the_job_migrates_and_the_pod_answers_its_probes_and_a_scrape(
         **{each["name"]: each["value"] for each in only["env"]},
         "OS_METRICS__BIND_PORT": str(metrics),
     }
+    ports = {"0.0.0.0:8778": f"127.0.0.1:{port}", "0.0.0.0:9178": f"127.0.0.1:{metrics}"}
+    command = [ports.get(each, each) for each in only["args"]]
     with (tmp_path / "log").open("wb") as log:
-        command = [*image.command[:-1], f"127.0.0.1:{port}"]
         process = installed.start(command, environment, log)
     await_answer(port, process, tmp_path / "log", only["startupProbe"]["httpGet"]["path"])
     paths = [only[name]["httpGet"]["path"] for name in ("readinessProbe", "livenessProbe")]

@@ -18,6 +18,7 @@ import pytest
 from tests.deploy.conftest import NewMachine, need
 from tests.deploy.proxies import DEPLOY, PROXIES, proxying
 from tests.kit.builders import database_url
+from tests.kit.load import Load
 from tests.kit.processes import ANSWER, HEADERS, REPOSITORY, Process, new_host, serving
 
 MIB = 1024 * 1024
@@ -30,6 +31,10 @@ IDLE = {
 }
 KEPT = 8  # seconds, in the service of that test
 OPEN, ENDED_BY_SERVICE = "01", ("04", "05", "06")  # states of TCP; the other side is second
+THREADS = 8  # of the service of all tests
+POST = "POST /placement/traits HTTP/1.1\r\nHost: x\r\n" + "".join(
+    f"{name}: {value}\r\n" for name, value in HEADERS.items()
+)
 DEVICES = 20  # of which candidates take three: an answer of some MB
 
 
@@ -39,6 +44,7 @@ class Site:
 
     port: int
     service: Process
+    proxy: str = ""
 
     def send(
         self,
@@ -64,7 +70,8 @@ class Site:
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     directory = tmp_path_factory.mktemp("service")
-    options = {"OS_OSLO_MIDDLEWARE__ENABLE_PROXY_HEADERS_PARSING": "true"}
+    options = {"GUNICORN_CMD_ARGS": f"--threads={THREADS // 2}"}
+    options["OS_OSLO_MIDDLEWARE__ENABLE_PROXY_HEADERS_PARSING"] = "true"
     with serving(directory, [database_url(directory)], 2, **options) as [process]:
         host = new_host(process.port)
         for _ in range(DEVICES):
@@ -83,7 +90,7 @@ def site(
     need(proxy.program)
     log = tmp_path_factory.mktemp(request.param) / "log"
     with proxying(proxy, new_machine(), service.port, log) as port:
-        yield Site(port, service)
+        yield Site(port, service, request.param)
 
 
 def connections(port: int, *states: str) -> set[str]:
@@ -266,6 +273,72 @@ def test_clients_that_disconnect_do_not_affect_others(site: Site) -> None:
     for _ in range(20):
         assert site.get("/placement/resource_providers?limit=1")[0] in {200, 400}
     assert site.service.worker_ids() == workers
+
+
+BEGUN = {
+    "nothing": b"",
+    "a piece of the request line": b"GET /placement/resource_prov",
+    "a piece of the headers": b"GET /placement/ HTTP/1.1\r\nHost:",
+    "a piece of the body": f"{POST}Content-Length: 30\r\n\r\n{{".encode(),
+    "a piece of a chunk": f"{POST}Transfer-Encoding: chunked\r\n\r\n9\r\n{{".encode(),
+}
+
+
+def test_clients_that_stop_sending_do_not_occupy_threads_and_are_dropped(site: Site) -> None:
+    clients = []
+    for text in [*BEGUN.values()] * THREADS:
+        sock = socket.create_connection(("127.0.0.1", site.port), timeout=ANSWER)
+        sock.sendall(text)
+        clients.append(sock)
+    for _ in range(3):
+        assert site.get("/placement/resource_providers?name=x")[0] == 200
+    for sock in clients:
+        while sock.recv(65536):
+            pass
+        sock.close()
+
+
+def test_clients_that_do_not_read_do_not_occupy_threads(site: Site) -> None:
+    if site.proxy != "nginx":
+        pytest.skip("passes responses as clients take them")
+    groups = "".join(f"&resources{number}=VGPU:1" for number in (1, 2, 3))
+    head = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+    request = f"GET /placement/allocation_candidates?group_policy=isolate{groups} HTTP/1.1\r\n"
+    clients = []
+    for _ in range(THREADS + 1):
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        sock.settimeout(ANSWER)
+        sock.connect(("127.0.0.1", site.port))
+        sock.sendall(f"{request}Host: x\r\n{head}\r\n".encode())
+        clients.append(sock)
+    for _ in range(3):
+        assert site.get("/placement/resource_providers?name=x")[0] == 200
+    for sock in clients:
+        sock.close()
+
+
+def test_processes_behind_haproxy_are_restarted_and_no_request_is_lost(
+    new_machine: NewMachine, tmp_path: Path
+) -> None:
+    need("haproxy")
+    options = {"OS_OSLO_MIDDLEWARE__ENABLE_PROXY_HEADERS_PARSING": "true"}
+    url = database_url(tmp_path)
+    with serving(tmp_path, [url, url], 1, **options) as [first, second]:
+        line = "    # server placement2 192.0.2.12:8778"
+        more = {line: f"    server placement2 127.0.0.1:{second.port}"}
+        proxy = PROXIES["haproxy"]
+        proxy = replace(proxy, listens={**proxy.listens, **more})
+        with proxying(proxy, new_machine(), first.port, tmp_path / "log") as port:
+            load = Load(port, "/placement/traits?associated=true")
+            with load.running():
+                for process in (first, second):
+                    process.stop()
+                    load.await_answers()
+                    process.start()
+                    process.await_answer()
+                    load.await_answers(500)  # until HAProxy has found it again
+        assert (load.lost, set(load.counts)) == ([], {"200"})
 
 
 def test_a_service_that_is_started_again_is_found_again(site: Site) -> None:

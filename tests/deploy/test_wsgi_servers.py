@@ -7,12 +7,15 @@ version.
 from __future__ import annotations
 
 import http.client
+import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +24,7 @@ from tests.deploy.machine import USER, Machine
 from tests.deploy.proxies import DEPLOY, SERVICE, apache, changed
 from tests.deploy.serving import CONFIGURATION, await_answer
 from tests.kit import metrics as kit
+from tests.kit.load import Load
 from tests.kit.ports import free_port
 from tests.kit.processes import ANSWER, HEADERS, START
 
@@ -36,11 +40,17 @@ class Served:
 
     port: int
     prefix: str
+    process: subprocess.Popen[bytes]
 
-    def send(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes, str]:
+    def send(
+        self, method: str, path: str, body: bytes | None = None, *, chunked: bool = False
+    ) -> tuple[int, bytes, str]:
         """Send a request. Return status, content and `Location`."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER)
-        connection.request(method, self.prefix + path, body, HEADERS)
+        content: Any = body
+        if chunked and body is not None:
+            content = (body[start : start + 65536] for start in range(0, len(body), 65536))
+        connection.request(method, self.prefix + path, content, HEADERS, encode_chunked=chunked)
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
@@ -72,7 +82,7 @@ def install(machine: Machine) -> None:
     )
 
 
-def uwsgi(machine: Machine, port: int) -> list[str]:
+def uwsgi(machine: Machine, port: int, more: str = "") -> list[str]:
     need("uwsgi")
     text = changed(
         (DEPLOY / "uwsgi/placement.ini").read_text(),
@@ -81,8 +91,12 @@ def uwsgi(machine: Machine, port: int) -> list[str]:
             "virtualenv = /opt/placement": f"virtualenv = {VIRTUALENV}",
         },
     )
-    machine.put("/etc/placement/placement.ini", text)
+    machine.put("/etc/placement/placement.ini", text + more)
     return ["uwsgi", "--ini", "/etc/placement/placement.ini"]
+
+
+def lazy_uwsgi(machine: Machine, port: int) -> list[str]:
+    return uwsgi(machine, port, "lazy-apps = true\n")
 
 
 def mod_wsgi(machine: Machine, port: int) -> list[str]:
@@ -100,9 +114,16 @@ def mod_wsgi(machine: Machine, port: int) -> list[str]:
     return ["apache2", "-D", "FOREGROUND", "-f", "/etc/deploy/around"]
 
 
-@pytest.fixture(params=[(uwsgi, ""), (mod_wsgi, "/placement")], ids=["uwsgi", "mod_wsgi"])
+SERVERS = {
+    "uwsgi": (uwsgi, ""),
+    "uwsgi, lazy-apps": (lazy_uwsgi, ""),
+    "mod_wsgi": (mod_wsgi, "/placement"),
+}
+
+
+@pytest.fixture(params=SERVERS)
 def served(request: pytest.FixtureRequest, installed: Machine, tmp_path: Path) -> Iterator[Served]:
-    configure, prefix = request.param
+    configure, prefix = SERVERS[request.param]
     port = free_port()
     install(installed)
     command = configure(installed, port)
@@ -110,7 +131,7 @@ def served(request: pytest.FixtureRequest, installed: Machine, tmp_path: Path) -
     with (tmp_path / "log").open("wb") as log:
         process = installed.start(command, {}, log)
     await_answer(port, process, tmp_path / "log", f"{prefix}/")
-    yield Served(port, prefix)
+    yield Served(port, prefix, process)
     process.terminate()
     assert process.wait(START) == 0
 
@@ -122,14 +143,59 @@ def test_it_serves_counts_and_stops(served: Served) -> None:
     status, _content, location = served.send("POST", "/resource_providers", body)
     assert status == 200
     assert f":{served.port}{served.prefix}/resource_providers/" in location
+    body = b'{"name": "chunks"' + b" " * MIB + b"}"
+    assert served.send("POST", "/resource_providers", body, chunked=True)[0] == 200
+    check_refusals(served)
+    if not served.prefix:
+        check_reload(served)
     # Whichever process answers a scrape, it has counted what all of them did.
+    before = count(served)
     for _ in range(REQUESTS):
         assert served.send("GET", "/traits?associated=true")[0] == 200
     deadline = time.monotonic() + ANSWER
-    while (counted := count(served)) < REQUESTS:  # each is counted after its answer
+    while (counted := count(served) - before) < REQUESTS:  # each is counted after its answer
         assert time.monotonic() < deadline, counted
         time.sleep(0.05)
     assert counted == REQUESTS
+
+
+def check_refusals(served: Served) -> None:
+    """Check responses that come before the body, and to bodies that end early."""
+    head = f"POST {served.prefix}/resource_providers HTTP/1.1\r\nHost: x\r\n"
+    head += "Connection: close\r\nContent-Type: application/json\r\n"
+    token = "X-Auth-Token: admin\r\n"
+    for more, sent, status in (
+        (f"Content-Length: {MIB}\r\n", b"", b"401"),
+        (f"{token}Content-Length: {64 * MIB}\r\n", b"", b"413"),
+        (f"{token}Content-Length: 20\r\n", b"{}", b"400"),
+        (f"{token}Transfer-Encoding: chunked\r\n", b"ff\r\n{}", b"400"),
+        (f"{token}Transfer-Encoding: chunked\r\n", b"xyz\r\n{}\r\n0\r\n\r\n", b"400"),
+    ):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=ANSWER) as sock:
+            sock.sendall(f"{head}{more}\r\n".encode() + sent)
+            if sent:
+                sock.shutdown(socket.SHUT_WR)
+            assert sock.recv(1000)[:12] == b"HTTP/1.1 " + status, more
+
+
+def check_reload(served: Served) -> None:
+    """Check that SIGHUP replaces the workers, and that no request is lost."""
+    load = Load(served.port)
+    with load.running():
+        before = workers(served)
+        served.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + ANSWER
+        while not (now := workers(served)) or now & before:
+            assert time.monotonic() < deadline, (before, now)
+            time.sleep(0.1)
+        load.await_answers()
+    assert (load.lost, set(load.counts)) == ([], {"200"})
+
+
+def workers(served: Served) -> set[str]:
+    """Return the ids of the processes that the server has forked."""
+    master = served.process.pid
+    return set(Path(f"/proc/{master}/task/{master}/children").read_text().split())
 
 
 def count(served: Served) -> float:

@@ -131,6 +131,8 @@ class Process:
         self._arguments = [
             "--config", "etc/gunicorn.conf.py", "--bind", f"127.0.0.1:{self.port}", application
         ]  # fmt: skip
+        if "OS_METRICS__BIND_PORT" in environment:
+            self._arguments += ["--bind", f"127.0.0.1:{environment['OS_METRICS__BIND_PORT']}"]
         self.start()
 
     def start(self) -> None:

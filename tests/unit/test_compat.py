@@ -13,23 +13,19 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, cast
 
 import prometheus_client.values
 import psycopg
 import pytest
 import sqlalchemy as sa
-from gunicorn.arbiter import Arbiter
-from gunicorn.config import KNOWN_SETTINGS
 from oslo_context import context
 from oslo_log.formatters import ContextFormatter
 from prometheus_client import multiprocess
 from sqlalchemy import exc
 from sqlalchemy.sql.compiler import ExpandedState, SQLCompiler
-from waitress.adjustments import Adjustments
 
 from placement import config
-from placement.compat import gunicorn, oslo_context, oslo_log
+from placement.compat import oslo_context, oslo_log
 from placement.compat import prometheus as prometheus_compat
 from placement.compat.sqlalchemy import connect, count_parameters, execute_text, expand
 from tests.db.snapshots import ENGINES
@@ -45,11 +41,6 @@ INTERNAL = (
     "prometheus_client.mmap_dict",
     "prometheus_client.values",
     "sqlalchemy.sql.compiler",
-    "waitress.",
-)
-# Members of gunicorn's master: it is documented only that hooks get one.
-UNDOCUMENTED = frozenset(
-    {"LISTENERS", "handle_hup", "handle_int", "handle_term", "master_pid", "reexec_pid", "systemd"}
 )
 
 
@@ -83,9 +74,7 @@ def private_uses(source: str) -> list[str]:
 
 
 def is_private(name: str) -> bool:
-    return name in UNDOCUMENTED or (
-        name.startswith("_") and not name.startswith("__") and name not in PUBLIC
-    )
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC
 
 
 def is_internal(name: str) -> bool:
@@ -106,8 +95,7 @@ def test_private_parts_of_libraries_are_used_in_one_module_each() -> None:
 def test_each_module_has_private_parts_of_one_library() -> None:
     modules = sorted(path.stem for path in COMPAT.glob("*.py") if path.stem != "__init__")
     assert modules == [
-        "gunicorn", "oslo_context", "oslo_log", "prometheus", "psycopg", "pymysql", "sqlalchemy",
-        "waitress",
+        "oslo_context", "oslo_log", "prometheus", "psycopg", "pymysql", "sqlalchemy",
     ]  # fmt: skip
     for module in modules:
         assert private_uses((COMPAT / f"{module}.py").read_text()), module
@@ -119,124 +107,21 @@ import prometheus_client.values
 from sqlalchemy.sql.compiler import SQLCompiler
 from library._inside import thing
 from prometheus_client import values
-from waitress.channel import HTTPChannel
 
 class Own:
     def __init__(self): self._mine = thing(_keyword=1)
     def of(self, other): return other._mine, self._inherited, row._replace(a=1)
 
 library.store._value = 1
-master.handle_term = None
 """
     assert private_uses(source) == [
         "prometheus_client.values",
         "sqlalchemy.sql.compiler.SQLCompiler",
         "library._inside.thing",
         "prometheus_client.values",
-        "waitress.channel.HTTPChannel",
         "_keyword=",
         "library.store._value",
-        "master.handle_term",
     ]
-
-
-# -- gunicorn ---------------------------------------------------------------------------------
-
-
-class FakeMaster:
-    """What gunicorn's master does about signals, and what of it was done."""
-
-    reexec_pid = master_pid = 0
-    systemd = False
-
-    def __init__(self) -> None:
-        self.LISTENERS = ["listener"]
-        self.app = SimpleNamespace(callable=None)
-        self.done: list[str] = []
-
-    def setup(self, app: str) -> None:
-        self.done.append(f"setup {app}")
-
-    def handle_term(self) -> None:
-        self.done.append("term")
-
-    def handle_hup(self) -> None:
-        self.done.append("hup")
-
-
-def test_functions_are_called_before_gunicorn_acts_on_a_signal() -> None:
-    master = FakeMaster()
-    gunicorn.before_stop(master, lambda: master.done.append("before"))
-    master.handle_term()
-    cast(Any, master).handle_int()
-    assert master.done == ["before", "term"] * 2
-    answers = [False, True]
-    gunicorn.before_reload(master, lambda: answers.pop(0))
-    master.done.clear()
-    master.handle_hup()
-    assert master.done == []
-    master.handle_hup()
-    assert master.done == ["hup"]
-
-
-def test_a_function_is_called_when_gunicorn_has_read_its_settings() -> None:
-    master = FakeMaster()
-    gunicorn.after_setup(master, lambda: master.done.append("after"))
-    master.setup("app")
-    assert master.done == ["setup app", "after"]
-
-
-@pytest.mark.parametrize("shared", ["reexec_pid", "master_pid", "systemd"])
-def test_listeners_exclude_sockets_of_other_masters(shared: str) -> None:
-    master = FakeMaster()
-    assert gunicorn.get_own_listeners(master) == ["listener"]
-    setattr(master, shared, 1)
-    assert gunicorn.get_own_listeners(master) == []
-
-
-def test_gunicorn_has_no_hook_before_it_stops_or_that_can_refuse_a_reload() -> None:
-    # There are hooks close to these moments. `on_reload` runs after the new settings have taken
-    # effect, and its exceptions end the master; `on_exit` runs after the listeners were closed.
-    hooks = {each.name for each in KNOWN_SETTINGS if each.section == "Server Hooks"}
-    assert hooks == {
-        "child_exit",
-        "nworkers_changed",
-        "on_exit",
-        "on_reload",
-        "on_starting",
-        "post_fork",
-        "post_request",
-        "post_worker_init",
-        "pre_exec",
-        "pre_fork",
-        "pre_request",
-        "ssl_context",
-        "when_ready",
-        "worker_abort",
-        "worker_exit",
-        "worker_int",
-    }
-    source = inspect.getsource(Arbiter.reload)
-    assert source.index("create_sockets") < source.index("on_reload") < source.index("spawn_worker")
-
-
-# -- waitress ---------------------------------------------------------------------------------
-
-
-def test_waitress_has_no_option_for_deadlines_framing_or_a_loop() -> None:
-    # Offered would be: a time for a request and for its answer, keep-alive with chunks, head and
-    # body in one packet, the path as it was sent, a loop that looks at what has changed alone, and
-    # classes of connections and requests to extend.
-    options = {name for name, _convert in Adjustments._params}
-    assert not {name for name in options if "timeout" in name} - {
-        "asyncore_loop_timeout",
-        "channel_timeout",  # of a connection, regardless of its client's activity; polled
-    }
-    assert not {name for name in options if "keep" in name or "strict" in name or "class" in name}
-    assert {name for name in options if "loop" in name or "poll" in name} == {
-        "asyncore_loop_timeout",
-        "asyncore_use_poll",
-    }
 
 
 # -- oslo.context -----------------------------------------------------------------------------

@@ -56,7 +56,6 @@ WHAT_TO_DO: Mapping[str, str] = {
     errors.REQUEST_DEADLINE: "Reduce the request, or raise ``[placement] request_deadline``. "
     "Nothing was changed.",
     errors.CLAIM_CONTENTION: "Send the claim again: concurrent claims have won.",
-    errors.TOO_MANY_BODIES: "Send the request again after ``Retry-After`` seconds.",
     errors.LARGE_WORK_BUSY: "Send the request again after ``Retry-After`` seconds.",
 }
 

@@ -149,17 +149,6 @@ print(made)
     assert not made.exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_workers_of_another_user_count_too(tmp_path: Path) -> None:
-    counts = directory.use(str(tmp_path / "metrics"))
-    directory.give_to(counts, os.geteuid(), os.getegid())
-    end(start(counts))
-    directory.fold(counts)
-    nobody = 65534
-    directory.give_to(counts, nobody, nobody)
-    assert {path.stat().st_uid for path in (counts, *counts.iterdir())} == {nobody}
-
-
 def test_a_file_without_room_is_an_error_and_not_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
