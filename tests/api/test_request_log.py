@@ -186,10 +186,10 @@ def test_the_error_is_given_to_the_server_only_if_the_response_has_started(start
         raise RuntimeError("out of order")
 
     errors: list[Any] = []
-    outer = request_log.RequestLog(application, 0)
+    outer: Any = request_log.RequestLog(application, 0)
     body = outer(falcon.testing.create_environ("/"), lambda *response: errors.append(response[2]))
     assert b"500" in b"".join(body)
-    body.close()  # type: ignore[attr-defined]
+    body.close()
     assert bool(errors[-1]) == started
 
 
