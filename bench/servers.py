@@ -48,7 +48,7 @@ class Spent:
 
 
 class Server:
-    """A gunicorn server with its workers, on a database."""
+    """A server with its workers, on a database."""
 
     def __init__(
         self,
@@ -97,6 +97,12 @@ def gunicorn(checkout: Path) -> list[str]:
     python = sys.executable if checkout == REPOSITORY else str(checkout / ".venv/bin/python")
     options = ["--config", "etc/gunicorn.conf.py", "--bind={address}"]
     return [python, "-m", "gunicorn", *options, ENTRY]
+
+
+def peer_gunicorn() -> list[str]:
+    """Return the command that serves openstack-placement by default."""
+    options = ["--preload", "--timeout=600", "--limit-request-line=0", "--bind={address}"]
+    return [str(peer_environment() / "bin/gunicorn"), *options, ENTRY]
 
 
 def descendants(pid: int) -> list[int]:
@@ -152,15 +158,17 @@ def serving(
     checkout: Path | None,
     workers: int = 2,
     command: Sequence[str] = (),
+    configuration: str = "",
 ) -> Iterator[Server]:
     """Serve on a database until the block ends, or on SQLite without `database`.
 
     checkout: checkout of this service, with the virtualenv that `make` creates. None means
     openstack-placement.
     command: another server of the service; `{address}` is replaced by host and port.
+    configuration: the content of placement.conf.
     """
     home.mkdir(parents=True, exist_ok=True)
-    (home / "placement.conf").write_text("")
+    (home / "placement.conf").write_text(configuration)
     port = free_port()
     outside = {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
     # The peer must not import the package of this service, which has the same name.
@@ -179,8 +187,7 @@ def serving(
         command = command or gunicorn(checkout)
         where = checkout
     else:
-        command = [str(peer_environment() / "bin" / "gunicorn"), "--preload", "--timeout=600"]
-        command += ["--limit-request-line=0", "--bind={address}", ENTRY]
+        command = command or peer_gunicorn()
         where = home
         variables["OS_PLACEMENT_DATABASE__CONNECTION"] = url.replace("+psycopg:", "+psycopg2:")
     filled = [part.replace("{address}", f"127.0.0.1:{port}") for part in command]
