@@ -230,7 +230,7 @@ def run_version(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[
 
 def test_one_command_changes_the_version_wherever_it_is_stated(tmp_path: Path) -> None:
     stated = ("placement/__init__.py", "falcon_placement_client/__init__.py", "pyproject.toml")
-    for name in (".ci/version", *stated):
+    for name in (".ci/version", "debian/changelog", *stated):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     before = {name: (ROOT / name).read_text() for name in stated}
@@ -242,6 +242,8 @@ def test_one_command_changes_the_version_wherever_it_is_stated(tmp_path: Path) -
     }
     assert after == changed
     assert all(after[name] != before[name] for name in stated)
+    changelog = (tmp_path / "debian" / "changelog").read_text()
+    assert changelog.startswith("falcon-placement (98.7.6~rc5) unstable;")
     for wrong in ("98.7", "98.7.6-rc5", "v98.7.6", "98.7.6rc5 "):
         assert run_version(tmp_path, wrong).returncode == 2
     assert run_version(tmp_path).stdout == "98.7.6rc5\n"
