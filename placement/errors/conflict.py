@@ -219,8 +219,8 @@ class NoInventory(Conflict):
 
     def __init__(self, resource_class: str, uuid: str) -> None:
         super().__init__(
-            f"Inventory for '{resource_class}' on resource provider '{uuid}' invalid: "
-            f"the provider has no such inventory"
+            f"Unable to allocate inventory: Inventory for '{resource_class}' "  # for nova
+            f"on resource provider '{uuid}' invalid: the provider has no such inventory"
         )
 
 
