@@ -18,12 +18,16 @@ OPEN ?= $(BIN)/python -m webbrowser
 DB ?= sqlite:///$(CURDIR)/.run/placement.db
 # Added to a command: make test ARGUMENTS='-k claims', make bench ARGUMENTS='--sizes 1000'.
 ARGUMENTS ?=
-# Tests of what libraries do for the service, and a sample of its answers.
-FLOORS := tests/db tests/migrations tests/api/test_gabbits.py tests/cluster/test_race.py
+# Tests of what libraries do for the service: a sample of its statements and responses, and the rest.
+STATEMENTS := tests/db tests/migrations tests/api/test_gabbits.py tests/cluster/test_race.py
+LIBRARIES := $(patsubst %,tests/api/test_%.py,authentication generators metrics_page \
+  openstack_commands policy request_log wsgi_stack) tests/cluster/test_metrics.py
+# Releases of OpenStack whose pins `make openstack` installs: files of requirements/openstack.
+RELEASE ?= 2025.1
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test soak lint style types imports format docs samples lock audit \
-  screenshots version wheel floors dist gabbi update galera migrations peer client nova bench
+  screenshots version wheel openstack dist gabbi update galera migrations peer client nova bench
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -125,12 +129,19 @@ version: ## print the version, or set it wherever it is stated  (VERSION=1.0.0rc
 wheel: $(INSTALLED) ## build twice, install on each Python from 3.11 on, and the client alone  (PYTHONS=…)
 	BIN=$(BIN) sh .ci/wheel
 
-# In a virtualenv of its own, because its versions are older; warnings of their time are no errors.
-floors: $(INSTALLED) ## a sample of the tests with the oldest versions of all dependencies  (PLACEMENT_ENGINE=…)
-	test -x $(VENV)/floors/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(VENV)/floors
-	$(BIN)/uv pip install --quiet --python $(VENV)/floors --no-deps --require-hashes --requirement locked/floors.txt
-	$(BIN)/uv pip install --quiet --python $(VENV)/floors --no-deps --editable $(CLIENT) --editable .
-	$(VENV)/floors/bin/python -m pytest -W default -p tests.selection --selection=sample $(FLOORS) $(ARGUMENTS)
+openstack: $(RELEASE:%=openstack-%) ## tests with the pins of releases of OpenStack  (RELEASE='2025.1 master')
+
+# In a virtualenv for each release, and what the release does not pin as old as pyproject.toml allows.
+# Warnings of the time of a version are no errors.
+openstack-%: TESTS = $(VENV)/openstack-$*/bin/python -m pytest -W default
+openstack-%: $(INSTALLED)
+	test -x $(VENV)/openstack-$*/bin/python || \
+	  $(BIN)/uv venv --quiet --python $(BIN)/python $(VENV)/openstack-$*
+	$(BIN)/uv pip install --quiet --no-sources --python $(VENV)/openstack-$* --resolution lowest-direct \
+	  --constraint requirements/openstack/$*.txt --editable $(CLIENT) --editable '.[memcached,postgresql,test]'
+	PLACEMENT_ENGINE=sqlite $(TESTS) $(LIBRARIES) $(ARGUMENTS)
+	PLACEMENT_ENGINE=sqlite $(TESTS) -p tests.selection --selection=sample $(STATEMENTS) $(ARGUMENTS)
+	PLACEMENT_ENGINE=mariadb $(TESTS) -p tests.selection --selection=driver tests/db $(ARGUMENTS)
 
 dist: $(INSTALLED) ## the files of a release, in dist: each commit leads to the same bytes
 	$(BIN)/python -m tests.supply.distributions dist

@@ -82,7 +82,7 @@ class Endpoint:
         self._service = service
         self._policy = policy
 
-    def on_request(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
+    def respond(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
         """Process one request with any method."""
         seconds = self._service.settings.request_deadline
         if seconds is None:
@@ -192,7 +192,10 @@ class Endpoint:
             raise
         return replace(call, body=value)
 
-    on_options = on_request  # otherwise Falcon responds to OPTIONS itself
+
+# Falcon looks up a responder for each method, and would respond to those without one itself.
+for _method in falcon.COMBINED_METHODS:
+    setattr(Endpoint, f"on_{_method.lower()}", Endpoint.respond)
 
 
 def _stated(req: falcon.Request) -> list[tuple[str, str]]:
@@ -299,9 +302,8 @@ def _join_chunks(pieces: Sequence[bytes], ends: Sequence[int]) -> Iterator[bytes
         start, written = end, ends[end - 1]
 
 
-def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> None:
+def add_routes(app: "falcon.App[Any, Any]", service: Service, policy: Policy) -> None:
     """Add every path in the route table to the application."""
-    app.router_options.default_to_on_request = True
     # Responses without a body have no type; all other responses set it.
     app.resp_options.default_media_type = None  # type: ignore[assignment]
     for path, methods in OPERATIONS.items():

@@ -50,7 +50,9 @@ def _libraries(options: cfg.ConfigOpts.GroupAttr) -> Iterator[tuple[str, str]]:
 
 
 def _encrypts_connections(options: cfg.ConfigOpts.GroupAttr) -> bool:
-    return bool(options.memcache_tls_enabled and options.memcache_use_advanced_pool)
+    # The option is missing before keystonemiddleware 10.12 (OpenStack 2025.2).
+    encrypts = getattr(options, "memcache_tls_enabled", False)
+    return bool(encrypts and options.memcache_use_advanced_pool)
 
 
 def _files(options: cfg.ConfigOpts.GroupAttr) -> Iterator[str]:

@@ -220,7 +220,7 @@ def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _pa
     _render(resp, 500, envelope(500, FAULT, req.context.request_id, _version(req)))
 
 
-def register(app: falcon.App[Any, Any], paths: Iterable[str] = ()) -> None:
+def register(app: "falcon.App[Any, Any]", paths: Iterable[str] = ()) -> None:
     """Register the handlers of all errors with the application.
 
     Args:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from oslo_config import cfg
-from oslo_middleware import cors, http_proxy_to_wsgi
+from oslo_middleware import cors, http_proxy_to_wsgi, opts
 
 from placement.api import dry_run
 from placement.api.authentication import Keystone, NoAuth
@@ -73,8 +73,8 @@ class CheckedProxy:
 def register_options(conf: cfg.ConfigOpts) -> None:
     """Register the option groups of other libraries, with this service's defaults."""
     cors.set_defaults(**CORS_DEFAULTS)
-    conf.register_opts(cors.OPTS, group="cors")
-    conf.register_opts(http_proxy_to_wsgi.OPTS, group="oslo_middleware")
+    for group, options in (*opts.list_opts_cors(), *opts.list_opts_http_proxy_to_wsgi()):
+        conf.register_opts(options, group=group)
 
 
 def wrap(

@@ -57,12 +57,6 @@ def count_in_files() -> None:
         values.ValueClass = values.MultiProcessValue()
 
 
-def count_in_new_files() -> None:
-    """Close the files of this process, and count in new files."""
-    values.close_all_multiprocess_files()
-    values.ValueClass = values.MultiProcessValue()
-
-
 def read_file(path: Path) -> dict[str, float]:
     """Return the counts in a file, by the library's text of name and labels."""
     rows = MmapedDict.read_all_values_from_file(str(path))

@@ -11,6 +11,7 @@ import falcon.testing
 import pytest
 from keystoneauth1.exceptions import UnknownConnectionError
 from keystonemiddleware.auth_token import AuthProtocol
+from keystonemiddleware.opts import list_auth_token_opts
 
 from placement.api.history import LATEST
 from placement.errors import ConfigurationError
@@ -143,6 +144,12 @@ def test_what_the_identity_service_cannot_be_asked_for_is_503(
     assert "certificate has expired" in caplog.text
 
 
+_OPTIONS = {option.name for _group, options in list_auth_token_opts() for option in options}
+needs_tls_option = pytest.mark.skipif(
+    "memcache_tls_enabled" not in _OPTIONS, reason="an option of keystonemiddleware 10.12"
+)
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -153,13 +160,14 @@ def test_what_the_identity_service_cannot_be_asked_for_is_503(
         ({"certfile": "/none/c.pem"}, "certfile: cannot read the file /none/c.pem"),
         ({"certfile": __file__, "keyfile": "/none/k.pem"}, "keyfile: cannot read the file"),
         ({"cafile": "/none/ca.pem"}, "cafile: cannot read the file /none/ca.pem"),
-        (
+        pytest.param(
             {
                 "memcached_servers": "127.0.0.1:1",
                 "memcache_tls_enabled": "true",
                 "memcache_tls_cafile": "/none/ca.pem",
             },
             "memcache_tls_cafile: cannot read the file /none/ca.pem",
+            marks=needs_tls_option,
         ),
     ],
 )
@@ -275,7 +283,7 @@ def test_headers_make_no_caller_without_a_token(tmp_path: Path) -> None:
     [
         ("memcache", {}),
         ("bmemcached", {"memcache_sasl_enabled": "true"}),
-        ("bmemcached", {"memcache_tls_enabled": "true"}),
+        pytest.param("bmemcached", {"memcache_tls_enabled": "true"}, marks=needs_tls_option),
         ("memcache", {"memcache_tls_enabled": "true", "memcache_use_advanced_pool": "false"}),
         (
             "cryptography",

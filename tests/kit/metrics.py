@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from prometheus_client import values
+from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.parser import text_string_to_metric_families
 
 from placement import metrics
-from placement.compat import prometheus
+from placement.compat.prometheus import AllocatedFile
 from placement.metrics import Metrics
 from tests.kit.builders import settings
 
@@ -23,13 +26,21 @@ def counting(directory: Path, **options: object) -> Iterator[Metrics]:
     """Count in this directory only, during the block. options: options of `[metrics]`."""
     configured = settings("sqlite://", metrics=options).metrics
     counted = Metrics(replace(configured, directory=str(directory)))
-    # The library keeps the files of a process open.
-    prometheus.count_in_new_files()
+    _count_in_new_files()
     counted.listen()
     try:
         yield counted
     finally:
         metrics.stop_listening()
+
+
+def _count_in_new_files() -> None:
+    """Close the files of this process, which the library keeps open, and count in new files."""
+    for each in gc.get_objects():
+        if type(each) is AllocatedFile:
+            file: MmapedDict = each
+            file.close()
+    values.ValueClass = values.MultiProcessValue()
 
 
 def samples(text: bytes | str) -> Samples:

@@ -14,9 +14,11 @@ CONSTRAINTS = ROOT / "constraints.txt"
 SERVICE = ROOT / "locked" / "service.txt"  # all that the service may need, whichever the engine
 DEVELOPMENT = ROOT / "locked" / "development.txt"  # that, and what tests, lints and measures it
 CLIENT = ROOT / "locked" / "client.txt"  # what the client needs without a service
-FLOORS = ROOT / "locked" / "floors.txt"  # the lower bounds of the service, and of its tests
 # Installed by name only: it has to be built, and its licence restricts redistribution.
 MYSQLCLIENT = ROOT / "locked" / "mysqlclient.txt"
+_RELEASES = ROOT / "requirements" / "openstack"
+# Release of OpenStack -> its pins of what is installed here; the oldest first.
+OPENSTACK = {path.stem: path for path in sorted(_RELEASES.glob("*.txt"))}
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)( *;)?", re.MULTILINE)
 _HASHED = re.compile(r"^([A-Za-z0-9._-]+)==.*\\\n {4}--hash=sha256:[0-9a-f]{64}\b", re.MULTILINE)

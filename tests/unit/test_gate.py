@@ -174,8 +174,19 @@ def test_the_hosted_gate_calls_the_targets_of_the_gate_on_one_machine() -> None:
     assert {"test", "wheel", "lint", "audit"} <= local
     assert local - hosted == set()
     # These are tested on one machine as part of the tests, or of a release.
-    assert hosted - local == {"docs", "dist", "floors"}
+    assert hosted - local == {"docs", "dist"}
     assert {name for name in hosted if not name.startswith(".venv/")} <= TARGETS
+
+
+def test_the_gate_tests_the_oldest_and_the_newest_pins_of_openstack() -> None:
+    stated = re.search(r'RELEASE="(.*)"', (ROOT / ".ci" / "run").read_text())
+    default = re.search(r"^RELEASE \?= (\S+)$", MAKEFILE, re.MULTILINE)
+    matrix = yaml.safe_load(WORKFLOW.read_text())["jobs"]["openstack"]["strategy"]["matrix"]
+    assert stated
+    assert default
+    releases = sorted(path.stem for path in (ROOT / "requirements" / "openstack").glob("*.txt"))
+    assert stated[1].split() == matrix["release"] == [releases[0], releases[-1]]
+    assert default[1] == releases[0]
 
 
 def test_the_hosted_gate_tests_each_engine_and_has_all_that_the_gate_switches_on() -> None:
