@@ -127,18 +127,16 @@ class HostEvaluation:
     def _missing_traits(self, rejections: Sequence[Rejection]) -> Sequence[Rejection]:
         """Return the rejection by the traits of a group that no provider of the host has.
 
-        If the amounts of the group do not fit either, its traits say more about the host.
+        If amounts do not fit either, the traits say more about the host.
         """
-        code, suffix, _cause, slot, *_rest = rejections[0]
-        if not ORDER[Refusal.MIN_UNIT] <= ORDER[code] <= ORDER[Refusal.CAPACITY]:
-            return ()
-        index = self._explain_request.distinct_index[slot]
-        slot_terms = self._explain_request.distinct[index]
-        traits = slot_terms.traits & lacking(self._masks[index])
-        if not traits:
-            return ()
-        terms = [term._replace(suffix=suffix) for term in slot_terms.terms_of(traits)]
-        return (Rejection(Refusal.TRAIT_MISSING, suffix, RejectionCause(tuple(terms)), slot),)
+        if ORDER[Refusal.MIN_UNIT] <= ORDER[rejections[0].code] <= ORDER[Refusal.CAPACITY]:
+            for slot_terms, masks in zip(self._explain_request.distinct, self._masks, strict=True):
+                traits = slot_terms.traits and slot_terms.traits & lacking(masks)
+                if traits:
+                    terms = slot_terms.terms_of(traits)
+                    cause = RejectionCause(terms)
+                    return (Rejection(Refusal.TRAIT_MISSING, terms[0].suffix, cause),)
+        return ()
 
     def _outside(self) -> tuple[StatedTerm, ...]:
         """Return the terms for trees, subtrees and aggregates in which the host has no provider."""
