@@ -125,7 +125,7 @@ def test_an_explanation_agrees_with_the_oracle(
         )
     assert served > examples / 10
     assert relaxed > examples / 20
-    assert elsewhere > examples / 200
+    assert elsewhere >= examples // 200
 
 
 def check_codes(world: oracle.World, query: oracle.Query, explanation: object) -> None:
