@@ -27,7 +27,8 @@ RELEASE ?= 2025.1
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test soak lint style types imports format docs samples lock audit \
-  screenshots version wheel openstack dist gabbi update galera migrations peer client nova bench
+  screenshots version wheel openstack dist gabbi update galera migrations peer client nova \
+  conformance bench
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -183,6 +184,9 @@ nova: ## nova's own functional tests that depend on placement  (ARGUMENTS='--all
 	$(VENV)/nova/bin/python -m tests.nova
 	$(VENV)/nova/bin/python -m tests.nova.flavors
 	$(VENV)/nova/bin/python -m tests.nova.functional $(VENV)/nova/src $(ARGUMENTS)
+
+conformance: $(INSTALLED) ## tests and clients of OpenStack's projects: hours, into docs/reference/conformance.rst
+	$(BIN)/python -m tests.conformance $(ARGUMENTS)
 
 bench: export PLACEMENT_PEER ?= $(VENV)/openstack-placement
 bench: $(INSTALLED) ## compare speed with openstack-placement 16.0.0: docs/development/bench.rst

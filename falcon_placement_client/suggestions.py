@@ -1,18 +1,36 @@
 """Suggestions of existing names for unknown names."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 
 DEFAULT_CUTOFF = 0.6  # minimum similarity of a suggested name, between 0 and 1
+# Maximum number of names that are compared completely. A comparison of two names of 255 characters
+# takes 0.3 ms.
+MAX_COMPARISONS = 100
 PARENTHESES = " ({})"
 
 
 def nearest(unknown: str, names: Iterable[str], cutoff: float = DEFAULT_CUTOFF) -> list[str]:
     """Return the existing name that is most similar to an unknown name, or an empty list.
 
-    The comparison takes about 25 µs for each name.
+    If many names consist of the same letters, only the names that share most letters with the
+    unknown name are compared completely.
     """
-    return get_close_matches(unknown, list(names), 1, cutoff)
+    matcher = SequenceMatcher()
+    matcher.set_seq2(unknown)
+    # An upper limit of the similarity takes a tenth of the time of the similarity.
+    limits: list[tuple[float, str]] = []
+    for name in names:
+        matcher.set_seq1(name)
+        if matcher.real_quick_ratio() >= cutoff and (limit := matcher.quick_ratio()) >= cutoff:
+            limits.append((limit, name))
+    similarity, nearest_name = cutoff, ""
+    for limit, name in sorted(limits, reverse=True)[:MAX_COMPARISONS]:
+        if limit < similarity:
+            break
+        matcher.set_seq1(name)
+        similarity, nearest_name = max((similarity, nearest_name), (matcher.ratio(), name))
+    return [nearest_name] if nearest_name else []
 
 
 def did_you_mean(proposals: Iterable[str], form: str = "; {}") -> str:
