@@ -107,11 +107,15 @@ def environment(name: str, packages: Sequence[str]) -> Path:
 
 
 def _output(*command: str | Path, cwd: Path = REPOSITORY, **more: str) -> str:
-    """Return the output of a command, whose exit code does not matter."""
+    """Return the output of a command, whose exit code does not matter.
+
+    Programs of the virtualenv of the command are found first.
+    """
+    path = f"{Path(command[0]).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
-        env={**os.environ, **more},
+        env={**os.environ, "PATH": path, **more},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -211,6 +215,9 @@ SUITES: Mapping[str, Suite] = {
         ("openstack-placement==16.0.0", *PEER, "gabbi", "wsgi-intercept", "oslotest"),
         _gabbits,
         ("sqlite",),
+        note="39 tests expect 403 by policies that the fixtures set in their own process, which are"
+        " not carried over; most of the others expect words of error messages, which differ by"
+        " intention (:doc:`compatibility`)",
     ),
     "nova": Suite(
         "2026.2",
@@ -232,6 +239,7 @@ SUITES: Mapping[str, Suite] = {
         (*EDITABLE, "osc-placement==4.9.1", "python-openstackclient", "oslotest", "simplejson"),
         _osc_placement,
         ("sqlite",),
+        note="test_parser_options starts the program openstack, which was not on the path",
     ),
     "openstacksdk": Suite(
         "2026.2",
