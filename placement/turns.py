@@ -12,6 +12,8 @@ PATIENCE = 5.0
 # The same for a response that is large. Clients and proxies wait as long.
 LARGE_ANSWER_PATIENCE = 60.0
 LARGE_ANSWER = 8 * 1024 * 1024  # bytes
+# Number of threads that may wait or work for large responses. The shipped servers have 32.
+MAX_LARGE_ANSWERS = 20
 MAX_NOTED = 1000  # number of noted requests
 
 
@@ -51,6 +53,7 @@ class LargeAnswers:
 
     def __init__(self) -> None:
         self._turns = Turns()
+        self._places = threading.BoundedSemaphore(MAX_LARGE_ANSWERS)
         # Hashes of the requests whose last response was large.
         self._large: set[int] = set()
 
@@ -59,13 +62,18 @@ class LargeAnswers:
         """Enter the work for a request, after other large ones if its response will be large.
 
         Raises:
-            LargeWorkBusy: another request was still working after the wait.
+            LargeWorkBusy: another request works after the wait, or too many are waiting.
         """
         if hash(request) not in self._large:
             yield
             return
-        with self._turns.turn(LARGE_ANSWER_PATIENCE):
-            yield
+        if not self._places.acquire(blocking=False):
+            raise LargeWorkBusy
+        try:
+            with self._turns.turn(LARGE_ANSWER_PATIENCE):
+                yield
+        finally:
+            self._places.release()
 
     def note(self, request: str, size: int) -> None:
         """Note the size of the response to a request, in bytes."""

@@ -117,12 +117,25 @@ def test_a_request_whose_last_answer_was_large_waits_for_its_turn(
         assert begun.wait(60)
         patched.setattr(dispatch, "_write", write)
         busy = client.expect(503, "GET", FLAT)
-        assert busy.json["errors"][0]["code"] == "placement.large_work_busy"
+        assert "another large request" in busy.json["errors"][0]["detail"]
         client.expect(200, "GET", f"{FLAT}&limit=3")
         client.expect(200, "GET", "/traits")
         go_on.set()
         assert len(first.result().json["provider_summaries"]) == HOSTS
     client.expect(200, "GET", FLAT)
+
+
+def test_large_answers_leave_threads_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "MAX_LARGE_ANSWERS", 1)
+    large = turns.LargeAnswers()
+    large.note("/", turns.LARGE_ANSWER + 1)
+    with large.turn("/"):
+        with pytest.raises(LargeWorkBusy), large.turn("/"):
+            pass
+        with large.turn("/small"):
+            pass
+    with large.turn("/"):
+        pass
 
 
 def test_a_request_whose_last_answer_was_small_does_not_wait(

@@ -2,8 +2,10 @@
 
 import io
 import re
+import sys
 import urllib.parse
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import falcon.testing
@@ -102,6 +104,21 @@ def test_a_chunked_body_is_read_and_bounded(client: falcon.testing.TestClient) -
                 "wsgi.input": io.BytesIO(orjson.dumps({"name": name})),
                 "wsgi.input_terminated": True,
             },
+        )
+        assert answer.status_code == status
+
+
+def test_a_chunked_body_within_uwsgi_is_read_and_bounded(
+    client: falcon.testing.TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, status in (("chunks", 200), ("x" * 300, 413)):
+        chunks = [b'{"name": "', name.encode(), b'"}', b""]
+        server = SimpleNamespace(chunked_read=lambda chunks=chunks: chunks.pop(0))
+        monkeypatch.setitem(sys.modules, "uwsgi", server)
+        answer = client.simulate_post(
+            "/resource_providers",
+            headers={**HEADERS, "Transfer-Encoding": "chunked"},
+            extras={"uwsgi.version": b"2.0"},
         )
         assert answer.status_code == status
 
