@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from placement.loader import load_cloud
+
 from tests.api.openstack_cloud import cloud
 from tests.kit.engines import empty_database
 from tests.kit.ports import free_port
