@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from placement.loader import load_cloud
-
+from falcon_placement_client.loader import load_cloud
 from tests.api.openstack_cloud import cloud
 from tests.kit.engines import empty_database
 from tests.kit.ports import free_port
