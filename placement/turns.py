@@ -52,7 +52,9 @@ class LargeAnswers:
     """
 
     def __init__(self) -> None:
+        # Held by the request whose response is large.
         self._turns = Turns()
+        # Held by the requests that have or wait for their turn.
         self._places = threading.BoundedSemaphore(MAX_LARGE_ANSWERS)
         # Hashes of the requests whose last response was large.
         self._large: set[int] = set()
