@@ -137,6 +137,21 @@ def test_claims_of_one_group_share_the_lookup_of_their_names(service: Service) -
     assert numbers[1] <= numbers[0] + 2, numbers
 
 
+def test_a_group_with_more_members_than_a_search_reads_hosts_is_spread(tmp_path: Path) -> None:
+    members = 150
+    with kit.Service(tmp_path) as service:
+        with building(service.database.writer) as cloud:
+            for number in range(members):
+                cloud.add(f"host{number}", {"VCPU": 4, "MEMORY_MB": 4, "DISK_GB": 4})
+        group = {"name": "wide", "max_per_host": 1}
+        flavor = {"groups": {"": {"resources": {"VCPU": 1, "MEMORY_MB": 1, "DISK_GB": 1}}}}
+        claims = [{**body(flavor), "spread_group": group} for _ in range(members)]
+        answer = service.expect(201, "POST", "/claims", {"claims": claims}, VERSION)
+    claimed = answer.json["claims"]
+    hosts = {host for each in claimed for host in each["allocations"]}
+    assert len(hosts) == len(claimed) == members
+
+
 def test_what_moves_while_several_views_are_searched_refuses_no_claim(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

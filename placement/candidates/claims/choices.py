@@ -95,8 +95,8 @@ class ClaimSearches:
             self._claims.setdefault(claim_request.request, []).append(claim_request.claim)
         # Owners are looked up with the search only for a small number of claims.
         self._names_owners = len(claim_requests) <= MAX_KEYS
-        # (request, consumer of a spread group or None) -> search. Each claim of a group has a
-        # separate search, which excludes the hosts that earlier claims have filled.
+        # (request, spread group and its maximum, or None) -> search. In a group, a search excludes
+        # the hosts that earlier claims have filled.
         self._searches: dict[tuple[CandidateRequest, Hashable], RequestSearch] = {}
         # Request, alternatives and spread group of a claim -> the requests with ids.
         self._resolved: dict[Hashable, Sequence[ResolvedRequest]] = {}
@@ -149,15 +149,15 @@ class ClaimSearches:
                 searched.
         """
         requests = list(dict.fromkeys(claim_request.alternatives or [claim_request.request]))
-        claims = self._claims[claim_request.request]
-        owner: Hashable = None
-        if claim_request.spread is not None:
-            owner, claims = claim_request.claim.consumer, [claim_request.claim]
-        if (requests[0], owner) not in self._searches:
-            self._begin(requests, claims, claim_request, owner)
+        spread = claim_request.spread and (claim_request.group, claim_request.spread.max_per_host)
+        if (requests[0], spread) not in self._searches:
+            self._begin(requests, claim_request, spread)
         results: list[SearchResult] = []
         for request in requests:
-            results.append(self._searches[request, owner].find(budget, pending_trees))
+            search = self._searches[request, spread]
+            if claim_request.spread is not None:
+                search.exclude(self._full_hosts(search.resolved, claim_request))
+            results.append(search.find(budget, pending_trees))
             if results[-1].candidates:
                 if claim_request.alternatives:
                     self.alternative = list(claim_request.alternatives).index(request)
@@ -167,20 +167,18 @@ class ClaimSearches:
     def _begin(
         self,
         requests: Sequence[CandidateRequest],
-        claims: Sequence[Claim],
         claim_request: ClaimRequest,
-        owner: Hashable,
+        spread: Hashable,
     ) -> None:
         """Create the searches for the alternatives. One lookup resolves all of their names."""
         limited = [
             replace(request, limit=request.limit or DEFAULT_CANDIDATES) for request in requests
         ]
-        group = claim_request.group
+        claims, group = self._claims[claim_request.request], claim_request.group
         key = (claim_request.request, tuple(requests), group)
         if key not in self._resolved:
             with stopwatch.NAMES:
-                owned = self._claims[claim_request.request]
-                names = claim_names(owned) if self._names_owners else NO_NAMES
+                names = claim_names(claims) if self._names_owners else NO_NAMES
                 self._resolved[key] = resolve_all(
                     self._conn, limited, names, self._settings.taints, group
                 )
@@ -194,26 +192,23 @@ class ClaimSearches:
                 tuning = self._tuning
                 if request.limit is None and not request.order:
                     tuning = replace(tuning, stop_after_cached=STOP_AFTER_CACHED)
-                self._searches[request, owner] = RequestSearch(
+                self._searches[request, spread] = RequestSearch(
                     self._conn,
                     self._cache,
-                    self._without_full_hosts(each, claim_request),
+                    each,
                     self._settings,
                     tuning,
                     repeated=len(claims) > 1,
                 )
 
-    def _without_full_hosts(
-        self, resolved: ResolvedRequest, claim_request: ClaimRequest
-    ) -> ResolvedRequest:
-        """Return the request, excluding the hosts that the spread group of a claim has filled."""
+    def _full_hosts(self, resolved: ResolvedRequest, claim_request: ClaimRequest) -> frozenset[str]:
+        """Return the UUIDs of the hosts that the spread group of a claim has filled."""
         spread, group = claim_request.spread, claim_request.group
         if spread is None or group is None:
-            return resolved
+            return frozenset()
         members = Counter(resolved.members_by_host)
         members.update(self._added_members.get(group, {}))
-        full = frozenset(uuid for uuid, number in members.items() if number >= spread.max_per_host)
-        return replace(resolved, request=replace(resolved.request, full_hosts=full))
+        return frozenset(uuid for uuid, number in members.items() if number >= spread.max_per_host)
 
     def _why(
         self,
@@ -249,7 +244,7 @@ class ClaimSearches:
             ConsumerGenerationConflict: a consumer exists.
             Exception: errors of `resolve`.
         """
-        for request in self._claims.keys() - {request for request, _owner in self._searches}:
+        for request in self._claims.keys() - {request for request, _spread in self._searches}:
             resolve(self._conn, request)
         consumers = [claim_request.claim.consumer for claim_request in self._claim_requests]
         existing = allocation_state.find_consumers(self._conn, consumers)

@@ -167,6 +167,22 @@ class RequestSearch:
             conditions=min(len(conditions), tuning.max_conditions),
         )
 
+    def exclude(self, full_hosts: frozenset[str]) -> None:
+        """Exclude the own providers of hosts from further calls of `find`.
+
+        Args:
+            full_hosts: UUIDs of roots. They include those of earlier calls.
+        """
+        resolved = self.resolved
+        if full_hosts == resolved.request.full_hosts:
+            return
+        request = replace(resolved.request, full_hosts=full_hosts)
+        self.resolved = self.scan.resolved = replace(resolved, request=request)
+        if resolved.unsatisfiable:
+            return
+        self._plan = SearchPlan(request)
+        self._split_plan = self._split_plan and SearchPlan(request, splits=True)
+
     def find(self, budget: Budget, pending_trees: Mapping[int, Tree] = NO_TREES) -> SearchResult:
         """Find the candidates like `find_candidates`, within the remaining budget.
 
