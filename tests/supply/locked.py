@@ -16,6 +16,7 @@ DEVELOPMENT = ROOT / "locked" / "development.txt"  # that, and what tests, lints
 CLIENT = ROOT / "locked" / "client.txt"  # what the client needs without a service
 # Installed by name only: it has to be built, and its licence restricts redistribution.
 MYSQLCLIENT = ROOT / "locked" / "mysqlclient.txt"
+UWSGI = ROOT / "locked" / "uwsgi.txt"  # the server of the image, whose licence is another
 _RELEASES = ROOT / "requirements" / "openstack"
 # Release of OpenStack -> its pins of what is installed here; the oldest first.
 OPENSTACK = {path.stem: path for path in sorted(_RELEASES.glob("*.txt"))}

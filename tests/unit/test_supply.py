@@ -25,7 +25,7 @@ SECURITY = (ROOT / "SECURITY.rst").read_text()
 
 @pytest.mark.parametrize(
     "path",
-    [locked.SERVICE, locked.CLIENT, locked.DEVELOPMENT, locked.MYSQLCLIENT],
+    [locked.SERVICE, locked.CLIENT, locked.DEVELOPMENT, locked.MYSQLCLIENT, locked.UWSGI],
     ids=lambda path: path.name,
 )
 def test_what_is_locked_is_what_constraints_pin_and_has_hashes(path: Path) -> None:
