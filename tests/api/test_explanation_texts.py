@@ -139,6 +139,17 @@ def uuid_of(service: Service, name: str) -> str:
             "; 10 have trait CUSTOM_PHYSNET_NET1 and trait CUSTOM_PHYSNET_NET2 only on different "
             "providers (one group for each trait would ask for different providers). ",
         ),
+        # Other hosts with the trait only reach a storage pool, which serves none of the amounts.
+        (
+            "resources=VCPU:4,FPGA:1&required=STORAGE_DISK_HDD",
+            f"{NONE_OF_50}No host has both trait STORAGE_DISK_HDD (10 hosts) and inventory of FPGA "
+            "(4 hosts). ",
+        ),
+        (
+            f"resources=VCPU:4&required=STORAGE_DISK_HDD&member_of={RACK_A}",
+            f"{NONE_OF_50}No host has both trait STORAGE_DISK_HDD (10 hosts) and a provider in "
+            f"aggregate {RACK_A} (18 hosts, 3 tainted). ",
+        ),
         # The hosts without the trait come first, whatever their amounts.
         (
             "resources_N=MEMORY_MB:200000&required_N=HW_NUMA_ROOT",

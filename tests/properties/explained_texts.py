@@ -66,7 +66,7 @@ def check_text(world: oracle.World, query: oracle.Query, explanation: Explanatio
     served = explanation.hosts.served
     conflict = BOTH.search(text)
     if conflict is not None:
-        _check_conflict(hosts, conflict)
+        _check_conflict(hosts, query, conflict)
         checked += 1
     split = SPLIT.search(text)
     if split is not None:
@@ -254,24 +254,41 @@ def _check_pool(world: oracle.World, predicate: str, match: re.Match[str]) -> No
     assert int(match["value"]) in values, predicate
 
 
-def _check_conflict(hosts: Sequence[Host], match: re.Match[str]) -> None:
-    one, other = (_having(hosts, match[side]) for side in ("one", "other"))
+def _check_conflict(hosts: Sequence[Host], query: oracle.Query, match: re.Match[str]) -> None:
+    one, other = (_having(hosts, query, match[side]) for side in ("one", "other"))
     assert (len(one), len(other)) == (int(match["first"]), int(match["second"])), match[0]
     assert one.isdisjoint(other), match[0]
     assert one, match[0]
     assert other, match[0]
 
 
-def _having(hosts: Sequence[Host], noun: str) -> set[str]:
+def _having(hosts: Sequence[Host], query: oracle.Query, noun: str) -> set[str]:
     """Return the roots of hosts with a property."""
     names = set(AGGREGATES.findall(noun)) if "aggregate" in noun else set(NAMES.split(noun))
     names = {name.split(" ")[-1] for name in names}
+    stating = [
+        group
+        for group in query.groups
+        if names in map(set, group.member_of if "aggregate" in noun else group.required)
+    ]
     found = set()
     for host in hosts:
         if "root" in noun:
             providers: Sequence[oracle.Provider] = [host.root]
-        else:
+        elif "inventory of" in noun:
             providers = host.pool
+        else:
+            # The property of a sharing provider without a class of the group does not matter.
+            providers = [
+                *host.own,
+                *(
+                    each
+                    for each in [*host.shared, *host.others]
+                    for group in stating
+                    if not group.resources
+                    or not group.resources.keys().isdisjoint(each.inventories)
+                ),
+            ]
         for each in providers:
             if "inventory of" in noun:
                 has = not names.isdisjoint(each.inventories)

@@ -171,6 +171,13 @@ class ExplainRequest:
             ]
         )
 
+    def unserved(self, pool: Pool) -> tuple[int, ...]:
+        """Return `SlotTerms.unserved` of a pool, for each distinct slot."""
+        return tuple(
+            slot_terms.unserved(masks, pool.local)
+            for slot_terms, masks in zip(self.distinct, self.masks(pool), strict=True)
+        )
+
     def codes_of(self, suffix: str) -> Sequence[Refusal]:
         """Return, in order, the codes at which a group can lose its last provider."""
         terms = [*self.root_terms]

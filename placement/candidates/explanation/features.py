@@ -9,9 +9,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from placement.candidates.explanation.evaluation import HostClass
-from placement.candidates.explanation.slot_terms import SlotTerms, lacking
+from placement.candidates.explanation.slot_terms import SlotTerms
 from placement.candidates.explanation.terms import StatedTerm
-from placement.candidates.terms import bits
 from placement.candidates.trace import Refusal
 
 # Maximum number of features that are compared.
@@ -54,6 +53,8 @@ class Features:
         self._root = self._bits_of(root_terms)
         # The same for the terms of each distinct slot.
         self._slots = [self._bits_of(slot_terms.terms) for slot_terms in distinct]
+        # The terms of each distinct slot.
+        self._distinct = distinct
 
     def _bits_of(self, terms: Iterable[StatedTerm]) -> dict[int, int]:
         found: dict[int, int] = {}
@@ -67,17 +68,25 @@ class Features:
                     found[1 << number] = 1 << self._numbers[key]
         return found
 
-    def lacking(self, host_class: HostClass) -> int:
-        """Return the bits of the properties that hosts of a class do not have."""
-        of_slots = host_class.lacking or tuple(map(lacking, host_class.masks))
-        mask = 0
+    def lacking(self, host_class: HostClass, local: int) -> int:
+        """Return the bits of the properties that hosts of a class do not have.
+
+        Args:
+            host_class: The class.
+            local: Number of providers in the trees of these hosts. Their sharing providers follow.
+        """
+        of_slots = host_class.lacking or tuple(
+            slot_terms.unserved(masks, local)
+            for slot_terms, masks in zip(self._distinct, host_class.masks, strict=True)
+        )
+        having = 0
         for failed, found in [
             (host_class.root, self._root),
             *zip(of_slots, self._slots, strict=True),
         ]:
-            for bit in bits(failed):
-                mask |= found.get(bit, 0)
-        return mask
+            for bit, number in found.items():
+                having |= 0 if failed & bit else number
+        return (1 << len(self.terms)) - 1 & ~having
 
 
 class FeatureCounts:

@@ -16,7 +16,6 @@ from placement.candidates.explanation.rejected_hosts import (
     RejectedHosts,
     measure_host,
 )
-from placement.candidates.explanation.slot_terms import lacking
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.together import SumCauses
 from placement.candidates.explanation.value import Blocked, Mentions, Reasons, Relaxed, Step
@@ -88,8 +87,7 @@ class HostCounts:
         mask = root.root_mask(anchor.members[0]) if root.terms else 0
         host_class = self._evaluator.classify(pool, mask)
         if not host_class.masks:
-            masks = self._explain_request.masks(pool)
-            host_class = host_class._replace(lacking=tuple(map(lacking, masks)))
+            host_class = host_class._replace(lacking=self._explain_request.unserved(pool))
         evaluation = self._evaluations.get(host_class) or self._evaluate_class(host_class, pool)
         if evaluation.has_variants:
             evaluation = self._variant_of(evaluation, pool)

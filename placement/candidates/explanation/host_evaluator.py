@@ -81,7 +81,7 @@ class HostEvaluator:
                 evaluation.instead = self._root_rejections(host_class.root, tainted=False)
         else:
             evaluation = self.host_evaluation(pool, host_class).evaluate(rejections)
-        evaluation.lacking = self.explain_request.features.lacking(host_class)
+        evaluation.lacking = self.explain_request.features.lacking(host_class, pool.local)
         return evaluation
 
     def find_rejections(self, host_class: HostClass, pool: Pool) -> Sequence[Rejection]:

@@ -128,6 +128,23 @@ class SlotTerms:
         """Return the positions of the members that fail no term. Dropped bits are ignored."""
         return meeting(masks, self.hard & ~dropped)
 
+    def unserved(self, masks: Masks, local: int) -> int:
+        """Return the bits of the terms that every provider of a host fails.
+
+        Sharing providers without any class of the slot do not count, because they cannot serve it.
+
+        Args:
+            masks: The masks of the providers.
+            local: Number of providers in the tree of the host. They come first.
+        """
+        without_all = self.missing or -1  # if there are no classes, each provider counts
+        counted = [
+            mask
+            for position, mask in each_mask(masks)
+            if position < local or mask & without_all != without_all
+        ]
+        return reduce(and_, counted)
+
     def masks(self, pool: Pool, of_checks: Masks) -> Masks:
         """Return the bits of the terms that each member fails.
 
