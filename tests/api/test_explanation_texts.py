@@ -13,6 +13,7 @@ from tests.kit.service import Service, claim
 DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
 TAINT = "CUSTOM_TAINT_REPAIR"
 RACK_A, RACK_B, RACK_C, RACK_D = (f"5ac00000-0000-4000-8000-00000000000{rack}" for rack in "abcd")
+BULK_POOL, RACK_B_POOL = (f"5708a6e0-0000-4000-8000-00000000000{pool}" for pool in "23")
 NONE_OF_50 = "None of 50 hosts can serve the request (3 sharing providers are not counted). "
 
 
@@ -138,6 +139,17 @@ def uuid_of(service: Service, name: str) -> str:
             "resources=SRIOV_NET_VF:1&required=CUSTOM_PHYSNET_NET1,CUSTOM_PHYSNET_NET2",
             "; 10 have trait CUSTOM_PHYSNET_NET1 and trait CUSTOM_PHYSNET_NET2 only on different "
             "providers (one group for each trait would ask for different providers). ",
+        ),
+        # A larger local disk would not help, because it does not have the trait.
+        (
+            f"resources=VCPU:4,DISK_GB:1600&member_of={RACK_B_POOL}&required=STORAGE_DISK_SSD",
+            f"{NONE_OF_50}40 are not in aggregate {RACK_B_POOL}; 10 have trait STORAGE_DISK_SSD "
+            "only on the sharing provider storage-rack-b (500 DISK_GB free). ",
+        ),
+        # The other storage pool of these hosts is not in the aggregate.
+        (
+            f"resources=DISK_GB:60000&member_of={BULK_POOL}",
+            "; 8 have only the sharing provider storage-bulk (max_unit 50000) for 60000 DISK_GB. ",
         ),
         # Other hosts with the trait only reach a storage pool, which serves none of the amounts.
         (

@@ -40,6 +40,10 @@ SPLIT = re.compile(r"With can_split=(?P<names>[\w,]+) \(placement 2\.0\), (?P<ho
 NO_TRAIT = re.compile(
     r"(?:has|have) no provider with (?:any of the )?traits? (?P<traits>[\dA-Z_, ]+)"
 )
+TRAIT = re.compile(r"trait (\w+)")
+ONLY_POOLS = re.compile(
+    r"(?:has|have) (?P<traits>trait .*?) only on the sharing providers? (?!.*, which)"
+)
 AGGREGATES = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
@@ -83,6 +87,7 @@ def check_text(world: oracle.World, query: oracle.Query, explanation: Explanatio
             is_elsewhere = re.match(r"(is|are) not in ", predicate)
             looked = hosts if is_elsewhere else inside
             checked += _check_clause(world, looked, number, predicate)
+            checked += _check_own(query, looked, number, predicate)
     return checked
 
 
@@ -165,6 +170,35 @@ def _check_clause(world: oracle.World, hosts: Sequence[Host], number: int, predi
         _check_pool(world, predicate, match)
         checks.append(True)
     return sum(checks)
+
+
+def _check_own(query: oracle.Query, hosts: Sequence[Host], number: int, predicate: str) -> int:
+    """Check that providers of the hosts lack room only if they have the required traits."""
+    only = ONLY_POOLS.match(predicate)
+    if only is not None and " any of " not in predicate:
+        traits = set(TRAIT.findall(only["traits"]))
+        found = [host for host in hosts if not any(traits <= set(each.traits) for each in host.own)]
+        assert len(found) >= number, predicate
+        return 1
+    room = OWN_ROOM.search(predicate)
+    if room is None:
+        return 0
+    groups = [
+        group for group in query.groups if group.resources.get(room["name"]) == int(room["asked"])
+    ]
+    found = [host for host in hosts if any(_has_traits(host, group) for group in groups)]
+    assert len(found) >= number, predicate
+    return 1
+
+
+def _has_traits(host: Host, group: oracle.Group) -> bool:
+    """Whether a provider of the host has each required trait that a sharing provider has."""
+    pools = [each for each in host.shared if group.resources.keys() & each.inventories.keys()]
+    for names in group.required:
+        with_trait = [each for each in pools if names & each.traits]
+        if with_trait and not any(names & each.traits for each in host.own):
+            return False
+    return True
 
 
 Value = Callable[[oracle.Inventory, int], int]

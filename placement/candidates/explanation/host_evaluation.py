@@ -14,6 +14,7 @@ from placement.candidates.explanation.evaluation import (
 )
 from placement.candidates.explanation.explain_request import Relaxation
 from placement.candidates.explanation.joining import joining_cause
+from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.rejections import GroupRejections
 from placement.candidates.explanation.slot_terms import SlotTerms, lacking
 from placement.candidates.explanation.subtrees import SubtreeRejection
@@ -127,15 +128,19 @@ class HostEvaluation:
     def _missing_traits(self, rejections: Sequence[Rejection]) -> Sequence[Rejection]:
         """Return the rejection by the traits of a group that no provider of the host has.
 
-        If amounts do not fit either, the traits say more about the host.
+        If amounts do not fit either, the traits say more about the host. The same applies to terms
+        that only sharing providers satisfy.
         """
-        if ORDER[Refusal.MIN_UNIT] <= ORDER[rejections[0].code] <= ORDER[Refusal.CAPACITY]:
+        first = rejections[0]
+        if ORDER[Refusal.MIN_UNIT] <= ORDER[first.code] <= ORDER[Refusal.CAPACITY]:
             for slot_terms, masks in zip(self._explain_request.distinct, self._masks, strict=True):
                 traits = slot_terms.traits and slot_terms.traits & lacking(masks)
                 if traits:
                     terms = slot_terms.terms_of(traits)
                     cause = RejectionCause(terms)
                     return (Rejection(Refusal.TRAIT_MISSING, terms[0].suffix, cause),)
+            if first.cause.manner is Manner.WITH_POOLS:
+                return self._group_rejections.find_for_own(first)
         return ()
 
     def _outside(self) -> tuple[StatedTerm, ...]:

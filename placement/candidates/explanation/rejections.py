@@ -1,6 +1,6 @@
 """The code at which each group loses its last provider on a host, and the responsible terms."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import and_, or_
 
@@ -60,6 +60,37 @@ class GroupRejections:
             rejections += self._explain_missing_traits(slots, missing)
         return rejections
 
+    def find_for_own(self, rejection: Rejection) -> Sequence[Rejection]:
+        """Return the rejection by terms that only sharing providers satisfy, or nothing.
+
+        Args:
+            rejection: The rejection of a slot by amounts that sharing providers lack as well.
+        """
+        slot, local = rejection.slot, self._pool.local
+        slot_terms = self._explain_request.slot_terms[slot]
+        own = reduce(and_, [mask for position, mask in self._masks_of(slot) if position < local])
+        failed = own & ~(slot_terms.stock | slot_terms.excluding)
+        if not failed:
+            return ()
+        failed_bits = slot_terms.at_code(lowest(failed), failed)
+        pools = self._unfit_pools(slot, failed_bits)
+        if not pools or self._has_other_pools(slot, failed_bits, dict(pools)):
+            return ()
+        terms = slot_terms.terms_of(failed_bits)
+        cause = RejectionCause(terms, slot_terms.amounts, Manner.POOLS)
+        return (Rejection(terms[0].code, terms[0].suffix, cause, slot, sharing=pools),)
+
+    def _has_other_pools(self, slot: int, failed_bits: int, pools: Collection[int]) -> bool:
+        """Return whether further sharing providers have such terms for another slot of a group."""
+        group = self._explain_request.joins.plan.slots[slot].group
+        return any(
+            position >= self._pool.local
+            and position not in pools
+            and not mask & (failed_bits | self._explain_request.slot_terms[other].missing)
+            for other in self._explain_request.groups[group.suffix]
+            for position, mask in self._masks_of(other)
+        )
+
     def _find_for_slot(self, slot: int) -> SlotRejection | None:
         """Return the last rejection of the slot's providers, or None if a provider serves it."""
         slot_terms = self._explain_request.slot_terms[slot]
@@ -114,14 +145,15 @@ class GroupRejections:
         if rejection.code is Refusal.NO_INVENTORY:
             return rejection._replace(cause=RejectionCause(terms, manner=manner))
         stocked = {
-            position: mask
+            position: mask & slot_terms.hard & ~slot_terms.stock
             for position, mask in self._masks_of(rejection.slot)
             if not mask & slot_terms.missing
         }
-        sharing = self._named(
-            rejection.slot, [position for position in stocked if position >= self._pool.local]
-        )
         own = [position for position in stocked if position < self._pool.local]
+        # Sharing providers that could not serve the group with more room are left out.
+        pools = [position for position in stocked if position >= self._pool.local]
+        suitable = [position for position in pools if not stocked[position]]
+        sharing = self._named(rejection.slot, suitable or pools)
         amounts = slot_terms.amounts
         if sharing:
             manner = Manner.WITH_POOLS if own else Manner.POOLS
