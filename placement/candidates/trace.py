@@ -108,7 +108,7 @@ class Refusal(StrEnum):
         Form("{items}", "{value} asked, the largest max_unit is {there}", ", and "),
         Form(
             "{have} no provider whose max_unit allows {items}{group}",
-            "{value} (the largest is {there})",
+            "{value} ({largest})",
         ),
     )
     STEP_SIZE = (

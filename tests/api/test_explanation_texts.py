@@ -48,7 +48,7 @@ def uuid_of(service: Service, name: str) -> str:
         (
             f"resources=VCPU:4,DISK_GB:5000&required=STORAGE_DISK_SSD&root_member_of={RACK_C}",
             "; 8 have trait STORAGE_DISK_SSD only on the sharing provider storage-fast "
-            "(max_unit 4000). ",
+            "(max_unit 4000 DISK_GB). ",
         ),
         (
             f"resources=VCPU:4,DISK_GB:1800&root_member_of={RACK_B}",
@@ -122,13 +122,14 @@ def uuid_of(service: Service, name: str) -> str:
         # Each value is that of the hosts that the clause counts: others have 3500 and 196608.
         (
             f"resources=VCPU:8,DISK_GB:4500&member_of={RACK_D}",
-            "; 4 have no provider whose max_unit allows 4500 DISK_GB (the largest is 1700). ",
+            "; 4 have no provider whose max_unit allows 4500 DISK_GB (the largest max_unit is "
+            "1700, the most free is 1700). ",
         ),
         (
             f"resources=MEMORY_MB:500000&member_of=in:{RACK_B},{RACK_C}",
             "8 of 50 hosts can serve the request (3 sharing providers are not counted). 32 are not "
             f"in any of the aggregates {RACK_B}, {RACK_C}; 10 have no provider whose max_unit "
-            "allows 500000 MEMORY_MB (the largest is 122880). ",
+            "allows 500000 MEMORY_MB (the largest max_unit is 122880, the most free is 184320). ",
         ),
         (
             f"resources=VCPU:4&required=STORAGE_DISK_HDD&member_of={RACK_A}",
@@ -149,7 +150,8 @@ def uuid_of(service: Service, name: str) -> str:
         # The other storage pool of these hosts is not in the aggregate.
         (
             f"resources=DISK_GB:60000&member_of={BULK_POOL}",
-            "; 8 have only the sharing provider storage-bulk (max_unit 50000) for 60000 DISK_GB. ",
+            "; 8 have only the sharing provider storage-bulk (max_unit 50000 DISK_GB) for 60000 "
+            "DISK_GB. ",
         ),
         # Other hosts with the trait only reach a storage pool, which serves none of the amounts.
         (
@@ -166,11 +168,12 @@ def uuid_of(service: Service, name: str) -> str:
         (
             "resources_N=MEMORY_MB:200000&required_N=HW_NUMA_ROOT",
             f"{NONE_OF_50}36 have no provider with trait HW_NUMA_ROOT; 14 have no provider whose "
-            "max_unit allows 200000 MEMORY_MB (the largest is 196608). ",
+            "max_unit allows 200000 MEMORY_MB (the largest max_unit is 196608, the most free is "
+            "188416). ",
         ),
         (
             f"resources=VCPU:4,DISK_GB:1005&required=STORAGE_DISK_SSD&root_member_of={RACK_C}",
-            "the sharing provider storage-fast (step_size 10, so 1010 would fit). ",
+            "the sharing provider storage-fast (step_size 10 DISK_GB, so 1010 would fit). ",
         ),
         (
             "resources=PGPU:1",
@@ -179,11 +182,12 @@ def uuid_of(service: Service, name: str) -> str:
         # Storage pools are no hosts, even if they have all classes.
         (
             "resources=DISK_GB:200000",
-            f"{NONE_OF_50}32 have no provider whose max_unit allows 200000 DISK_GB (the largest is "
-            "7000); 10 have no room for 200000 DISK_GB: at most 1750 of their own, and the sharing "
-            "provider storage-rack-b (max_unit 10000); 8 have only the sharing providers "
-            "storage-bulk (max_unit 50000) and storage-fast (max_unit 4000) for 200000 DISK_GB. "
-            "With 50000 DISK_GB, 8 hosts would serve.",
+            f"{NONE_OF_50}32 have no provider whose max_unit allows 200000 DISK_GB (the largest "
+            "max_unit is 7000, the most free is 7000); 10 have no room for 200000 DISK_GB: at most "
+            "1750 of their own, and the sharing provider storage-rack-b (max_unit 10000 DISK_GB); "
+            "8 have only the sharing providers storage-bulk (max_unit 50000 DISK_GB) and "
+            "storage-fast (max_unit 4000 DISK_GB) for 200000 DISK_GB. With 50000 DISK_GB, 8 hosts "
+            "would serve.",
         ),
     ],
 )

@@ -15,7 +15,10 @@ from tests.properties import oracle
 CLAUSE = re.compile(r"(?P<hosts>[\d,]+)(?: others?)? (?P<predicate>(?:has|have|is|are) .*)", re.S)
 NAMES = re.compile(r", | or | and ")
 FREE = re.compile(r"(?P<asked>\d+) (?P<name>\w+) free \(the most is (?P<value>\d+)\)")
-MAX_UNIT = re.compile(r"(?P<asked>\d+) (?P<name>\w+) \(the largest is (?P<value>\d+)\)")
+MAX_UNIT = re.compile(
+    r"(?P<asked>\d+) (?P<name>\w+) \(the largest (?:max_unit )?is (?P<value>\d+)"
+    r"(?:, the most free is (?P<free>\d+))?\)"
+)
 SMALLEST = re.compile(
     r"(?P<asked>\d+) (?P<name>\w+) \(the smallest is (?P<value>\d+)"
     r"(?:, so (?P<next>\d+) would fit)?\)"
@@ -29,8 +32,8 @@ OWN_ROOM = re.compile(
     r"(?:at most )?(?P<value>\d+) of (?:its|their) own"
 )
 POOL = re.compile(
-    r"(?P<pool>[\w-]+) \((?:(?P<unit>max_unit|min_unit|step_size) (?P<value>\d+)"
-    r"(?: for (?P<of>\w+))?(?:, so \d+ would fit)?|(?P<free>\d+) (?P<name>\w+) free)\)"
+    r"(?P<pool>[\w-]+) \((?:(?P<unit>max_unit|min_unit|step_size) (?P<value>\d+) "
+    r"(?P<of>\w+)(?:, so \d+ would fit)?|(?P<free>\d+) (?P<name>\w+) free)\)"
 )
 BOTH = re.compile(
     r"No host (?:has|is in) both (?P<one>.*?) \((?P<first>\d+) hosts?[^)]*\) and "
@@ -264,6 +267,10 @@ def _check(
             ]
         assert len(short) >= number, (predicate, values)
         assert value in short, (predicate, values)
+        free = match.groupdict().get("free")
+        if free is not None:
+            assert int(free) < asked
+            _check_free(hosts, number, name, value, int(free))
         following = match.groupdict().get("next")
         if following is not None:
             assert int(following) > asked
@@ -277,15 +284,25 @@ def _check(
     return found
 
 
+def _check_free(hosts: Sequence[Host], number: int, name: str, unit: int, free: int) -> None:
+    """Check the most free units of hosts whose max_unit is at most `unit`."""
+    most = []
+    for host in hosts:
+        inventories = [each.inventories[name] for each in host.pool if name in each.inventories]
+        if all(inventory.max_unit <= unit for inventory in inventories):
+            most.append(max((_free(inventory, 0) for inventory in inventories), default=0))
+    assert sum(each <= free for each in most) >= number
+    assert free in most
+
+
 def _check_pool(world: oracle.World, predicate: str, match: re.Match[str]) -> None:
     (pool,) = (each for each in world.values() if each.name == match["pool"])
     assert oracle.SHARING in pool.traits, predicate
     if match["free"] is not None:
         assert _free(pool.inventories[match["name"]], 0) == int(match["free"]), predicate
         return
-    names = [match["of"]] if match["of"] else pool.inventories
-    values = {getattr(pool.inventories[name], match["unit"]) for name in names}
-    assert int(match["value"]) in values, predicate
+    inventory = pool.inventories[match["of"]]
+    assert int(match["value"]) == getattr(inventory, match["unit"]), predicate
 
 
 def _check_conflict(hosts: Sequence[Host], query: oracle.Query, match: re.Match[str]) -> None:

@@ -96,6 +96,8 @@ class Extreme(NamedTuple):
     next: int | None = None
     # The parts of a sum with their providers, on the host with the extreme.
     parts: "Parts | None" = None
+    # For max_unit: the most free units of the inventories.
+    free: int = 0
 
 
 class Parts(NamedTuple):

@@ -29,6 +29,8 @@ class Figure(NamedTuple):
     is_sum: bool = False
     # Whether a larger amount may fit. If so, this amount is reported as well.
     is_advised: bool = False
+    # Whether to report the most free units as well.
+    has_free: bool = False
 
 
 def _free(stock: Stock, _units: int) -> int:
@@ -48,7 +50,7 @@ def _max_unit(stock: Stock, _units: int) -> int:
 # Code -> the value to report.
 _FIGURES: Mapping[Refusal, Figure] = {
     Refusal.MIN_UNIT: Figure(lambda stock, _units: stock.min_unit, False, is_advised=True),
-    Refusal.MAX_UNIT: Figure(_max_unit),
+    Refusal.MAX_UNIT: Figure(_max_unit, has_free=True),
     Refusal.STEP_SIZE: Figure(lambda stock, _units: stock.step_size, False, is_advised=True),
     Refusal.CAPACITY: Figure(_free),
 }
@@ -120,8 +122,14 @@ class Measure:
         """Add the value of an inventory."""
         figure, known = self._figure, self.extreme
         following = _next_amount(stock, self._units) if figure.is_advised else None
-        if known is None or following or (value > known.value) == figure.is_largest:
-            self.extreme = _merge(figure, known, Extreme(value, following))
+        free = _free(stock, 0) if figure.has_free else 0
+        if (
+            known is None
+            or following
+            or free > known.free
+            or (value > known.value) == figure.is_largest
+        ):
+            self.extreme = _merge(figure, known, Extreme(value, following, free=free))
 
 
 def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:
@@ -152,7 +160,8 @@ def _merge(figure: Figure, known: Extreme | None, extreme: Extreme) -> Extreme:
         return max(known, extreme, key=lambda each: each.value)
     choose = max if figure.is_largest else min
     following = min(filter(None, (known.next, extreme.next)), default=None)
-    return Extreme(choose(known.value, extreme.value), following)
+    free = max(known.free, extreme.free)
+    return Extreme(choose(known.value, extreme.value), following, free=free)
 
 
 def fault(term: StatedTerm | None, member: Member) -> SharingFault | None:

@@ -102,6 +102,14 @@ def _advice(context: Context, item: StatedTerm) -> str:
     return _following(_extreme(context, item).next)
 
 
+def _largest(context: Context, term: StatedTerm) -> str:
+    """Return the largest max_unit, and the most free units if they are too few as well."""
+    extreme = _extreme(context, term)
+    if extreme.free >= (term.amount or 0):
+        return f"the largest is {extreme.value}"
+    return f"the largest max_unit is {extreme.value}, the most free is {extreme.free}"
+
+
 def _following(amount: int | None) -> str:
     return "" if amount is None else f", so {amount} would fit"
 
@@ -130,6 +138,7 @@ ITEM_FIELDS: Mapping[str, Callable[[Context, Any], str]] = {
     "there": lambda context, item: str(_extreme(context, item).value),
     "most": lambda context, _item: "" if context.hosts == 1 else "at most ",
     "advice": _advice,
+    "largest": _largest,
     "tree": _tree,
     "place": _place,
     "within": lambda _context, term: "in the forbidden" if is_forbidden(term) else "not in",
@@ -223,10 +232,9 @@ def _fault(context: Context, fault: SharingFault) -> str:
     term, value, following = fault
     if value is None:
         return _failing(context, term)
-    of_class = f" for {term.resource_class}" * (len(context.cause.amounts) > 1)
     if term.code is Refusal.CAPACITY:
         return f"{value} {term.resource_class} free"
-    return f"{term.code.value} {value}{of_class}{_following(following)}"
+    return f"{term.code.value} {value} {term.resource_class}{_following(following)}"
 
 
 def _largest_room(context: Context) -> int | None:

@@ -96,7 +96,7 @@ FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
     ),
     (Refusal.MAX_UNIT, Manner.APART): _both(
         "no provider whose max_unit allows {items} together",
-        "{value} (the largest is {there})",
+        "{value} ({largest})",
         " and ",
     ),
     (Refusal.STEP_SIZE, Manner.APART): _both(
