@@ -100,6 +100,7 @@ class Refusal(StrEnum):
         Form(
             "{have} no provider whose min_unit allows {items}{group}",
             "{value} (the smallest is {there}{advice})",
+            " and none whose min_unit allows ",
         ),
     )
     MAX_UNIT = (
@@ -109,6 +110,7 @@ class Refusal(StrEnum):
         Form(
             "{have} no provider whose max_unit allows {items}{group}",
             "{value} ({largest})",
+            " and none whose max_unit allows ",
         ),
     )
     STEP_SIZE = (
@@ -118,13 +120,18 @@ class Refusal(StrEnum):
         Form(
             "{have} no provider whose step_size allows {items}{group}",
             "{value} (the smallest is {there}{advice})",
+            " and none whose step_size allows ",
         ),
     )
     CAPACITY = (
         "capacity",
         "no provider has that much left",
         Form("{items}", "{value} asked, the most free is {there}", ", and "),
-        Form("{have} no provider with {items}{group}", "{value} free (the most is {there})"),
+        Form(
+            "{have} no provider with {items}{group}",
+            "{value} free (the most is {there})",
+            " and none with ",
+        ),
     )
     TRAIT_MISSING = (
         "trait_missing",

@@ -153,6 +153,12 @@ def uuid_of(service: Service, name: str) -> str:
             "; 8 have only the sharing provider storage-bulk (max_unit 50000 DISK_GB) for 60000 "
             "DISK_GB. ",
         ),
+        # Each host lacks both amounts.
+        (
+            f"resources=MEMORY_MB:500000,DISK_GB:3400&member_of=in:{RACK_A},{RACK_B}",
+            "; 10 have no provider with 500000 MEMORY_MB free (the most is 483328) and none with "
+            "3400 DISK_GB free (the most is 3380); ",
+        ),
         # Other hosts with the trait only reach a storage pool, which serves none of the amounts.
         (
             "resources=VCPU:4,FPGA:1&required=STORAGE_DISK_HDD",
