@@ -153,6 +153,11 @@ def uuid_of(service: Service, name: str) -> str:
             "; 8 have only the sharing provider storage-bulk (max_unit 50000 DISK_GB) for 60000 "
             "DISK_GB. ",
         ),
+        # The other hosts with the class are all tainted.
+        (
+            "resources=PGPU:1&in_tree={compute-a01}",
+            f" and without the taint {TAINT}, 2 hosts would serve.",
+        ),
         # Each host lacks both amounts.
         (
             f"resources=MEMORY_MB:500000,DISK_GB:3400&member_of=in:{RACK_A},{RACK_B}",

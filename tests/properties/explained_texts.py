@@ -40,6 +40,11 @@ BOTH = re.compile(
     r"(?P<other>.*?) \((?P<second>\d+) hosts?[^)]*\)"
 )
 SPLIT = re.compile(r"With can_split=(?P<names>[\w,]+) \(placement 2\.0\), (?P<hosts>\d+) host")
+WITH_TAINT = re.compile(
+    r"Without (?:(?P<place>in_tree|subtree) \S+|requiring trait (?P<trait>\w+)|[^.]*?)"
+    r"(?: for (?:the unsuffixed group|group (?P<suffix>\w+)))? and without the taint "
+    r"(?P<taint>\w+), (?P<hosts>\d+) host"
+)
 NO_TRAIT = re.compile(
     r"(?:has|have) no provider with (?:any of the )?traits? (?P<traits>[\dA-Z_, ]+)"
 )
@@ -79,6 +84,7 @@ def check_text(world: oracle.World, query: oracle.Query, explanation: Explanatio
     if split is not None:
         _check_split(world, query, split)
         checked += 1
+    checked += _check_taint(world, query, text)
     _outcome, _dot, reasons = text.partition(". ")
     if conflict is None and not reasons.startswith("There is no") and reasons:
         clauses = list(_clauses(reasons.split(". ")[0].rstrip(".")))
@@ -348,6 +354,31 @@ def _having(hosts: Sequence[Host], query: oracle.Query, noun: str) -> set[str]:
             if has:
                 found.add(host.root.uuid)
     return found
+
+
+def _check_taint(world: oracle.World, query: oracle.Query, text: str) -> int:
+    """Check the number of hosts that would serve without a tree or trait, and without a taint."""
+    match = WITH_TAINT.search(text)
+    if match is None:
+        return 0
+    kept = replace(query, taints=query.taints & query.untolerated - {match["taint"]})
+    groups = []
+    for group in query.groups:
+        if len(query.groups) == 1 or group.suffix == (match["suffix"] or ""):
+            required = frozenset({match["trait"]})
+            if match["place"] == "in_tree":
+                group = replace(group, in_tree=None)
+            elif match["place"] == "subtree":
+                group = replace(group, subtree=None)
+            elif required in group.required:
+                left = tuple(names for names in group.required if names != required)
+                group = replace(group, required=left)
+            else:
+                return 0
+        groups.append(group)
+    hosts = oracle.served(world, replace(kept, groups=tuple(groups)))
+    assert len(hosts) == int(match["hosts"]), match[0]
+    return 1
 
 
 def _check_split(world: oracle.World, query: oracle.Query, match: re.Match[str]) -> None:

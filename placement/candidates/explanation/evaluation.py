@@ -142,6 +142,9 @@ class Evaluation:
     # the request without the taint, or the traits that no provider has, before amounts. Otherwise
     # empty.
     instead: Sequence[Rejection] = ()
+    # Indexes of the relaxations that would make tainted hosts serve the request, each with the
+    # index of the relaxation that tolerates their only taint.
+    gains_with_taint: tuple[tuple[int, int], ...] = ()
     # The terms that name a tree, subtree or aggregate in which the host has no provider.
     outside: tuple[StatedTerm, ...] = ()
     # Number of hosts of the class.

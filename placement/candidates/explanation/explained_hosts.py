@@ -15,7 +15,7 @@ from placement.candidates.explanation.split_evaluator import make_evaluators
 from placement.candidates.explanation.split_gains import SplitGains
 from placement.candidates.explanation.taint_gains import TaintGains
 from placement.candidates.explanation.text import text
-from placement.candidates.explanation.value import Explanation, Hosts
+from placement.candidates.explanation.value import Explanation, Hosts, Relaxed
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.trees.sharing import AnchorPools
@@ -109,10 +109,13 @@ class ExplainedHosts:
         blocked = counts.blocked()
         relaxations = [*counts.relaxed(), *reductions.relaxed()]
         several = len(self._request.groups) > 1
+        suggested: Sequence[Relaxed] = relaxations
+        if complete and not relaxations and self._taint_gains and not self._taint_gains.adds_pools:
+            suggested = counts.relaxed_with_taint()
         words = text(
             hosts,
             counts.reasons(),
-            relaxations,
+            suggested,
             several=several,
             mentions=counts.mentions(all_hosts=complete),
             suggestions=() if self.spent or hosts.served else self._split_gains.sentences(),

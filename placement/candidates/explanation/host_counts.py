@@ -68,6 +68,8 @@ class HostCounts:
         self._features = FeatureCounts(explain_request.features)
         # Index of a relaxation -> number of additional hosts that it would make serve the request.
         self._gains: Counter[int] = Counter()
+        # The same for pairs of a relaxation and one that tolerates a taint.
+        self._gains_with_taint: Counter[tuple[int, int]] = Counter()
 
     def add(self, pool: Pool) -> Evaluation:
         """Evaluate and count a host, or a tree that only shares resources.
@@ -155,6 +157,8 @@ class HostCounts:
             _add(self._stated, evaluation, evaluation.stated)
         for index in evaluation.gains:
             self._gains[index] += hosts
+        for pair in evaluation.gains_with_taint:
+            self._gains_with_taint[pair] += hosts
         # If the root is rejected, no provider can serve any group.
         by_group: dict[str | None, Sequence[Rejection]] = dict(evaluation.by_group.items())
         if rejection.group is None and rejection.cause.terms:
@@ -261,6 +265,17 @@ class HostCounts:
         return [
             Relaxed(relaxations[index].term, self.served + hosts)
             for index, hosts in sorted(self._gains.items(), key=lambda item: (-item[1], item[0]))
+        ]
+
+    def relaxed_with_taint(self) -> Sequence[Relaxed]:
+        """Return the relaxations that would serve more hosts without a taint.
+
+        The numbers of hosts are only right if no single relaxation would serve more hosts.
+        """
+        relaxations = self._explain_request.relaxations
+        return [
+            Relaxed(relaxations[index].term, self.served + hosts, taint=relaxations[taint].term)
+            for (index, taint), hosts in self._gains_with_taint.most_common()
         ]
 
 

@@ -86,6 +86,7 @@ class HostEvaluation:
         evaluation.undecided = rejections[0].code is Refusal.BUDGET
         try:
             _note_gains(evaluation, self._gains(by_group, possible))
+            self._note_gains_with_taint(evaluation, by_group)
         except BudgetSpentError:
             # The cause is known. Only the relaxations are incomplete.
             evaluation.undecided = True
@@ -208,6 +209,23 @@ class HostEvaluation:
             if gain is not False:
                 gains.append((index, gain))
         return gains
+
+    def _note_gains_with_taint(
+        self, evaluation: Evaluation, by_group: Mapping[str, Sequence[Rejection]]
+    ) -> None:
+        """Record the relaxations that would serve the host without its only taint."""
+        relaxations = self._explain_request.relaxations
+        taints = [
+            index
+            for index, relaxation in enumerate(relaxations)
+            if relaxation.root == self._root and relaxation.term.code is Refusal.TAINTED
+        ]
+        for taint in taints:
+            for index, relaxation in enumerate(relaxations):
+                if relaxation.slots and by_group.keys() == {relaxation.term.suffix}:
+                    gain = self._gain(index, None)
+                    evaluation.undecided |= gain is None
+                    evaluation.gains_with_taint += ((index, taint),) if gain else ()
 
     def _gain(self, index: int, possible: bool | None) -> bool | None:
         """Return whether the relaxation with this index would serve the host."""

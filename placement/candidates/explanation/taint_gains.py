@@ -37,6 +37,11 @@ class TaintGains:
             and (wider := tolerating[str(relaxation.term.value)]) is not None
         ]
 
+    @property
+    def adds_pools(self) -> bool:
+        """Whether tolerating a taint would add sharing providers."""
+        return bool(self._relaxed)
+
     def add(self, tree: Tree, pool: Pool, evaluation: Evaluation, host_counts: HostCounts) -> None:
         """Count a rejected host if tolerating a taint would make it serve the request.
 

@@ -141,7 +141,8 @@ def _without(relaxed: Relaxed, several: bool) -> str:
         return f"With {relaxed.to} {term.resource_class}{for_group(term, several)}, {hosts}."
     where = " for the root" if term.keyword.startswith("root.") else for_group(term, several)
     dropped = _dropped(term).format(value=value_of(term), noun=noun_of(term))
-    return f"Without {dropped}{where}, {hosts}."
+    taint = f" and without the taint {value_of(relaxed.taint)}" if relaxed.taint else ""
+    return f"Without {dropped}{where}{taint}, {hosts}."
 
 
 def _dropped(term: StatedTerm) -> str:

@@ -109,6 +109,8 @@ class Relaxed(NamedTuple):
     hosts: int
     # The smaller amount, or None if the term is omitted.
     to: int | None = None
+    # The taint to tolerate as well, or None.
+    taint: StatedTerm | None = None
 
 
 class UnservedHost(NamedTuple):
