@@ -158,6 +158,12 @@ def uuid_of(service: Service, name: str) -> str:
             "resources=PGPU:1&in_tree={compute-a01}",
             f" and without the taint {TAINT}, 2 hosts would serve.",
         ),
+        (
+            "resources=PCPU:32&can_split=PCPU&required=COMPUTE_ACCELERATORS",
+            "; 4 have trait COMPUTE_ACCELERATORS only on the root, which has no PCPU. Without "
+            "requiring trait COMPUTE_ACCELERATORS, 12 hosts would serve. With "
+            "root_required=COMPUTE_ACCELERATORS instead, 4 hosts would serve.",
+        ),
         # Each host lacks both amounts.
         (
             f"resources=MEMORY_MB:500000,DISK_GB:3400&member_of=in:{RACK_A},{RACK_B}",

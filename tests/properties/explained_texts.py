@@ -45,6 +45,7 @@ WITH_TAINT = re.compile(
     r"(?: for (?:the unsuffixed group|group (?P<suffix>\w+)))? and without the taint "
     r"(?P<taint>\w+), (?P<hosts>\d+) host"
 )
+ON_ROOT = re.compile(r"With root_required=(?P<trait>\w+) instead, (?P<hosts>\d+) host")
 NO_TRAIT = re.compile(
     r"(?:has|have) no provider with (?:any of the )?traits? (?P<traits>[\dA-Z_, ]+)"
 )
@@ -85,6 +86,7 @@ def check_text(world: oracle.World, query: oracle.Query, explanation: Explanatio
         _check_split(world, query, split)
         checked += 1
     checked += _check_taint(world, query, text)
+    checked += _check_root(world, query, text)
     _outcome, _dot, reasons = text.partition(". ")
     if conflict is None and not reasons.startswith("There is no") and reasons:
         clauses = list(_clauses(reasons.split(". ")[0].rstrip(".")))
@@ -378,6 +380,23 @@ def _check_taint(world: oracle.World, query: oracle.Query, text: str) -> int:
         groups.append(group)
     hosts = oracle.served(world, replace(kept, groups=tuple(groups)))
     assert len(hosts) == int(match["hosts"]), match[0]
+    return 1
+
+
+def _check_root(world: oracle.World, query: oracle.Query, text: str) -> int:
+    """Check the number of hosts that would serve with a trait of a group on the root instead."""
+    match = ON_ROOT.search(text)
+    if match is None:
+        return 0
+    names = frozenset({match["trait"]})
+    numbers = []
+    for index, group in enumerate(query.groups):
+        if names in group.required:
+            left = replace(group, required=tuple(each for each in group.required if each != names))
+            groups = (*query.groups[:index], left, *query.groups[index + 1 :])
+            moved = replace(query, groups=groups, root_required=(*query.root_required, names))
+            numbers.append(len(oracle.served(world, moved)))
+    assert int(match["hosts"]) in numbers, match[0]
     return 1
 
 

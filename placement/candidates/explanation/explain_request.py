@@ -178,6 +178,22 @@ class ExplainRequest:
             for slot_terms, masks in zip(self.distinct, self.masks(pool), strict=True)
         )
 
+    def is_on_root(self, index: int, masks: Sequence[Masks]) -> bool:
+        """Return whether a relaxation omits a single trait that the root of a host has.
+
+        Args:
+            index: The index of the relaxation.
+            masks: The masks of the host, or empty if they are unknown.
+        """
+        term = self.relaxations[index].term
+        if term.code is not Refusal.TRAIT_MISSING or not masks:
+            return False
+        if isinstance(term.value, frozenset) and len(term.value) > 1:
+            return False
+        slot = self.groups[term.suffix or ""][0]
+        root_mask = masks[self.distinct_index[slot]][0][0]
+        return not root_mask & self.slot_terms[slot].bit(term)
+
     def codes_of(self, suffix: str) -> Sequence[Refusal]:
         """Return, in order, the codes at which a group can lose its last provider."""
         terms = [*self.root_terms]

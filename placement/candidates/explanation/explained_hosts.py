@@ -118,6 +118,8 @@ class ExplainedHosts:
             suggested,
             several=several,
             mentions=counts.mentions(all_hosts=complete),
-            suggestions=() if self.spent or hosts.served else self._split_gains.sentences(),
+            suggestions=()
+            if self.spent or hosts.served
+            else (*counts.suggestions(), *self._split_gains.sentences()),
         )
         return Explanation(hosts, counts.groups(), counts.together(), blocked, relaxations, words)

@@ -202,7 +202,7 @@ def _failing(context: Context, term: StatedTerm) -> str:
 def _without_room(context: Context) -> str:
     terms, amounts = context.cause.terms, context.cause.amounts
     if not any(each.units for each in amounts):
-        return f"without {joined([each.resource_class for each in amounts], ' or ')}"
+        return f"without {_classes(context)}"
     last = " and " if terms[0].suffix else " or "
     room = [_amount(each) if each.units else each.resource_class for each in amounts]
     return f"without room for {joined(room, last)}"
@@ -210,6 +210,10 @@ def _without_room(context: Context) -> str:
 
 def _amounts(context: Context) -> str:
     return joined([_amount(each) for each in context.cause.amounts], " and ")
+
+
+def _classes(context: Context) -> str:
+    return joined([each.resource_class for each in context.cause.amounts], " or ")
 
 
 def _pools(context: Context) -> str:
@@ -283,6 +287,7 @@ FIELDS: Mapping[str, Callable[[Context], str]] = {
     "unfit": _unfit,
     "room": _room,
     "amounts": _amounts,
+    "classes": _classes,
     "pools": _pools,
     "faulty_pools": _faulty_pools,
     "most_room": _most_room,

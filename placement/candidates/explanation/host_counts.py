@@ -10,7 +10,7 @@ from placement.candidates.explanation.extremes import measures
 from placement.candidates.explanation.features import FeatureCounts
 from placement.candidates.explanation.host_evaluator import HostEvaluator
 from placement.candidates.explanation.mentioned import MentionedHosts
-from placement.candidates.explanation.nouns import asked
+from placement.candidates.explanation.nouns import asked, count_of, value_of
 from placement.candidates.explanation.rejected_hosts import (
     MAX_EXAMPLES,
     RejectedHosts,
@@ -70,6 +70,8 @@ class HostCounts:
         self._gains: Counter[int] = Counter()
         # The same for pairs of a relaxation and one that tolerates a taint.
         self._gains_with_taint: Counter[tuple[int, int]] = Counter()
+        # The same for traits that the roots of these hosts have.
+        self._gains_on_root: Counter[int] = Counter()
 
     def add(self, pool: Pool) -> Evaluation:
         """Evaluate and count a host, or a tree that only shares resources.
@@ -157,6 +159,8 @@ class HostCounts:
             _add(self._stated, evaluation, evaluation.stated)
         for index in evaluation.gains:
             self._gains[index] += hosts
+            if self._explain_request.is_on_root(index, evaluation.masks):
+                self._gains_on_root[index] += hosts
         for pair in evaluation.gains_with_taint:
             self._gains_with_taint[pair] += hosts
         # If the root is rejected, no provider can serve any group.
@@ -276,6 +280,18 @@ class HostCounts:
         return [
             Relaxed(relaxations[index].term, self.served + hosts, taint=relaxations[taint].term)
             for (index, taint), hosts in self._gains_with_taint.most_common()
+        ]
+
+    def suggestions(self) -> Sequence[str]:
+        """Return a sentence about the trait that could be required of the root instead, if any.
+
+        The number of hosts is only right if no host serves the request.
+        """
+        relaxations = self._explain_request.relaxations
+        return [
+            f"With root_required={value_of(relaxations[index].term)} instead, "
+            f"{count_of(hosts)} would serve."
+            for index, hosts in self._gains_on_root.most_common(1)
         ]
 
 

@@ -27,8 +27,18 @@ def find_local_causes(
     somewhere = failed_bits & ~nowhere
     if somewhere:
         meeting = [mask for mask in local if somewhere & ~mask]
-        causes.append(elsewhere(slot_terms, meeting, somewhere))
+        cause = elsewhere(slot_terms, meeting, somewhere)
+        # The root comes first.
+        is_on_root = len(meeting) == 1 and not local[0] & somewhere
+        if is_on_root and not somewhere & ~slot_terms.traits and _is_bare(cause):
+            cause = cause._replace(manner=Manner.ON_ROOT)
+        causes.append(cause)
     return causes
+
+
+def _is_bare(cause: RejectionCause) -> bool:
+    """Return whether the providers that satisfy the terms have none of the classes."""
+    return bool(cause.amounts) and not any(each.units for each in cause.amounts)
 
 
 def elsewhere(slot_terms: SlotTerms, meeting: Sequence[int], failed_bits: int) -> RejectionCause:

@@ -16,6 +16,8 @@ class Manner(Enum):
     APART = auto()
     # Only providers that cannot serve the group for another reason satisfy the terms.
     ELSEWHERE = auto()
+    # Only the root satisfies the terms. It has none of the classes.
+    ON_ROOT = auto()
     # Only sharing providers have enough capacity.
     SHARED = auto()
     # Only sharing providers satisfy the terms, or have the classes. They cannot serve the group.
@@ -110,6 +112,9 @@ FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
     (Refusal.TRAIT_MISSING, Manner.APART): _apart("{items}", "trait", "{noun}"),
     (Refusal.TRAIT_MISSING, Manner.ELSEWHERE): _both(
         "{items} only on providers {unfit}", "{noun}", " and "
+    ),
+    (Refusal.TRAIT_MISSING, Manner.ON_ROOT): _both(
+        "{items} only on the root, which has no {classes}", "{noun}", " and "
     ),
     (Refusal.TRAIT_MISSING, Manner.SHARED): _shared("{which_have} no {items}"),
     (Refusal.TRAIT_FORBIDDEN, Manner.ELSEWHERE): _both(
