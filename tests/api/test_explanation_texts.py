@@ -122,8 +122,7 @@ def uuid_of(service: Service, name: str) -> str:
         # Each value is that of the hosts that the clause counts: others have 3500 and 196608.
         (
             f"resources=VCPU:8,DISK_GB:4500&member_of={RACK_D}",
-            "; 4 have no provider whose max_unit allows 4500 DISK_GB (the largest max_unit is "
-            "1700, the most free is 1700). ",
+            "; 4 have no provider whose max_unit allows 4500 DISK_GB (the largest is 1700). ",
         ),
         (
             f"resources=MEMORY_MB:500000&member_of=in:{RACK_B},{RACK_C}",
@@ -200,11 +199,10 @@ def uuid_of(service: Service, name: str) -> str:
         (
             "resources=DISK_GB:200000",
             f"{NONE_OF_50}32 have no provider whose max_unit allows 200000 DISK_GB (the largest "
-            "max_unit is 7000, the most free is 7000); 10 have no room for 200000 DISK_GB: at most "
-            "1750 of their own, and the sharing provider storage-rack-b (max_unit 10000 DISK_GB); "
-            "8 have only the sharing providers storage-bulk (max_unit 50000 DISK_GB) and "
-            "storage-fast (max_unit 4000 DISK_GB) for 200000 DISK_GB. With 50000 DISK_GB, 8 hosts "
-            "would serve.",
+            "is 7000); 10 have no room for 200000 DISK_GB: at most 1750 of their own, and the "
+            "sharing provider storage-rack-b (500 DISK_GB free); 8 have only the sharing providers "
+            "storage-bulk (max_unit 50000 DISK_GB) and storage-fast (max_unit 4000 DISK_GB) for "
+            "200000 DISK_GB. With 50000 DISK_GB, 8 hosts would serve.",
         ),
     ],
 )

@@ -74,6 +74,12 @@ def _context() -> ForkServerContext:
     return context
 
 
+def prepare() -> None:
+    """Start the fork server, whose socket is in the present directory for temporary files."""
+    _context()
+    forkserver.ensure_running()
+
+
 def _end() -> None:
     """End what is left of the processes, then the fork server, which has waited for them."""
     for process in multiprocessing.active_children():

@@ -20,6 +20,7 @@ from keystoneauth1.adapter import Adapter
 from keystoneauth1.session import Session
 
 from placement.tests.functional.fixtures.placement import PlacementFixture
+from tests.kit import forked
 from tests.kit.engines import empty_database
 from tests.kit.processes import serving
 
@@ -84,4 +85,5 @@ def run(service: Callable[[], AbstractContextManager[Adapter]]) -> bool:
 
 
 if __name__ == "__main__":
+    forked.prepare()  # each test of nova has temporary files in a directory that it deletes
     sys.exit(not all([run(in_process), run(over_http)]))

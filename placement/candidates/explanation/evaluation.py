@@ -118,6 +118,8 @@ class SharingFault(NamedTuple):
     value: int | None
     # The next larger amount that would fit, or None.
     next: int | None = None
+    # The free units, if they are fewer than the value, or None.
+    free: int | None = None
 
 
 @dataclass(slots=True, eq=False)

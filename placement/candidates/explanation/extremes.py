@@ -173,7 +173,8 @@ def fault(term: StatedTerm | None, member: Member) -> SharingFault | None:
         return SharingFault(term, None)
     stock = member.stocks[amount.resource_class]
     following = _next_amount(stock, amount.units) if figure.is_advised else None
-    return SharingFault(term, figure.from_stock(stock, amount.units), following)
+    value, free = figure.from_stock(stock, amount.units), _free(stock, 0)
+    return SharingFault(term, value, following, free if figure.has_free and free < value else None)
 
 
 def _next_amount(stock: Stock, units: int) -> int | None:

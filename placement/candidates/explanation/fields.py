@@ -105,7 +105,7 @@ def _advice(context: Context, item: StatedTerm) -> str:
 def _largest(context: Context, term: StatedTerm) -> str:
     """Return the largest max_unit, and the most free units if they are too few as well."""
     extreme = _extreme(context, term)
-    if extreme.free >= (term.amount or 0):
+    if extreme.free >= (term.amount or 0) or extreme.free == extreme.value:
         return f"the largest is {extreme.value}"
     return f"the largest max_unit is {extreme.value}, the most free is {extreme.free}"
 
@@ -233,11 +233,11 @@ def _faulty_pools(context: Context) -> str:
 
 
 def _fault(context: Context, fault: SharingFault) -> str:
-    term, value, following = fault
+    term, value, following, free = fault
     if value is None:
         return _failing(context, term)
-    if term.code is Refusal.CAPACITY:
-        return f"{value} {term.resource_class} free"
+    if term.code is Refusal.CAPACITY or free is not None:
+        return f"{value if free is None else free} {term.resource_class} free"
     return f"{term.code.value} {value} {term.resource_class}{_following(following)}"
 
 
