@@ -152,6 +152,10 @@ class MySql(Dialect):
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
         """Set the modes, and the timeouts for row locks and table locks."""
+        if hasattr(dbapi_connection, "server_capabilities"):  # PyMySQL
+            from placement.db.dialects import pymysql  # noqa: PLC0415
+
+            pymysql.refuse_plain_text(dbapi_connection)
         lock_wait = max(1, round(settings.write_timeout))
         statements = [
             f"SET SESSION group_concat_max_len = {MAX_TEXT_SIZE}",

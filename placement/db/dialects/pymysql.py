@@ -5,6 +5,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from pymysql import VERSION
+from pymysql.constants import CLIENT, CR
+from pymysql.err import OperationalError
 from sqlalchemy.engine import URL
 from sqlalchemy.util import asbool
 
@@ -28,6 +31,20 @@ def arguments(url: URL) -> dict[str, Any]:
     if asbool(url.query.get("ssl_check_hostname", "false")):
         given["ssl_verify_identity"] = True
     return given
+
+
+def refuse_plain_text(connection: Any) -> None:
+    """Raise OperationalError if a connection has options of TLS, but the server has no TLS.
+
+    PyMySQL before 1.2 continues in plain text. Later versions refuse it, and use TLS also without
+    options, if the server has it.
+    """
+    if VERSION >= (1, 2) or not connection.ssl:
+        return
+    if not connection.server_capabilities & CLIENT.SSL:
+        raise OperationalError(
+            CR.CR_SSL_CONNECTION_ERROR, "SSL is required, but the server does not support it"
+        )
 
 
 class Cursor(FastCursor):
