@@ -54,7 +54,11 @@ class Negotiation:
         try:
             version = requested(req.get_header(HEADER), LATEST)
         except MalformedVersionError as error:
-            raise RequestRefused(400, f"{HEADER}: invalid version string: {error}") from None
+            raise RequestRefused(
+                400,
+                f"{HEADER}: invalid version string: {error}; expected a version such as "
+                "placement 1.39, or placement latest",
+            ) from None
         if version not in HISTORY:
             raise RequestRefused(
                 406,

@@ -100,9 +100,10 @@ class ConsumerGenerationConflict(Conflict):
     code = CONCURRENT_UPDATE
 
     def __init__(self, consumer: str, stated: int | None, present: int | None) -> None:
+        advice = "send null for a new consumer" if present is None else "read it again and retry"
         super().__init__(
             f"consumer generation conflict: consumer {consumer} is at generation "
-            f"{_generation(present)}, not {_generation(stated)}; read it again and retry"
+            f"{_generation(present)}, not {_generation(stated)}; {advice}"
         )
 
 
@@ -167,7 +168,10 @@ class ProviderInUse(Conflict):
     code = PROVIDER_IN_USE
 
     def __init__(self, uuid: str) -> None:
-        super().__init__(f"Resource provider {uuid} has allocations; delete them first")
+        super().__init__(
+            f"Resource provider {uuid} has allocations; delete them first: GET "
+            f"/resource_providers/{uuid}/allocations returns their consumers"
+        )
 
 
 class ProviderHasChildren(Conflict):

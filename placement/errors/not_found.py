@@ -113,4 +113,7 @@ def why_no_hold(*, exists: bool) -> str:
             "the consumer is permanent, because it was claimed without expires_in, confirmed, or "
             "written after the claim; release it with DELETE /allocations"
         )
-    return "no such consumer exists; a hold with this UUID has expired or was released"
+    return (
+        "no consumer has this UUID: a hold with this UUID has expired or was released, or the UUID "
+        "is wrong"
+    )
