@@ -21,7 +21,7 @@ from keystoneauth1.session import Session
 
 from placement.tests.functional.fixtures.placement import PlacementFixture
 from tests.kit import forked
-from tests.kit.engines import empty_database
+from tests.kit.engines import ENGINE, empty_database, server
 from tests.kit.processes import serving
 
 if TYPE_CHECKING:
@@ -85,5 +85,8 @@ def run(service: Callable[[], AbstractContextManager[Adapter]]) -> bool:
 
 
 if __name__ == "__main__":
-    forked.prepare()  # each test of nova has temporary files in a directory that it deletes
+    # Each test of nova has temporary files in a directory that it deletes.
+    forked.prepare()
+    if ENGINE != "sqlite":
+        server()
     sys.exit(not all([run(in_process), run(over_http)]))
