@@ -96,7 +96,7 @@ class Journal:
         self._thread.start()
 
     def _receive(self) -> None:
-        while datagram := self._socket.recv(1 << 16).decode():
+        while datagram := self._socket.recv(1 << 16).decode(errors="replace"):
             fields = (line.partition("=") for line in datagram.splitlines())
             self.messages.append({name: value for name, _, value in fields})
 
@@ -165,10 +165,13 @@ class Deployed:
         return [line for line in self.lines(self.tool.uwsgi_log) if UWSGI_LINE.fullmatch(line)]
 
     def await_workers(self, number: int) -> None:
-        """Wait until uWSGI has started so many workers."""
+        """Wait until so many workers of uWSGI have loaded the service; all files have lazy-apps.
+
+        A worker that is stopped while it loads the service ends uWSGI with an error.
+        """
         deadline = time.monotonic() + START
         while (
-            sum("spawned uWSGI worker" in each for each in self.lines(self.tool.uwsgi_log)) < number
+            sum(each.startswith("WSGI app 0 ") for each in self.lines(self.tool.uwsgi_log)) < number
         ):
             assert time.monotonic() < deadline
             time.sleep(0.2)

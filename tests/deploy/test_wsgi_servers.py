@@ -41,6 +41,8 @@ class Served:
     port: int
     prefix: str
     process: subprocess.Popen[bytes]
+    # Whether a reload loses no request.
+    reloads: bool
 
     def send(
         self, method: str, path: str, body: bytes | None = None, *, chunked: bool = False
@@ -131,7 +133,8 @@ def served(request: pytest.FixtureRequest, installed: Machine, tmp_path: Path) -
     with (tmp_path / "log").open("wb") as log:
         process = installed.start(command, {}, log)
     await_answer(port, process, tmp_path / "log", f"{prefix}/")
-    yield Served(port, prefix, process)
+    # With lazy-apps, a worker of uWSGI that ends may drop a connection that it has just accepted.
+    yield Served(port, prefix, process, reloads=request.param == "uwsgi")
     process.terminate()
     assert process.wait(START) == 0
 
@@ -146,7 +149,7 @@ def test_it_serves_counts_and_stops(served: Served) -> None:
     body = b'{"name": "chunks"' + b" " * MIB + b"}"
     assert served.send("POST", "/resource_providers", body, chunked=True)[0] == 200
     check_refusals(served)
-    if not served.prefix:
+    if served.reloads:
         check_reload(served)
     # Whichever process answers a scrape, it has counted what all of them did.
     before = count(served)
