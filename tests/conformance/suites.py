@@ -239,7 +239,6 @@ SUITES: Mapping[str, Suite] = {
         (*EDITABLE, "osc-placement==4.9.1", "python-openstackclient", "oslotest", "simplejson"),
         _osc_placement,
         ("sqlite",),
-        note="test_parser_options starts the program openstack, which was not on the path",
     ),
     "openstacksdk": Suite(
         "2026.2",
