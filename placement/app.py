@@ -80,8 +80,7 @@ def _metrics_text(settings: Settings, metrics: Metrics, service: Service) -> Cal
     path, interval = settings.metrics.headroom_file, settings.metrics.headroom_interval
     if path is None:
         return lambda: metrics.text(service.database)
-    # PERF: the module is imported only if needed, because it imports the
-    # flavors of the client.
+    # PERF: the module is imported only if needed, because it imports the flavors of the client.
     from placement.headroom_gauges import make_gauges  # noqa: PLC0415
 
     gauges = make_gauges(path, interval, metrics.directory, service)

@@ -173,15 +173,10 @@ class RequestSearch:
         Args:
             full_hosts: UUIDs of roots. They include those of earlier calls.
         """
-        resolved = self.resolved
-        if full_hosts == resolved.request.full_hosts:
-            return
-        request = replace(resolved.request, full_hosts=full_hosts)
-        self.resolved = self.scan.resolved = replace(resolved, request=request)
-        if resolved.unsatisfiable:
-            return
-        self._plan = SearchPlan(request)
-        self._split_plan = self._split_plan and SearchPlan(request, splits=True)
+        request = self.resolved.request
+        if full_hosts != request.full_hosts:
+            request = replace(request, full_hosts=full_hosts)
+            self.resolved = self.scan.resolved = replace(self.resolved, request=request)
 
     def find(self, budget: Budget, pending_trees: Mapping[int, Tree] = NO_TREES) -> SearchResult:
         """Find the candidates like `find_candidates`, within the remaining budget.
@@ -197,10 +192,10 @@ class RequestSearch:
 
         # Plans cache which sharing providers have capacity, so each repeated search needs a new
         # plan.
-        plan, split_plan = self._plan, self._split_plan
-        if self._repeated:
-            plan = SearchPlan(self.resolved.request)
-            split_plan = split_plan and SearchPlan(self.resolved.request, splits=True)
+        plan, split_plan, request = self._plan, self._split_plan, self.resolved.request
+        if self._repeated or plan.request is not request:
+            plan = SearchPlan(request)
+            split_plan = split_plan and SearchPlan(request, splits=True)
 
         # Anchors are read and searched lazily, while the candidates are consumed.
         sharing = self._sharing
