@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.model import Pool, Tree
 from placement.candidates.request import CandidateRequest, Slot
-from placement.candidates.requirements import Requirement, own_terms, requirements
+from placement.candidates.requirements import Requirement
 from placement.candidates.stats import TraitSet
-from placement.candidates.terms import PlaceTerm, RequiredTraits, Term, TermChecks, lowest, of_kind
+from placement.candidates.terms import PlaceTerm, RequiredTraits, TermChecks, lowest, of_kind
 from placement.candidates.trace import Refusal
 
 # Maximum number of sums of amounts of a class; above it, every number counts as a sum.
@@ -34,6 +35,10 @@ class SearchPlan:
         self.alone = len(self.unsuffixed_slots) == 1 and not splits
         # Requirements on a single provider. Slots with equal requirements share one object.
         self.requirements: list[Requirement] = requirements(self.slots, alone=self.alone)
+        # Slot -> its requirement.
+        self.requirement_of = {
+            slot: requirement for requirement in self.requirements for slot in requirement.slots
+        }
         # Terms that the providers of the unsuffixed slots satisfy together.
         self.collective_terms = self._collective_terms()
         # The trait sets of `collective_terms`. A provider must have a trait from each set.
@@ -92,10 +97,6 @@ class SearchPlan:
             else:
                 classes.append(name)
         return tuple(classes), tuple(sorted(splits))
-
-    def terms_of(self, slot: Slot) -> Sequence[Term]:
-        """Return the terms that each provider of a slot must satisfy alone."""
-        return own_terms(slot.group, alone=self.alone)
 
     def slot_of(self, suffix: str) -> int:
         """Return the slot of a suffixed group."""
@@ -156,3 +157,34 @@ def slots_of(request: CandidateRequest) -> tuple[Slot, ...]:
         else:
             slots += [Slot(group, (resource,)) for resource in group.resources]
     return tuple(slots)
+
+
+def requirements(
+    slots: Sequence[Slot], *, alone: bool, in_parts: bool = False, spend: Charge = uncharged
+) -> list[Requirement]:
+    """Return the distinct requirements, each with the positions of its slots.
+
+    Args:
+        slots: the slots of a request.
+        alone: whether one provider serves the whole unsuffixed group.
+        in_parts: whether several providers may serve amounts of `can_split`.
+        spend: charges the evaluation of terms.
+    """
+    by_key: dict[tuple[object, ...], Requirement] = {}
+    # The slots of the unsuffixed group share their checks.
+    checks: TermChecks | None = None
+    for position, slot in enumerate(slots):
+        group = slot.group
+        key = group.suffixed, slot.resources, group.terms
+        if key not in by_key:
+            requirement = by_key[key] = Requirement(
+                slot,
+                alone=group.suffixed or alone,
+                in_parts=in_parts and not group.can_split.isdisjoint(dict(slot.resources)),
+                checks=None if group.suffixed else checks,
+                spend=spend,
+            )
+            if not group.suffixed:
+                checks = requirement.checks
+        by_key[key].slots.append(position)
+    return list(by_key.values())

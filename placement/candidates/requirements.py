@@ -1,51 +1,98 @@
 """The requirements of a slot on a single provider.
 
-Conditions on several slots are in `constraints`.
-
 Conditions that join several slots are in `constraints`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property, reduce
 from itertools import starmap
+from operator import and_, or_
 
+from placement.candidates.budget import Charge, uncharged
 from placement.candidates.model import Member, Pool
-from placement.candidates.request import RequestGroup, Slot
+from placement.candidates.request import Slot
+from placement.candidates.stated_terms import StatedTerm, terms_from_amounts, terms_from_group
 from placement.candidates.terms import (
-    STOCK_CONDITIONS,
+    Masks,
+    MemberOf,
+    PlaceTerm,
     RootRole,
     Term,
     TermChecks,
     each_mask,
     lowest,
+    meeting,
 )
+from placement.candidates.terms.amounts import AMOUNT_CODES, Amount, unfit_for_a_part, unfit_whole
+from placement.candidates.terms.checks import NO_MASKS
 from placement.candidates.trace import Refusal
-from placement.inventory import Stock, fits, sizes
+from placement.inventory import fits, sizes
 
 
 class Requirement:
-    """The requirements of equal slots on one provider. They are prepared once for each request."""
+    """The conditions of equal slots on one provider. They are prepared once for each request.
 
-    def __init__(self, slot: Slot, terms: Sequence[Term]) -> None:
-        """terms: the terms that each provider must satisfy alone."""
+    Each condition has a bit, first the amounts and then the terms of the group, in the order in
+    which they are checked. A search stops at the first condition that a provider fails. An
+    explanation evaluates all conditions: the *mask* of a provider has the bits of those that it
+    fails. The masks determine everything that an explanation states about single groups, so hosts
+    with equal masks share the result, even if their inventories differ.
+    """
+
+    def __init__(
+        self,
+        slot: Slot,
+        *,
+        alone: bool,
+        in_parts: bool = False,
+        checks: TermChecks | None = None,
+        spend: Charge = uncharged,
+    ) -> None:
+        """Assign bits to the conditions of a slot.
+
+        Args:
+            slot: the slot.
+            alone: whether a single provider serves the whole group. If several providers serve it,
+                they may satisfy its collective terms together.
+            in_parts: whether providers of the anchor's own tree may serve a part of the amount.
+            checks: the checks of another slot of the group, or None to create them.
+            spend: charges the evaluation of terms.
+        """
+        group = slot.group
         # Positions of the slots.
         self.slots: list[int] = []
-        group = slot.group
-        # Suffix of the group, or empty for the unsuffixed group.
-        self.suffix = group.suffix
+        # The group of the first slot.
+        self.group = group
         # Class and units of each amount.
         self._resources = slot.resources
-        # The checks of the terms, or None if there are no terms.
-        self._checks = TermChecks(terms, spans=not group.suffixed) if terms else None
-        codes = {term.code for term in terms}
-        # Cost of checking one provider.
+        self._in_parts = in_parts
+        # Number of the bit of the first term. The bits of amounts are lower.
+        self._first = len(AMOUNT_CODES) * len(slot.resources)
+        # The checks of the terms.
+        self.checks = checks or TermChecks(
+            group.terms, spans=not group.suffixed, first=self._first, spend=spend
+        )
+        # The bits of collective terms, if several providers can serve the group.
+        self.soft = 0 if alone else self.collective
+        # The bits of conditions that each single provider must satisfy.
+        self.hard = ((1 << self._first + len(group.terms)) - 1) & ~self.soft
+        # The terms that each single provider must satisfy.
+        self.own_terms: Sequence[Term] = [
+            term for term in group.terms if alone or not term.is_collective
+        ]
+        codes = {term.code for term in self.own_terms}
+        # Cost of finding out whether one provider can serve.
         self.cost = 2 * (1 + len(slot.resources) + len(codes)) + len(slot.resources)
         self.cost += sum(term.cost for term in group.terms)
         # Key of a set of sharing providers -> positions of the members that can serve the slots.
         self._sharing: dict[object, list[int]] = {}
         # Whether any term also requires something of the root.
-        self._asks_root = not group.suffixed and any(
-            term.root_role is RootRole.REQUIRED for term in terms
-        )
+        required = [term for term in self.own_terms if term.root_role is RootRole.REQUIRED]
+        self._asks_root = bool(required) and not group.suffixed
+
+    # -- the first condition that fails --------------------------------------------------------
 
     def providers(self, pool: Pool) -> list[int]:
         """Return the positions of the members that can serve the slots."""
@@ -59,24 +106,17 @@ class Requirement:
         return self._among(pool, pool.members)
 
     def _sharing_providers(self, pool: Pool, local: int) -> list[int]:
-        """Return the positions of sharing providers.
-
-        Cached for pools with the same sharing providers.
-        """
+        """Return the positions of sharing providers, which are cached for each set of them."""
         key: object = (local, pool.reached)
-        if self._asks_root and self._checks is not None and pool.anchor is not None:
-            key = (key, self._checks.required_of_root(pool.anchor.root))
+        if self._asks_root and pool.anchor is not None:
+            key = (key, self.checks.required_of_root(pool.anchor.root))
         positions = self._sharing.get(key)
         if positions is None:
             positions = self._sharing[key] = self._among(pool, pool.members[local:], local)
         return positions
 
     def _among(self, pool: Pool, members: Sequence[Member], first: int = 0) -> list[int]:
-        """Return the positions of the members that can serve.
-
-        Args:
-            first: position of the first of the members in the pool.
-        """
+        """Return the positions of the members that can serve. `first` is that of the first."""
         positions = []
         # PERF: these are loops, because a call for each member takes longer and most trees are
         # small.
@@ -88,97 +128,191 @@ class Requirement:
                     break
             else:
                 positions.append(position)
-        if self._checks is None or not positions:
+        if not self.own_terms or not positions:
             return positions
-        return self._checks.meeting(pool, positions)
+        return self.checks.meeting(pool, positions, self.hard)
 
     def part_sizes(self, pool: Pool, name: str, amount: int) -> dict[int, range]:
-        """Return position -> possible sizes of a part, for the anchor's own members.
-
-        These members satisfy all conditions, except that the whole amount may exceed their
-        capacity.
-        """
+        """Return position -> possible sizes of a part, for suitable members of the anchor."""
         units = {
             position: sizes(stock, amount)
             for position, member in enumerate(pool.members[: pool.local])
             if (stock := member.stocks.get(name)) is not None
         }
         positions = [position for position, parts in units.items() if parts]
-        if self._checks:
-            positions = self._checks.meeting(pool, positions)
+        if self.own_terms:
+            positions = self.checks.meeting(pool, positions, self.hard)
         return {position: units[position] for position in positions}
 
     def refusal(self, pool: Pool) -> Refusal:
-        """Return the condition that rejects the last provider of the pool."""
-        stocks = self._stocks(pool)
-        if not stocks:
-            return Refusal.NO_INVENTORY
-        positions = [
-            position for position, amounts in stocks.items() if all(starmap(fits, amounts))
-        ]
-        if not positions:
-            return _shortage(stocks.values())
-        # The first failed term of a provider rejects it. Return the last of these terms.
-        checks = self._checks
-        with_room = set(positions)
-        masks = each_mask(checks.masks(pool)) if checks else []
-        bits = [lowest(mask) for position, mask in masks if position in with_room]
-        if checks is None or 0 in bits:
+        """Return the condition that rejects the last provider of the pool.
+
+        Raises:
+            ValueError: some provider can serve.
+        """
+        masks = self._amount_masks(pool)
+        of_pool: Masks = (masks, ())
+        if not all(masks) and self.own_terms:
+            of_pool = self.masks(pool, self.checks.masks(pool))
+        # The first condition that a provider fails rejects it. Return the last of these conditions.
+        bits = [lowest(mask & self.hard) for _position, mask in each_mask(of_pool)]
+        if 0 in bits:
             raise ValueError("some provider of the pool can serve")
-        return checks.term(max(bits)).code
+        number = max(bits, default=1).bit_length() - 1
+        if number < self._first:
+            return AMOUNT_CODES[number // len(self._resources)]
+        return self.group.terms[number - self._first].code
 
-    def _stocks(self, pool: Pool) -> dict[int, list[tuple[Stock, int]]]:
-        """Return position -> (stock, requested units) pairs of members with every class."""
-        stocks: dict[int, list[tuple[Stock, int]]] = {}
+    # -- all conditions that fail --------------------------------------------------------------
+
+    def masks(self, pool: Pool, of_checks: Masks = NO_MASKS) -> Masks:
+        """Return the mask of each member. `of_checks` has the masks of `checks` for the pool."""
+        masks = self._amount_masks(pool)
+        # PERF: most requests have no terms, and the root rarely substitutes for a member.
+        itself, as_root = of_checks
+        return (
+            tuple(map(or_, masks, itself)) if itself else tuple(masks),
+            tuple(map(or_, masks, as_root)) if as_root else (),
+        )
+
+    def _amount_masks(self, pool: Pool) -> list[int]:
+        masks: list[int] = []
+        local = pool.local if self._in_parts else 0
+        classes = len(self._resources)
+        amounts = [(name, units, 1 << index) for index, (name, units) in enumerate(self._resources)]
         for position, member in enumerate(pool.members):
-            amounts = [
-                (member.stocks[name], amount)
-                for name, amount in self._resources
-                if name in member.stocks
-            ]
-            if len(amounts) == len(self._resources):
-                stocks[position] = amounts
-        return stocks
+            mask = 0
+            stocks = member.stocks
+            for name, units, missing in amounts:
+                stock = stocks.get(name)
+                if stock is None:
+                    mask |= missing
+                    continue
+                # PERF: this is `fits`, inlined because the call takes as long as the function body.
+                capacity, used, least, most, step = stock
+                if used + units <= capacity and least <= units <= most and not units % step:
+                    continue
+                unfit = unfit_for_a_part if position < local else unfit_whole
+                mask |= unfit(stock, units, missing, classes)
+            masks.append(mask)
+        return masks
+
+    def meeting(self, masks: Masks, dropped: int = 0) -> list[int]:
+        """Return the positions of the members that can serve if some bits are ignored."""
+        return meeting(masks, self.hard & ~dropped)
+
+    def unserved(self, masks: Masks, local: int) -> int:
+        """Return the bits of the conditions that every provider of a host fails.
+
+        Sharing providers without any class of the slot do not count, because they cannot serve it.
+        `local` is the number of providers in the tree of the host.
+        """
+        without_all = self.missing or -1  # if there are no classes, each provider counts
+        counted = [
+            mask
+            for position, mask in each_mask(masks)
+            if position < local or mask & without_all != without_all
+        ]
+        return reduce(and_, counted)
+
+    # -- the conditions in explanations --------------------------------------------------------
+
+    def of_group(self, suffix: str) -> "Requirement":
+        """Return the requirement of another group with equal conditions."""
+        if suffix == self.group.suffix:
+            return self
+        other = copy(self)
+        other.group = replace(self.group, suffix=suffix)
+        other.__dict__.pop("terms", None)
+        return other
+
+    @cached_property
+    def amounts(self) -> tuple[Amount, ...]:
+        """The requested amounts."""
+        return tuple(starmap(Amount, self._resources))
+
+    @cached_property
+    def terms(self) -> Sequence[StatedTerm]:
+        """The conditions as an explanation states them, in the order of their bits."""
+        amounts = terms_from_amounts(self.group.suffix, self._resources)
+        return amounts + terms_from_group(self.group)
+
+    @cached_property
+    def _by_code(self) -> dict[Refusal, int]:
+        """Code -> the bits of the conditions that have this code."""
+        by_code: dict[Refusal, int] = {}
+        for number, stated in enumerate(self.terms):
+            by_code[stated.code] = by_code.get(stated.code, 0) | 1 << number
+        return by_code
+
+    def _bits_of(self, is_meant: Callable[[Term], bool]) -> int:
+        bits = 0
+        for number, term in enumerate(self.group.terms, self._first):
+            bits |= is_meant(term) << number
+        return bits
+
+    @property
+    def stock(self) -> int:
+        """The bits of conditions on inventories and free capacity."""
+        return (1 << self._first) - 1
+
+    @property
+    def missing(self) -> int:
+        """The bits of the conditions that a provider fails if it lacks an inventory."""
+        return (1 << len(self._resources)) - 1
+
+    @cached_property
+    def collective(self) -> int:
+        """The bits of terms that several providers of the group may satisfy together."""
+        return 0 if self.group.suffixed else self._bits_of(lambda term: term.is_collective)
+
+    @property
+    def traits(self) -> int:
+        """The bits of terms that require traits."""
+        return self._by_code.get(Refusal.TRAIT_MISSING, 0)
+
+    @cached_property
+    def places(self) -> int:
+        """The bits of terms that name a tree or subtree."""
+        return self._bits_of(lambda term: isinstance(term, PlaceTerm))
+
+    @cached_property
+    def scope(self) -> int:
+        """The bits of terms that name a tree, subtree or aggregate of the providers."""
+        return self._bits_of(lambda term: isinstance(term, PlaceTerm | MemberOf))
+
+    @cached_property
+    def excluding(self) -> int:
+        """The bits of terms that exclude providers with a property."""
+        return self._bits_of(lambda term: term.excludes)
+
+    def at_code(self, bit: int, mask: int) -> int:
+        """Return the bits of a mask whose conditions have the same code as the one of `bit`."""
+        return mask & self._by_code[self.term(bit).code]
+
+    def terms_of(self, mask: int) -> tuple[StatedTerm, ...]:
+        """Return the conditions of a mask.  PERF: called often if all hosts differ."""
+        terms = []
+        while mask:
+            bit = mask & -mask
+            terms.append(self.terms[bit.bit_length() - 1])
+            mask ^= bit
+        return tuple(terms)
+
+    def term(self, bit: int) -> StatedTerm:
+        """Return the condition of a bit."""
+        return self.terms[bit.bit_length() - 1]
+
+    def bit(self, term: StatedTerm) -> int:
+        """Return the bit of a condition."""
+        return 1 << self.terms.index(term)
+
+    def units(self, index: int) -> int:
+        """Return the bits of the conditions on an existing inventory of a class, given by index."""
+        numbers = range(1, len(AMOUNT_CODES))
+        return sum(1 << (number * len(self._resources) + index) for number in numbers)
 
 
-def _shortage(stocks: Iterable[Sequence[tuple[Stock, int]]]) -> Refusal:
-    """Return the condition on inventories that rejects the last provider.
-
-    Args:
-        stocks: (stock, requested units) pairs of each provider; no provider has room for all
-            classes.
-    """
-    providers = list(stocks)
-    for code, allows in STOCK_CONDITIONS:
-        providers = [amounts for amounts in providers if all(starmap(allows, amounts))]
-        if not providers:
-            return code
-    raise ValueError("some provider has room")
-
-
-def requirements(slots: Sequence[Slot], *, alone: bool) -> list[Requirement]:
-    """Return the distinct requirements, each with the positions of its slots.
-
-    Args:
-        alone: whether one provider serves the whole unsuffixed group.
-    """
-    by_key: dict[tuple[object, ...], Requirement] = {}
-    for position, slot in enumerate(slots):
-        terms = own_terms(slot.group, alone=alone)
-        meanings = tuple([term.meaning for term in terms])
-        key = slot.group.suffixed, slot.resources, meanings
-        if key not in by_key:
-            by_key[key] = Requirement(slot, terms)
-        by_key[key].slots.append(position)
-    return list(by_key.values())
-
-
-def own_terms(group: RequestGroup, *, alone: bool) -> tuple[Term, ...]:
-    """Return the terms of a group that each of its providers must satisfy alone.
-
-    Args:
-        alone: whether one provider serves the whole unsuffixed group.
-    """
-    if group.suffixed or alone:
-        return group.terms
-    return tuple([term for term in group.terms if not term.is_collective])
+def lacking(masks: Masks) -> int:
+    """Return the bits of the conditions that every provider of a host fails."""
+    return reduce(and_, [mask for _position, mask in each_mask(masks)])

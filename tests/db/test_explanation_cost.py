@@ -30,7 +30,7 @@ from placement.candidates.explanation.explain_request import (
 )
 from placement.candidates.explanation.host_evaluator import COST_PER_SLOT
 from placement.candidates.explanation.rejections import GroupRejections
-from placement.candidates.explanation.slot_terms import SlotTerms
+from placement.candidates.requirements import Requirement
 from placement.candidates.terms import TermChecks
 from placement.candidates.trees import roots
 from placement.candidates.trees.scan import Scan
@@ -298,7 +298,7 @@ def test_the_bound_counts_each_of_many_groups(
     if terms:
         path += "".join(f"&required_{amount}=!{terms}" for amount in amounts)
     explained(searcher, path, max_steps=1)  # reads the first trees
-    count(SlotTerms, "masks", COST_PER_SLOT_TERMS)
+    count(Requirement, "masks", COST_PER_SLOT_TERMS)
     count(GroupRejections, "_find_for_slot", COST_PER_SLOT)
     if terms:
         count(TermChecks, "masks", COST_PER_CHECKS)

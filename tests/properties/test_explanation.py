@@ -14,8 +14,8 @@ from falcon_placement_client.query import parse_query
 from placement.api.history import v
 from placement.api.query import pairs, parse_candidates
 from placement.candidates import Explanation, TreeCache, explain
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.request import SubtreeRule
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 from placement.candidates.trees.scan import Scan
 from tests.kit.engines import seeded, share

@@ -9,9 +9,9 @@ from placement.api.json_body import path_of
 from placement.api.responses.common import UUID, UUID_KEY
 from placement.api.shapes import Array, Fragment, Json, Object, Property, Ready, Renderer, Table
 from placement.candidates.explanation import CODES, Explanation
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.request import SubtreeRule
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 

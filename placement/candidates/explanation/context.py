@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from placement.candidates.explanation.evaluation import Extreme, RejectionCause, SharingFault
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.plan import SearchPlan
+from placement.candidates.stated_terms import StatedTerm
 
 Names = Mapping[str, str]  # UUID of a provider -> its name
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from placement.candidates.explanation.manners import Manner
-from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Masks
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal

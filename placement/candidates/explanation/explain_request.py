@@ -1,7 +1,7 @@
 """A request that is prepared for the evaluation of all hosts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from placement.candidates.budget import Charge, uncharged
@@ -13,11 +13,11 @@ from placement.candidates.explanation.relaxed import (
     without_root_term,
     without_term,
 )
-from placement.candidates.explanation.slot_terms import SlotTerms
-from placement.candidates.explanation.terms import StatedTerm, terms_from_group, terms_from_root
 from placement.candidates.model import Pool
-from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest, RequestGroup, Slot
+from placement.candidates.plan import SearchPlan, requirements
+from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.requirements import Requirement
+from placement.candidates.stated_terms import StatedTerm, terms_from_group, terms_from_root
 from placement.candidates.terms import Masks, PlaceTerm, Term, TermChecks
 from placement.candidates.terms.checks import NO_MASKS
 from placement.candidates.trace import Refusal
@@ -98,31 +98,37 @@ class ExplainRequest:
             for stated, term in zip(self.stated, terms, strict=True)
             if isinstance(term, PlaceTerm)
         }
-        # The terms of each slot.
-        self.slot_terms: list[SlotTerms] = []
-        # The terms of distinct slots. Slots with equal requests share one entry.
-        self.distinct: list[SlotTerms] = []
+        # If amounts are served in parts, several providers together may have the traits.
+        alone = plan.alone and not self.split
+        # The distinct requirements. Slots with equal requests share one of them.
+        self.distinct = requirements(plan.slots, alone=alone, in_parts=self.split, spend=spend)
         # Slot -> its index in `distinct`.
-        self.distinct_index: list[int] = []
+        self.distinct_index = _index_by_slot(self.distinct)
+        # The requirement of each slot, with the terms of its group.
+        self.requirements = [
+            self.distinct[self.distinct_index[position]].of_group(slot.group.suffix)
+            for position, slot in enumerate(plan.slots)
+        ]
         # Suffix -> the slots of the group, in the order of the request.
         self.groups: dict[str, list[int]] = {group.suffix: [] for group in request.groups}
-        self._add_slots(plan.slots, spend)
+        for position, slot in enumerate(plan.slots):
+            self.groups[slot.group.suffix].append(position)
         # The properties that hosts need.
         self.features = Features(self.root_terms, self.distinct)
         # The slots of one group share their checks.
-        self._checks = list(dict.fromkeys(slot_terms.checks for slot_terms in self.distinct))
+        self._checks = list(dict.fromkeys(each.checks for each in self.distinct))
         # Index in `distinct` -> index in `_checks`.
-        self._checks_of = [self._checks.index(slot_terms.checks) for slot_terms in self.distinct]
+        self._checks_of = [self._checks.index(each.checks) for each in self.distinct]
         # Work for each provider of a host, and further work for each host.
         self.provider_cost, self.host_cost = self._count_cost()
         # The request without each of its terms, or empty if only the reasons are evaluated.
         self.relaxations = _relaxations(self) if relaxes else []
         # Number of slots and relaxations.
-        self.parts = len(self.slot_terms) + len(self.relaxations)
+        self.parts = len(self.requirements) + len(self.relaxations)
         # Work of planning a request of this size.
         self.plan_cost = (
             COST_PER_PLAN
-            + COST_PER_PLANNED_SLOT * len(self.slot_terms)
+            + COST_PER_PLANNED_SLOT * len(self.requirements)
             + COST_PER_TERM * self.parts
         )
 
@@ -130,35 +136,8 @@ class ExplainRequest:
         """Return the work for each provider of a host, and the further work for each host."""
         with_terms = sum(1 for checks in self._checks if checks.terms)
         return (
-            sum(slot_terms.cost for slot_terms in self.distinct),
+            sum(4 + 2 * len(each.amounts) for each in self.distinct),
             COST_PER_SLOT_TERMS * len(self.distinct) + COST_PER_CHECKS * with_terms,
-        )
-
-    def _add_slots(self, slots: Sequence[Slot], spend: Charge) -> None:
-        indexes: dict[object, int] = {}
-        for position, slot in enumerate(slots):
-            group = slot.group
-            slot_terms = self._make_slot_terms(slot, spend)
-            # Slots with equal requests are evaluated once.
-            key = group.suffixed, replace(group, suffix=""), slot.resources
-            if key not in indexes:
-                indexes[key] = len(self.distinct)
-                self.distinct.append(slot_terms)
-            self.slot_terms.append(slot_terms)
-            self.distinct_index.append(indexes[key])
-            self.groups[group.suffix].append(position)
-
-    def _make_slot_terms(self, slot: Slot, spend: Charge) -> SlotTerms:
-        """Return the terms of a slot, with the checks of an earlier slot of the group."""
-        group = slot.group
-        earlier = self.groups[group.suffix]
-        return SlotTerms(
-            slot,
-            # If amounts are served in parts, several providers together may have the traits.
-            alone=group.suffixed or (self.joins.plan.alone and not self.split),
-            in_parts=not group.suffixed and slot.resources[0][0] in group.can_split,
-            checks=self.slot_terms[earlier[0]].checks if earlier else None,
-            spend=spend,
         )
 
     def masks(self, pool: Pool) -> tuple[Masks, ...]:
@@ -166,16 +145,16 @@ class ExplainRequest:
         of_checks = [checks.masks(pool) if checks.terms else NO_MASKS for checks in self._checks]
         return tuple(
             [
-                slot_terms.masks(pool, of_checks[index])
-                for slot_terms, index in zip(self.distinct, self._checks_of, strict=True)
+                requirement.masks(pool, of_checks[index])
+                for requirement, index in zip(self.distinct, self._checks_of, strict=True)
             ]
         )
 
     def unserved(self, pool: Pool) -> tuple[int, ...]:
-        """Return `SlotTerms.unserved` of a pool, for each distinct slot."""
+        """Return `Requirement.unserved` of a pool, for each distinct slot."""
         return tuple(
-            slot_terms.unserved(masks, pool.local)
-            for slot_terms, masks in zip(self.distinct, self.masks(pool), strict=True)
+            requirement.unserved(masks, pool.local)
+            for requirement, masks in zip(self.distinct, self.masks(pool), strict=True)
         )
 
     def is_on_root(self, index: int, masks: Sequence[Masks]) -> bool:
@@ -192,13 +171,13 @@ class ExplainRequest:
             return False
         slot = self.groups[term.suffix or ""][0]
         root_mask = masks[self.distinct_index[slot]][0][0]
-        return not root_mask & self.slot_terms[slot].bit(term)
+        return not root_mask & self.requirements[slot].bit(term)
 
     def codes_of(self, suffix: str) -> Sequence[Refusal]:
         """Return, in order, the codes at which a group can lose its last provider."""
         terms = [*self.root_terms]
         for slot in self.groups[suffix]:
-            terms += self.slot_terms[slot].terms
+            terms += self.requirements[slot].terms
         codes = {term.code for term in terms}
         return [code for code in Refusal if code in codes]
 
@@ -207,7 +186,7 @@ class ExplainRequest:
         terms = [*self.root_terms]
         if suffix is not None:
             for slot in self.groups[suffix]:
-                terms += self.slot_terms[slot].terms
+                terms += self.requirements[slot].terms
         return list(dict.fromkeys(term for term in terms if term.code is code))
 
     @property
@@ -218,11 +197,17 @@ class ExplainRequest:
             codes.add(Refusal.CAPACITY_SUM)
         # If several traits are required, each provider may have only some of the traits.
         if any(
-            slot_terms.soft or slot_terms.collective.bit_count() > 1
-            for slot_terms in self.slot_terms
+            requirement.soft or requirement.collective.bit_count() > 1
+            for requirement in self.distinct
         ):
             codes.add(Refusal.COLLECTIVE_TRAITS)
         return [code for code in Refusal if code in codes]
+
+
+def _index_by_slot(distinct: Sequence[Requirement]) -> Sequence[int]:
+    """Return the index of the requirement of each slot."""
+    indexes = {slot: index for index, each in enumerate(distinct) for slot in each.slots}
+    return [indexes[slot] for slot in sorted(indexes)]
 
 
 def _leaves_empty(request: CandidateRequest, group: RequestGroup, term: Term) -> bool:
@@ -248,7 +233,8 @@ def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
     relaxations = root_relaxations[len(taints) :]
     for group in request.groups:
         by_slot = {
-            slot: explain_request.slot_terms[slot] for slot in explain_request.groups[group.suffix]
+            slot: explain_request.requirements[slot]
+            for slot in explain_request.groups[group.suffix]
         }
         if not by_slot:
             continue
@@ -256,7 +242,7 @@ def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
             if _leaves_empty(request, group, term):
                 continue
             without = partial(without_term, request, group.suffix, term)
-            drops = {slot: slot_terms.bit(stated) for slot, slot_terms in by_slot.items()}
+            drops = {slot: requirement.bit(stated) for slot, requirement in by_slot.items()}
             if any(by_slot[slot].soft & bit for slot, bit in drops.items()):
                 drops = {}  # a constraint checks the collective traits
             relaxations.append(Relaxation(stated, without, drops))

@@ -11,8 +11,8 @@ from placement.candidates.explanation.evaluation import (
     SharingFault,
 )
 from placement.candidates.explanation.manners import Manner
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Member
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 from placement.inventory import Stock, sizes

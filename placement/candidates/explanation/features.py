@@ -9,8 +9,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from placement.candidates.explanation.evaluation import HostClass
-from placement.candidates.explanation.slot_terms import SlotTerms
-from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.requirements import Requirement
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 # Maximum number of features that are compared.
@@ -44,7 +44,7 @@ class HostFeature(NamedTuple):
 class Features:
     """The properties that a request needs. Each has a bit."""
 
-    def __init__(self, root_terms: Sequence[StatedTerm], distinct: Sequence[SlotTerms]) -> None:
+    def __init__(self, root_terms: Sequence[StatedTerm], distinct: Sequence[Requirement]) -> None:
         # Property -> the number of its bit.
         self._numbers: dict[object, int] = {}
         # One term for each property.
@@ -52,7 +52,7 @@ class Features:
         # Bit of a root term -> bit of the property.
         self._root = self._bits_of(root_terms)
         # The same for the terms of each distinct slot.
-        self._slots = [self._bits_of(slot_terms.terms) for slot_terms in distinct]
+        self._slots = [self._bits_of(requirement.terms) for requirement in distinct]
         # The terms of each distinct slot.
         self._distinct = distinct
 
@@ -76,8 +76,8 @@ class Features:
             local: Number of providers in the trees of these hosts. Their sharing providers follow.
         """
         of_slots = host_class.lacking or tuple(
-            slot_terms.unserved(masks, local)
-            for slot_terms, masks in zip(self._distinct, host_class.masks, strict=True)
+            requirement.unserved(masks, local)
+            for requirement, masks in zip(self._distinct, host_class.masks, strict=True)
         )
         having = 0
         for failed, found in [

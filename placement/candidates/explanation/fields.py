@@ -16,7 +16,7 @@ from placement.candidates.explanation.nouns import (
     noun_of,
     value_of,
 )
-from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Form, Refusal
 

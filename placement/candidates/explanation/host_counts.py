@@ -16,11 +16,11 @@ from placement.candidates.explanation.rejected_hosts import (
     RejectedHosts,
     measure_host,
 )
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.together import SumCauses
 from placement.candidates.explanation.value import Blocked, Mentions, Reasons, Relaxed, Step
 from placement.candidates.explanation.wording import Words, conflict_sentence
 from placement.candidates.model import Pool
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 # Code and suffix of a step.

@@ -16,10 +16,10 @@ from placement.candidates.explanation.explain_request import Relaxation
 from placement.candidates.explanation.joining import joining_cause
 from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.rejections import GroupRejections
-from placement.candidates.explanation.slot_terms import SlotTerms, lacking
 from placement.candidates.explanation.subtrees import SubtreeRejection
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
+from placement.candidates.requirements import Requirement, lacking
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Masks, each_mask, lowest
 from placement.candidates.trace import Refusal
 
@@ -45,8 +45,8 @@ class HostEvaluation:
         self._masks = host_class.masks
         # Slots with equal requests share one list, because constraints compare options by identity.
         by_distinct = [
-            slot_terms.providers(slot_masks)
-            for slot_terms, slot_masks in zip(
+            requirement.meeting(slot_masks)
+            for requirement, slot_masks in zip(
                 explain_request.distinct, host_class.masks, strict=True
             )
         ]
@@ -134,10 +134,10 @@ class HostEvaluation:
         """
         first = rejections[0]
         if ORDER[Refusal.MIN_UNIT] <= ORDER[first.code] <= ORDER[Refusal.CAPACITY]:
-            for slot_terms, masks in zip(self._explain_request.distinct, self._masks, strict=True):
-                traits = slot_terms.traits and slot_terms.traits & lacking(masks)
+            for requirement, masks in zip(self._explain_request.distinct, self._masks, strict=True):
+                traits = requirement.traits and requirement.traits & lacking(masks)
                 if traits:
-                    terms = slot_terms.terms_of(traits)
+                    terms = requirement.terms_of(traits)
                     cause = RejectionCause(terms)
                     return (Rejection(Refusal.TRAIT_MISSING, terms[0].suffix, cause),)
             if first.cause.manner is Manner.WITH_POOLS:
@@ -149,10 +149,10 @@ class HostEvaluation:
         # Without a root in the requested aggregates, the aggregates of groups do not matter.
         is_elsewhere = self._root and self._is_root_elsewhere()
         outside: dict[StatedTerm, None] = {}
-        for slot_terms, masks in zip(self._explain_request.distinct, self._masks, strict=True):
-            scope = slot_terms.places if is_elsewhere else slot_terms.scope
+        for requirement, masks in zip(self._explain_request.distinct, self._masks, strict=True):
+            scope = requirement.places if is_elsewhere else requirement.scope
             if scope:
-                terms = slot_terms.terms_of(scope & lacking(masks))
+                terms = requirement.terms_of(scope & lacking(masks))
                 outside.update(dict.fromkeys(terms))
         return tuple(outside)
 
@@ -254,9 +254,9 @@ class HostEvaluation:
         wider = False
         self._evaluator.budget.spend(len(self._pool.members) * len(relaxation.slots))
         for slot, dropped in relaxation.slots.items():
-            slot_terms = self._explain_request.slot_terms[slot]
+            requirement = self._explain_request.requirements[slot]
             masks = self._masks[self._explain_request.distinct_index[slot]]
-            providers = slot_terms.providers(masks, dropped)
+            providers = requirement.meeting(masks, dropped)
             if len(providers) > len(options[slot]):
                 options[slot] = providers
                 wider = True
@@ -269,11 +269,11 @@ def _note_gains(evaluation: Evaluation, gains: Sequence[tuple[int, bool | None]]
     evaluation.gains = tuple(index for index, gain in gains if gain)
 
 
-def _failed_alone(slot_terms: SlotTerms, masks: Masks) -> int:
+def _failed_alone(requirement: Requirement, masks: Masks) -> int:
     """Return the bits of terms without which some provider would be accepted."""
     alone = 0
     for _position, mask in each_mask(masks):
-        failed = mask & slot_terms.hard
+        failed = mask & requirement.hard
         if failed == lowest(failed):
             alone |= failed
     return alone

@@ -103,7 +103,7 @@ class HostEvaluator:
     def _spend_on_evaluation(self, host_class: HostClass) -> None:
         self.budget.spend(
             COST_PER_EVALUATION
-            + COST_PER_SLOT * len(self.explain_request.slot_terms)
+            + COST_PER_SLOT * len(self.explain_request.requirements)
             + 4 * sum(len(itself) + len(as_root) for itself, as_root in host_class.masks)
         )
 

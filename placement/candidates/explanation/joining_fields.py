@@ -11,9 +11,9 @@ from placement.candidates.explanation.nouns import (
     noun_of,
     value_of,
 )
-from placement.candidates.explanation.terms import StatedTerm, terms_from_group
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import RequestGroup, SubtreeRule
+from placement.candidates.stated_terms import StatedTerm, terms_from_group
 from placement.candidates.trace import Refusal
 
 
@@ -22,7 +22,8 @@ def _unsuffixed(plan: SearchPlan) -> RequestGroup:
 
 
 def _traits(context: Context) -> str:
-    terms = terms_from_group(_unsuffixed(context.plan))
+    group = _unsuffixed(context.plan)
+    terms = terms_from_group(group)
     return joined([noun_of(term) for term in terms if term.code is Refusal.TRAIT_MISSING], " and ")
 
 

@@ -9,10 +9,10 @@ from placement.candidates.explanation.evaluation import Evaluation
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.nouns import nonexistent
 from placement.candidates.explanation.rejected_hosts import RejectedHosts, rejected_alone
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Clause, Mentions
 from placement.candidates.explanation.wording import Words
 from placement.candidates.model import Pool
+from placement.candidates.stated_terms import StatedTerm
 
 # Maximum number of mentioned hosts with a provider in a tree that the request names.
 MAX_NAMED = 3

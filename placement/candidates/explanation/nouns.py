@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.request import SubtreeRule
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import GROUP_TERMS, PlaceTerm, Term, Untainted
 from placement.candidates.trace import Refusal
 

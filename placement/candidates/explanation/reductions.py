@@ -16,9 +16,9 @@ from placement.candidates.explanation.evaluation import Evaluation, Shortage
 from placement.candidates.explanation.explain_request import ExplainRequest, Joins
 from placement.candidates.explanation.host_evaluator import HostEvaluator, signatures
 from placement.candidates.explanation.relaxed import with_amount
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Relaxed
 from placement.candidates.model import Pool
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms.amounts import AMOUNT_KEYWORD, Amount
 from placement.candidates.trace import Refusal
 from placement.inventory import Stock, fits
@@ -119,18 +119,18 @@ class Reductions:
         if not evaluation.masks or evaluation.root_refused:
             return
         explain_request = self._explain_request
-        for slot_terms, masks in zip(explain_request.distinct, evaluation.masks, strict=True):
-            if slot_terms.soft & reduce(and_, masks[0]):
+        for requirement, masks in zip(explain_request.distinct, evaluation.masks, strict=True):
+            if requirement.soft & reduce(and_, masks[0]):
                 return  # no provider has a certain trait, so no amount helps
         unserved = {slot for slot, providers in enumerate(evaluation.options) if not providers}
-        for slot, slot_terms in enumerate(explain_request.slot_terms):
+        for slot, requirement in enumerate(explain_request.requirements):
             if not unserved <= {slot}:
                 continue
             masks = evaluation.masks[explain_request.distinct_index[slot]]
             for index, (name, amount) in enumerate(
                 explain_request.joins.plan.slots[slot].resources
             ):
-                providers = slot_terms.providers(masks, slot_terms.units(index))
+                providers = requirement.meeting(masks, requirement.units(index))
                 if providers and amount > 1:
                     yield Shortage(slot, index, name, amount, providers)
 

@@ -13,9 +13,9 @@ from placement.candidates.explanation.evaluation import (
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.local_causes import elsewhere, find_local_causes
 from placement.candidates.explanation.manners import Manner
-from placement.candidates.explanation.slot_terms import SlotTerms
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
+from placement.candidates.requirements import Requirement
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Masks, each_mask, lowest
 from placement.candidates.trace import Refusal
 
@@ -28,7 +28,7 @@ class GroupRejections:
 
     def __init__(self, explain_request: ExplainRequest, pool: Pool, masks: Sequence[Masks]) -> None:
         # Terms, and the bits of the collective traits that no provider with enough capacity has.
-        self._missing: tuple[SlotTerms, int] | None = None
+        self._missing: tuple[Requirement, int] | None = None
         self._explain_request = explain_request
         self._pool = pool
         self._masks = masks
@@ -37,8 +37,8 @@ class GroupRejections:
         """Return whether this collective trait is the only one that is missing."""
         if self._missing is None:
             return True
-        slot_terms, bits = self._missing
-        return {term}.issuperset(slot_terms.terms_of(bits))
+        requirement, bits = self._missing
+        return {term}.issuperset(requirement.terms_of(bits))
 
     def find_for_group(self, suffix: str) -> Sequence[Rejection]:
         """Return the rejections of a group at its first code, or nothing if the group is served."""
@@ -67,17 +67,17 @@ class GroupRejections:
             rejection: The rejection of a slot by amounts that sharing providers lack as well.
         """
         slot, local = rejection.slot, self._pool.local
-        slot_terms = self._explain_request.slot_terms[slot]
+        requirement = self._explain_request.requirements[slot]
         own = reduce(and_, [mask for position, mask in self._masks_of(slot) if position < local])
-        failed = own & ~(slot_terms.stock | slot_terms.excluding)
+        failed = own & ~(requirement.stock | requirement.excluding)
         if not failed:
             return ()
-        failed_bits = slot_terms.at_code(lowest(failed), failed)
+        failed_bits = requirement.at_code(lowest(failed), failed)
         pools = self._unfit_pools(slot, failed_bits)
         if not pools or self._has_other_pools(slot, failed_bits, dict(pools)):
             return ()
-        terms = slot_terms.terms_of(failed_bits)
-        cause = RejectionCause(terms, slot_terms.amounts, Manner.POOLS)
+        terms = requirement.terms_of(failed_bits)
+        cause = RejectionCause(terms, requirement.amounts, Manner.POOLS)
         return (Rejection(terms[0].code, terms[0].suffix, cause, slot, sharing=pools),)
 
     def _has_other_pools(self, slot: int, failed_bits: int, pools: Collection[int]) -> bool:
@@ -86,78 +86,78 @@ class GroupRejections:
         return any(
             position >= self._pool.local
             and position not in pools
-            and not mask & (failed_bits | self._explain_request.slot_terms[other].missing)
+            and not mask & (failed_bits | self._explain_request.requirements[other].missing)
             for other in self._explain_request.groups[group.suffix]
             for position, mask in self._masks_of(other)
         )
 
     def _find_for_slot(self, slot: int) -> SlotRejection | None:
         """Return the last rejection of the slot's providers, or None if a provider serves it."""
-        slot_terms = self._explain_request.slot_terms[slot]
+        requirement = self._explain_request.requirements[slot]
         masks = self._masks_of(slot)
-        first = [lowest(mask & slot_terms.hard) for _position, mask in masks]
+        first = [lowest(mask & requirement.hard) for _position, mask in masks]
         if not all(first):
             return None
         last = max(first)
-        code = slot_terms.term(last).code
+        code = requirement.term(last).code
         at_code = [
             (position, mask, bit)
             for (position, mask), bit in zip(masks, first, strict=True)
-            if slot_terms.term(bit).code is code
+            if requirement.term(bit).code is code
         ]
         failed_bits = self._failed_bits(
-            slot, slot_terms, last, [mask for _position, mask, _bit in at_code]
+            slot, requirement, last, [mask for _position, mask, _bit in at_code]
         )
         return SlotRejection(code, slot, failed_bits, last, at_code) if failed_bits else None
 
     def _explain_slot(self, found: SlotRejection) -> Sequence[Rejection]:
         """Return why the last provider of a slot is rejected."""
-        slot_terms = self._explain_request.slot_terms[found.slot]
+        requirement = self._explain_request.requirements[found.slot]
         _code, slot, failed_bits, last, at_code = found
         rejection = Rejection(
             found.code,
-            slot_terms.term(last).suffix,
+            requirement.term(last).suffix,
             RejectionCause(),
             slot,
             tuple(dict.fromkeys(position for position, _mask, bit in at_code if bit == last)),
             tuple(dict.fromkeys(position for position, _mask, _bit in at_code)),
         )
         each = reduce(and_, [mask for _position, mask, _bit in at_code])
-        if last & slot_terms.stock:
-            return (self._reject_amounts(rejection, slot_terms, failed_bits, each),)
+        if last & requirement.stock:
+            return (self._reject_amounts(rejection, requirement, failed_bits, each),)
         causes, sharing = self._find_causes(slot, failed_bits, each & failed_bits)
         return [rejection._replace(cause=cause, sharing=sharing) for cause in causes]
 
     def _reject_amounts(
-        self, rejection: Rejection, slot_terms: SlotTerms, failed_bits: int, each: int
+        self, rejection: Rejection, requirement: Requirement, failed_bits: int, each: int
     ) -> Rejection:
         """Return the rejection of a slot by amounts, with its cause.
 
         Args:
             rejection: The rejection without its cause.
-            slot_terms: The terms of the slot.
+            requirement: The terms of the slot.
             failed_bits: The bits of the amounts that cause the rejection.
             each: The bits that all providers at the code fail.
         """
-        terms = slot_terms.terms_of(failed_bits)
+        terms = requirement.terms_of(failed_bits)
         # APART: no single amount fails on all providers at the code.
         manner = None if failed_bits & each else Manner.APART
         if rejection.code is Refusal.NO_INVENTORY:
             return rejection._replace(cause=RejectionCause(terms, manner=manner))
         stocked = {
-            position: mask & slot_terms.hard & ~slot_terms.stock
+            position: mask & requirement.hard & ~requirement.stock
             for position, mask in self._masks_of(rejection.slot)
-            if not mask & slot_terms.missing
+            if not mask & requirement.missing
         }
         own = [position for position in stocked if position < self._pool.local]
         # Sharing providers that could not serve the group with more room are left out.
         pools = [position for position in stocked if position >= self._pool.local]
         suitable = [position for position in pools if not stocked[position]]
         sharing = self._named(rejection.slot, suitable or pools)
-        amounts = slot_terms.amounts
+        amounts = requirement.amounts
         if sharing:
             manner = Manner.WITH_POOLS if own else Manner.POOLS
-        elif self._is_disproved(rejection, slot_terms, failed_bits):
+        elif self._is_disproved(rejection, requirement, failed_bits):
             manner = Manner.ROOM
         else:
             amounts = ()
@@ -167,12 +167,14 @@ class GroupRejections:
         measured = own if amounts else range(len(self._pool.members))
         return rejection._replace(cause=cause, at_code=measured, sharing=sharing)
 
-    def _is_disproved(self, rejection: Rejection, slot_terms: SlotTerms, failed_bits: int) -> bool:
+    def _is_disproved(
+        self, rejection: Rejection, requirement: Requirement, failed_bits: int
+    ) -> bool:
         """Return whether a provider that an earlier check rejects may meet one of the amounts.
 
         In this case, no sentence may state that no provider meets it.
         """
-        names = {term.resource_class for term in slot_terms.terms_of(failed_bits)}
+        names = {term.resource_class for term in requirement.terms_of(failed_bits)}
         for position, mask in self._masks_of(rejection.slot):
             if position in rejection.at_code:
                 continue
@@ -187,10 +189,10 @@ class GroupRejections:
         self, slot: int, positions: Sequence[int]
     ) -> Sequence[tuple[int, StatedTerm | None]]:
         """Return sharing providers, each with the first term of a slot that it fails."""
-        slot_terms = self._explain_request.slot_terms[slot]
+        requirement = self._explain_request.requirements[slot]
         masks = self._masks[self._explain_request.distinct_index[slot]][0]
         return tuple(
-            (position, slot_terms.term(lowest(masks[position] & slot_terms.hard)))
+            (position, requirement.term(lowest(masks[position] & requirement.hard)))
             for position in positions
         )
 
@@ -210,30 +212,30 @@ class GroupRejections:
         Returns:
             The causes, and the sharing providers that the text names.
         """
-        slot_terms, masks = self._explain_request.slot_terms[slot], self._masks_of(slot)
+        requirement, masks = self._explain_request.requirements[slot], self._masks_of(slot)
         local = [mask for position, mask in masks if position < self._pool.local]
-        with_room = [(position, mask) for position, mask in masks if not mask & slot_terms.stock]
+        with_room = [(position, mask) for position, mask in masks if not mask & requirement.stock]
         all_fail = all(mask & failed_bits for _position, mask in with_room)
-        amounts = slot_terms.amounts
+        amounts = requirement.amounts
         # A host outside of the named tree is reported as such, even if it has enough capacity.
-        is_outside = failed_bits & slot_terms.places and reduce(and_, local) & failed_bits
+        is_outside = failed_bits & requirement.places and reduce(and_, local) & failed_bits
         pools = self._unfit_pools(slot, failed_bits)
         if pools:
-            return [RejectionCause(slot_terms.terms_of(failed_bits), amounts, Manner.POOLS)], pools
+            return [RejectionCause(requirement.terms_of(failed_bits), amounts, Manner.POOLS)], pools
         if all_fail and with_room[0][0] >= self._pool.local and not is_outside:
             sharing = tuple((position, None) for position in dict(with_room))
             return [
-                RejectionCause(slot_terms.terms_of(failed_bits), amounts, Manner.SHARED)
+                RejectionCause(requirement.terms_of(failed_bits), amounts, Manner.SHARED)
             ], sharing
-        if failed_bits & slot_terms.excluding:
+        if failed_bits & requirement.excluding:
             manner = None if all_fail else Manner.ELSEWHERE
-            return [RejectionCause(slot_terms.terms_of(failed_bits), amounts, manner)], ()
+            return [RejectionCause(requirement.terms_of(failed_bits), amounts, manner)], ()
         if common:
-            return find_local_causes(slot_terms, local, failed_bits), ()
+            return find_local_causes(requirement, local, failed_bits), ()
         meeting = [mask for mask in local if not mask & failed_bits]
         if meeting:
-            return [elsewhere(slot_terms, meeting, failed_bits)], ()
-        return [RejectionCause(slot_terms.terms_of(failed_bits), manner=Manner.APART)], ()
+            return [elsewhere(requirement, meeting, failed_bits)], ()
+        return [RejectionCause(requirement.terms_of(failed_bits), manner=Manner.APART)], ()
 
     def _unfit_pools(self, slot: int, failed_bits: int) -> Sequence[tuple[int, StatedTerm | None]]:
         """Return the sharing providers with the classes of a slot that alone satisfy some terms.
@@ -245,46 +247,46 @@ class GroupRejections:
         Returns:
             Nothing if a provider of the host satisfies the terms.
         """
-        slot_terms = self._explain_request.slot_terms[slot]
+        requirement = self._explain_request.requirements[slot]
         masks = self._masks[self._explain_request.distinct_index[slot]][0]
         local = self._pool.local
-        if failed_bits & slot_terms.excluding or not all(
+        if failed_bits & requirement.excluding or not all(
             mask & failed_bits for mask in masks[:local]
         ):
             return ()
-        excluded = failed_bits | slot_terms.missing
+        excluded = failed_bits | requirement.missing
         pools = [
             position
             for position in range(local, len(masks))
-            if not masks[position] & excluded and masks[position] & slot_terms.hard
+            if not masks[position] & excluded and masks[position] & requirement.hard
         ]
         return self._named(slot, pools)
 
     def _failed_bits(
-        self, slot: int, slot_terms: SlotTerms, last: int, masks: Sequence[int]
+        self, slot: int, requirement: Requirement, last: int, masks: Sequence[int]
     ) -> int:
         """Return the bits of the terms that cause the rejection of a slot.
 
         Args:
             slot: The slot.
-            slot_terms: Its terms.
+            requirement: Its terms.
             last: The bit of the last term at which a provider is rejected.
             masks: The masks of the providers that are rejected at the code of that term.
 
         Returns:
             0 if only several slots together are rejected.
         """
-        if slot_terms.collective & last and slot_terms.term(last).code is Refusal.TRAIT_MISSING:
+        if requirement.collective & last and requirement.term(last).code is Refusal.TRAIT_MISSING:
             # If, for each trait, a provider with capacity has it, only the combination is missing.
             return self._missing_bits([slot])
         # The terms that all providers fail. If there are none, the terms that any provider fails.
-        return slot_terms.at_code(last, reduce(and_, masks)) or slot_terms.at_code(
+        return requirement.at_code(last, reduce(and_, masks)) or requirement.at_code(
             last, reduce(or_, masks)
         )
 
     def _find_missing_traits(self, slots: Sequence[int]) -> int:
         """Return the bits of collective traits that no provider with enough capacity has."""
-        first = self._explain_request.slot_terms[slots[0]]
+        first = self._explain_request.requirements[slots[0]]
         missing = self._missing_bits(slots) if first.soft else 0
         if missing:
             self._missing = (first, missing)
@@ -297,31 +299,36 @@ class GroupRejections:
             slot: self._masks[self._explain_request.distinct_index[slot]][0][: self._pool.local]
             for slot in slots
         }
-        by_slot = [self._explain_request.slot_terms[slot] for slot in slots]
+        by_slot = [self._explain_request.requirements[slot] for slot in slots]
         suffix = by_slot[0].term(missing).suffix
-        for slot, slot_terms in zip(slots, by_slot, strict=True):
+        for slot, requirement in zip(slots, by_slot, strict=True):
             pools = self._unfit_pools(slot, missing)
             if pools:
-                terms = slot_terms.terms_of(missing)
-                cause = RejectionCause(terms, slot_terms.amounts, Manner.POOLS)
+                terms = requirement.terms_of(missing)
+                cause = RejectionCause(terms, requirement.amounts, Manner.POOLS)
                 return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, slot, sharing=pools)]
         causes: list[RejectionCause] = []
-        for slot_terms, masks in zip(by_slot, local.values(), strict=True):
+        for requirement, masks in zip(by_slot, local.values(), strict=True):
             # PERF: comparing a few causes is faster than hashing a cause with many terms.
             causes += [
-                each for each in find_local_causes(slot_terms, masks, missing) if each not in causes
+                each
+                for each in find_local_causes(requirement, masks, missing)
+                if each not in causes
             ]
         return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, slots[0]) for cause in causes]
 
     def _missing_bits(self, slots: Sequence[int]) -> int:
         """Return the bits of collective terms that no provider with enough capacity satisfies."""
         missing = [
-            mask & slot_terms.collective
-            for slot_terms, index in [
-                (self._explain_request.slot_terms[slot], self._explain_request.distinct_index[slot])
+            mask & requirement.collective
+            for requirement, index in [
+                (
+                    self._explain_request.requirements[slot],
+                    self._explain_request.distinct_index[slot],
+                )
                 for slot in slots
             ]
             for mask in self._masks[index][0]
-            if not mask & slot_terms.stock
+            if not mask & requirement.stock
         ]
         return reduce(and_, missing) if missing else 0

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.request import CandidateRequest
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Term
 from placement.candidates.trace import Refusal
 

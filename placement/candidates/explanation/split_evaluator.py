@@ -156,7 +156,7 @@ class _SplitHostEvaluation(HostEvaluation):
 
     def _serves(self, request: CandidateRequest) -> bool | None:
         self._evaluator.budget.spend(
-            2 * COST_PER_JOINED_SLOT * len(self._explain_request.slot_terms)
+            2 * COST_PER_JOINED_SLOT * len(self._explain_request.requirements)
         )
         return self._variant(request).serves(self._pool, self._evaluator)
 

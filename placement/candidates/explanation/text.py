@@ -12,8 +12,8 @@ from placement.candidates.explanation.nouns import (
     noun_of,
     value_of,
 )
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Clause, Hosts, Mentions, Reasons, Relaxed
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import MemberOf, PlaceTerm, Term, Untainted
 from placement.candidates.trace import Refusal
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 # Codes of searches and of whole requests. In version 2.0, no host has these codes.

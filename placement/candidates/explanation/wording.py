@@ -13,9 +13,9 @@ from placement.candidates.explanation.fields import fill, fill_asked, requires, 
 from placement.candidates.explanation.manners import forms_of
 from placement.candidates.explanation.nouns import MAX_TERMS, count_of, joined, noun_of, property_of
 from placement.candidates.explanation.rejected_hosts import MAX_TEXT_CAUSES, CauseHosts
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Clause
 from placement.candidates.plan import SearchPlan
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 

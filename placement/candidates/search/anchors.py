@@ -193,7 +193,7 @@ class AnchorSearches:
         outcome = Outcome(
             unmet_slot=requirement.slots[0], with_capacity=code not in WITHOUT_CAPACITY
         )
-        return FirstResult(outcome, refusal=(code, requirement.suffix))
+        return FirstResult(outcome, refusal=(code, requirement.group.suffix))
 
     def _search(
         self, pool: Pool, result: FirstResult, make_candidate: MakeCandidate = Candidate

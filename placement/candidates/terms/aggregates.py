@@ -3,7 +3,7 @@
 An aggregate may have several spellings. Providers in memory contain its `identifiers.key`.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -50,11 +50,6 @@ class MemberOf(MemberTerm):
         if self.existing is None:
             return frozenset(map(identifiers.key, self.any_of))
         return self.existing
-
-    @property
-    def meaning(self) -> Hashable:
-        """The keys."""
-        return MemberOf, self.keys
 
     @property
     def is_unknown(self) -> bool:
@@ -108,11 +103,6 @@ class NotMemberOf(MemberTerm):
     def stated(self) -> str:
         """The aggregate."""
         return self.uuid
-
-    @property
-    def meaning(self) -> Hashable:
-        """The key."""
-        return NotMemberOf, identifiers.key(self.uuid)
 
     def allows(self, value: frozenset[str]) -> bool:
         """Return whether a provider is not in the aggregate."""

@@ -3,7 +3,7 @@
 Clients specify terms for a request group, for the root of a tree, or for a list of providers.
 """
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import Enum, auto
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol, Self
@@ -103,11 +103,6 @@ class Term:
         if isinstance(stated, int):
             return {}
         return {self.name_kind: [stated] if isinstance(stated, str) else stated}
-
-    @property
-    def meaning(self) -> Hashable:
-        """A value that is equal for all terms that accept the same providers."""
-        return self
 
     @property
     def is_unknown(self) -> bool:

@@ -68,6 +68,8 @@ class _Answers(dict[Any, int]):
 
     def __init__(self, terms: Sequence[tuple[int, MemberTerm]], spend: Charge) -> None:
         super().__init__()
+        # The bits of the terms.
+        self.bits = sum(bit for bit, _term in terms)
         # Cost of evaluating all terms for one value.
         self._looks = COST_PER_TERM * len(terms)
         self._spend = spend
@@ -160,17 +162,19 @@ class TermChecks:
         """Return the values of an anchor's root that affect members of other trees."""
         return tuple([reads(root) for reads in self._root_readers])
 
-    def meeting(self, pool: Pool, positions: list[int]) -> list[int]:
-        """Return the positions of the members that no term rejects."""
+    def meeting(self, pool: Pool, positions: list[int], needed: int = -1) -> list[int]:
+        """Return the positions of the members that no needed bit rejects."""
         members = pool.members
         for reads, role, failed in self._answers:
+            if not failed.bits & needed:
+                continue
             exempt = 0 if role is RootRole.IGNORED else self._exempt(pool, reads, role, failed)
             if exempt is None:
                 return []
             positions = [
                 position
                 for position in positions
-                if position < exempt or not failed[reads(members[position])]
+                if position < exempt or not failed[reads(members[position])] & needed
             ]
         if self._places:
             return [position for position in positions if not self._place_mask(pool, position)]

@@ -1,6 +1,6 @@
 """Terms about the position of a provider."""
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -31,11 +31,6 @@ class _NamedPlace(PlaceTerm):
     def stored(self) -> str:
         """The provider in the spelling of trees in memory."""
         return self.row_uuid or self.uuid
-
-    @property
-    def meaning(self) -> Hashable:
-        """The provider in the spelling of trees in memory."""
-        return type(self), self.stored
 
     @property
     def is_unknown(self) -> bool:

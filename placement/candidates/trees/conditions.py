@@ -64,7 +64,7 @@ def tree_conditions(
         return conditions.setdefault(member, TreeCondition(member))
 
     for position, slot in enumerate(plan.slots):
-        terms = plan.terms_of(slot)
+        terms = plan.requirement_of[position].own_terms
         member = _member_condition(resolved, slot, terms, tuning)
         if reach := sharing.reach(terms, position):
             member = replace(member, reach=reach)

@@ -1,9 +1,9 @@
 """The text of an explanation: its numbers add up, and the main reasons come first."""
 
-from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Clause, Hosts, Mentions, Reasons, Relaxed
 from placement.candidates.request import SubtreeRule
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 

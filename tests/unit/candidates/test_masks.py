@@ -2,7 +2,6 @@
 
 import random
 
-from placement.candidates.explanation.slot_terms import SlotTerms
 from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
@@ -82,14 +81,13 @@ def test_a_mask_is_empty_if_and_only_if_the_requirement_is_met() -> None:
         pool, group = any_pool(rng), any_group(rng)
         plan = SearchPlan(CandidateRequest((group,)))
         (requirement,) = plan.requirements
-        slot_terms = SlotTerms(plan.slots[0], alone=True)
-        masks = slot_terms.masks(pool, slot_terms.checks.masks(pool))
-        providers = slot_terms.providers(masks)
+        masks = requirement.masks(pool, requirement.checks.masks(pool))
+        providers = requirement.meeting(masks)
         assert providers == requirement.providers(pool), (pool, group)
         met += bool(providers)
         if not providers:
             highest = max(lowest(mask) for _position, mask in each_mask(masks))
-            assert slot_terms.term(highest).code == requirement.refusal(pool)
+            assert requirement.term(highest).code == requirement.refusal(pool)
     assert met > 100
 
 
