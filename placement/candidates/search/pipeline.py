@@ -43,7 +43,6 @@ from placement.candidates.trace import Trace
 from placement.candidates.trees.conditions import (
     asks_root,
     sharing_root_condition,
-    tree_conditions,
 )
 from placement.candidates.trees.open_roots import OpenRoots
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
@@ -147,14 +146,13 @@ class RequestSearch:
 
     def _roots_of(self, plan: SearchPlan, *, repeated: bool = False) -> OpenRoots:
         settings, tuning, resolved = self._settings, self._tuning, self.resolved
-        conditions = tree_conditions(resolved, plan, self._sharing, tuning)
-        spellings = self._sharing.spellings
         # PERF: the function does not refer to this object, because the objects that such a cycle
         # refers to, all roots among them, would stay in memory until garbage is collected.
-        roots, trace, limit = self.scan.roots, self._trace, self._limit.count
+        roots, sharing = self.scan.roots, self._sharing
+        trace, limit = self._trace, self._limit.count
 
         def make_source() -> RootSource:
-            reader = RootReader(resolved, roots, conditions, spellings, trace, tuning)
+            reader = RootReader(resolved, plan, roots, sharing, trace, tuning)
             if resolved.request.order:  # sorting requires all hosts
                 return RootSource(reader, None, randomize=False, tuning=tuning)
             return RootSource(reader, limit, randomize=settings.randomize, tuning=tuning)
@@ -164,7 +162,9 @@ class RequestSearch:
             repeated=repeated,
             resumed=not settings.randomize,
             batch=tuning.first_batch,
-            conditions=min(len(conditions), tuning.max_conditions),
+            conditions=min(
+                len(plan.requirements) + len(plan.collective_terms), tuning.max_conditions
+            ),
         )
 
     def exclude(self, full_hosts: frozenset[str]) -> None:

@@ -9,19 +9,26 @@ rarest condition.
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from placement.candidates.model import Roots
+from placement.candidates.plan import SearchPlan
 from placement.candidates.stats import RootStats
 from placement.candidates.trace import Trace
-from placement.candidates.trees.conditions import TreeCondition, choose_driver, root_condition
+from placement.candidates.trees.conditions import (
+    TreeCondition,
+    choose_driver,
+    root_condition,
+    tree_conditions,
+)
 from placement.candidates.trees.resolve import ResolvedRequest
-from placement.candidates.trees.spellings import Spellings
+from placement.candidates.trees.sharing import Sharing
 from placement.candidates.tuning import SearchTuning
-from placement.db.conditions import DrivingCondition, MemberCondition, TreeFilter
+from placement.db.conditions import DrivingCondition, MemberCondition, RootCondition, TreeFilter
 from placement.db.statements import root_windows
 from placement.db.statements import roots as statements
 
@@ -172,28 +179,35 @@ class RootReader:
     def __init__(
         self,
         resolved: ResolvedRequest,
+        plan: SearchPlan,
         plain: "PlainRoots",
-        conditions: Sequence[TreeCondition],
-        spellings: Spellings,
+        sharing: Sharing,
         trace: Trace,
         tuning: SearchTuning,
     ) -> None:
         """plain: reads the runs of roots."""
-        # Whether the request names the only tree that may serve it.
-        self.pinned = any(
-            condition.member.tree is not None and not condition.member.reach
-            for condition in conditions
-        )
+        self._resolved = resolved
+        self._plan = plan
         # Connection of the read transaction.
         self._conn = plain.conn
         # Reads the next run of roots; see `PlainRoots.run`.
         self.run = plain.run
-        self._conditions = conditions
-        # The condition on roots.
-        self._root = root_condition(resolved)
-        self._spellings = spellings
+        self._sharing = sharing
         self._trace = trace
         self._tuning = tuning
+
+    @cached_property
+    def _conditions(self) -> Sequence[TreeCondition]:
+        """The conditions on trees.  PERF: most searches find enough in the first run of roots."""
+        return tree_conditions(self._resolved, self._plan, self._sharing, self._tuning)
+
+    @cached_property
+    def pinned(self) -> bool:
+        """Whether the request names the only tree that may serve it."""
+        return self._plan.names_providers and any(
+            condition.member.tree is not None and not condition.member.reach
+            for condition in self._conditions
+        )
 
     def sample(self, size: int) -> Roots:
         """Return some roots from random positions, in random order."""
@@ -215,10 +229,11 @@ class RootReader:
             stats: outcomes so far, which determine the driving condition.
         """
         conditions = self._conditions[: self._tuning.max_conditions]
-        driving = None if self.pinned else choose_driver(conditions, self._root, stats)
+        root = root_condition(self._resolved)
+        driving = None if self.pinned else choose_driver(conditions, root, stats)
         roots = None if driving is None else self._few(after, conditions[driving.index], driving)
         if roots is None:
-            roots = self._meeting(after, conditions, driving)
+            roots = self._meeting(after, conditions, root, driving)
         self._trace.filter_trees(len(roots))
         return roots
 
@@ -232,7 +247,11 @@ class RootReader:
         return _sound(rows) if len(rows) <= most else None
 
     def _meeting(
-        self, after: int, conditions: Sequence[TreeCondition], driving: DrivingCondition | None
+        self,
+        after: int,
+        conditions: Sequence[TreeCondition],
+        root: RootCondition,
+        driving: DrivingCondition | None,
     ) -> dict[int, int]:
         """Return the roots whose trees may satisfy all conditions."""
         # A tree that serves nothing itself is not an anchor. Only a query with all conditions can
@@ -241,9 +260,7 @@ class RootReader:
             condition.member.reach for condition in conditions
         )
         members = tuple(self._widened(condition.member) for condition in conditions)
-        query = statements.matching_roots(
-            after, TreeFilter(members, self._root, needs_own), driving
-        )
+        query = statements.matching_roots(after, TreeFilter(members, root, needs_own), driving)
         rows = query.rows(self._conn)
         return _sound([(root_id, revision) for root_id, revision, matches in rows if matches])
 
@@ -251,7 +268,7 @@ class RootReader:
         """Return the condition with the rows of all spellings of the aggregates that it reaches."""
         if not condition.reach:
             return condition
-        return replace(condition, reach=self._spellings.rows(condition.reach))
+        return replace(condition, reach=self._sharing.spellings.rows(condition.reach))
 
 
 class PlainRoots:
