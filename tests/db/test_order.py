@@ -90,7 +90,7 @@ def test_a_claim_begins_at_one_of_the_hosts_that_stand_first(
                 conn, searcher.trees, [demand], searcher.settings.candidates, DEFAULT_TUNING
             )
             choices = searches.choices(Budget(10**6), explained=False)
-        found = [candidate.providers[0] for (candidate,) in choices]
+        found = [candidate.providers[0] for (candidate,) in choices.sets]
         numbers = [int(uuid.rpartition("-")[2]) - 1 for uuid in found]
         start = in_order.index(numbers[0])
         assert numbers == in_order[start:] + in_order[:start]

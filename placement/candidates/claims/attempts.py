@@ -4,9 +4,10 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
-from placement.candidates.claims.choices import CandidateSet, ClaimRequest, trees_after
+from placement.candidates.claims.choices import CandidateSet, Choices, ClaimRequest, trees_after
 from placement.candidates.model import Tree
 from placement.candidates.search.candidate import Candidate
 from placement.config import Settings
@@ -50,7 +51,8 @@ class Attempt(NamedTuple):
     def snapshot(self, ids: Ids) -> SearchSnapshot:
         """Return the revisions and ids from the search that the claims rely on."""
         revisions = {tree.id: tree.revision for tree in self.trees}
-        provider_ids = {member.uuid: member.id for tree in self.trees for member in tree.members}
+        members = chain(*[tree.members for tree in self.trees])
+        provider_ids = {member.uuid: member.id for member in members}
         return SearchSnapshot(revisions, provider_ids, ids)
 
 
@@ -80,9 +82,7 @@ def _record(
 
 def attempts(
     claim_requests: Sequence[ClaimRequest],
-    choices: Sequence[CandidateSet],
-    ids: Ids,
-    alternative: int | None,
+    choices: Choices,
     settings: Settings,
 ) -> Iterator[tuple[Attempt, SearchSnapshot | None]]:
     """Yield the attempts in order, each with a snapshot or None.
@@ -91,18 +91,19 @@ def attempts(
     in trees that concurrent writers have changed take longer. Therefore, these choices are
     attempted again later without a snapshot, but before any choice with a split.
     """
-    make = partial(Attempt.of, claim_requests, alternative=alternative, settings=settings)
+    make = partial(Attempt.of, claim_requests, alternative=choices.alternative, settings=settings)
+    sets, ids = choices.sets, choices.ids
     if claim_requests[0].request.order:
-        yield from _attempts_in_order(map(make, choices), ids)
+        yield from _attempts_in_order(map(make, sets), ids)
         return
-    split = choices[0][0].split
-    for choice in choices[:MAX_AVOIDED]:
+    split = sets[0][0].split
+    for choice in sets[:MAX_AVOIDED]:
         if choice[0].split == split:
             attempt = make(choice)
             snapshot = attempt.snapshot(ids)
             if snapshot.is_usable_for(attempt.claims):
                 yield attempt, snapshot
-    for choice in choices:
+    for choice in sets:
         yield make(choice), None
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -23,7 +24,7 @@ from placement.candidates.tuning import SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import ConsumerGenerationConflict, NoCandidatesFound
 from placement.objects import allocation_state
-from placement.objects.catalog import NO_NAMES
+from placement.objects.catalog import NO_NAMES, Ids
 from placement.objects.claim_records import GroupKey
 from placement.objects.claims import Claim, SpreadGroup
 from placement.objects.search_snapshot import MAX_KEYS, claim_names
@@ -71,6 +72,17 @@ class ClaimRequest:
 CandidateSet = Sequence[Candidate]
 
 
+class Choices(NamedTuple):
+    """The candidates that a claim can try to allocate."""
+
+    # The sets in the order of the attempts.
+    sets: Sequence[CandidateSet]
+    # Kind -> name -> id, for the names in the requests and for their owners.
+    ids: Ids
+    # Index of the alternative that has candidates, or None without alternatives.
+    alternative: int | None = None
+
+
 class ClaimSearches:
     """The searches of one claim. Equal requests share a search."""
 
@@ -83,7 +95,7 @@ class ClaimSearches:
         tuning: SearchTuning,
     ) -> None:
         # Kind -> name -> id, for the names in the requests searched so far and for their owners.
-        self.ids: dict[str, dict[str, int]] = {"resource_class": {}}
+        self._ids: dict[str, dict[str, int]] = {"resource_class": {}}
         self._conn = conn
         self._cache = cache
         self._claim_requests = claim_requests
@@ -102,10 +114,8 @@ class ClaimSearches:
         self._resolved: dict[Hashable, Sequence[ResolvedRequest]] = {}
         # Members that earlier claims of this request add: group -> root uuid -> number.
         self._added_members: dict[GroupKey, Counter[str]] = {}
-        # Index of the alternative that has candidates, or None without alternatives.
-        self.alternative: int | None = None
 
-    def choices(self, budget: Budget, *, explained: bool) -> list[CandidateSet]:
+    def choices(self, budget: Budget, *, explained: bool) -> Choices:
         """Search for all requests of the claim and return the choices in the order of the attempts.
 
         A single request has one choice for each candidate. Several requests together have one
@@ -123,7 +133,7 @@ class ClaimSearches:
         pending_trees: dict[int, Tree] = {}
         choice: list[Candidate] = []
         for claim_request in self._claim_requests:
-            result = self._find(claim_request, budget, pending_trees)
+            result, alternative = self._find(claim_request, budget, pending_trees)
             if not result.candidates:
                 self._refuse_faulty()
                 why = self._why(result, budget, pending_trees, explained=explained)
@@ -131,18 +141,21 @@ class ClaimSearches:
                 raise NoCandidatesFound(claim_request.error_path, why if explained else "")
             candidates = _in_turn(result)
             if len(self._claim_requests) == 1:
-                return [[each] for each in candidates]
+                return Choices([[each] for each in candidates], self._ids, alternative)
             choice.append(candidates[0])
             host = candidates[0].host
             if claim_request.group is not None and host is not None:
                 self._added_members.setdefault(claim_request.group, Counter())[host.uuid] += 1
             pending_trees |= trees_after(choice[-1:])
-        return [choice]
+        return Choices([choice], self._ids)
 
     def _find(
         self, claim_request: ClaimRequest, budget: Budget, pending_trees: Mapping[int, Tree]
-    ) -> SearchResult:
+    ) -> tuple[SearchResult, int | None]:
         """Return the result of the first alternative with a candidate, or else of the first one.
+
+        Returns:
+            The result, and the index of the alternative or None without alternatives.
 
         Raises:
             Exception: errors of `resolve`, including unknown names in alternatives that are not
@@ -159,10 +172,9 @@ class ClaimSearches:
                 search.exclude(self._full_hosts(search.resolved, claim_request))
             results.append(search.find(budget, pending_trees))
             if results[-1].candidates:
-                if claim_request.alternatives:
-                    self.alternative = list(claim_request.alternatives).index(request)
-                return results[-1]
-        return results[0]
+                alternatives = list(claim_request.alternatives)
+                return results[-1], alternatives.index(request) if alternatives else None
+        return results[0], None
 
     def _begin(
         self,
@@ -185,7 +197,7 @@ class ClaimSearches:
         resolved = self._resolved[key]
         known = resolved[0]  # each entry contains the names of all requests
         for kind, ids in (("resource_class", known.class_ids), *known.other_ids.items()):
-            self.ids.setdefault(kind, {}).update(ids)
+            self._ids.setdefault(kind, {}).update(ids)
         with stopwatch.SEARCH:
             for request, each in zip(requests, resolved, strict=True):
                 # Without a limit or an order, any candidate is valid, so choose the cheapest one.

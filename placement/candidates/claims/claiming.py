@@ -17,8 +17,8 @@ from sqlalchemy.engine import Connection
 
 from placement import deadline, events
 from placement.candidates.budget import Budget
-from placement.candidates.claims.attempts import attempts
-from placement.candidates.claims.choices import CandidateSet, ClaimRequest, ClaimSearches
+from placement.candidates.claims.attempts import Attempt, attempts
+from placement.candidates.claims.choices import Choices, ClaimRequest, ClaimSearches
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import Settings
@@ -37,7 +37,6 @@ from placement.errors import (
 )
 from placement.events import Event
 from placement.objects import allocations, holds, search_snapshot
-from placement.objects.catalog import Ids
 from placement.objects.claims import Claim
 from placement.objects.consumers import stored_uuid
 from placement.objects.locking import TreesChanged
@@ -137,8 +136,8 @@ def _claim(
     pauses = Pauses()
     tries = 0
     while True:
-        choices, ids, alternative = _choose(database, begin, budget, explained=explained)
-        for attempt, snapshot in attempts(claim_requests, choices, ids, alternative, settings):
+        choices = _choose(database, begin, budget, explained=explained)
+        for attempt, snapshot in attempts(claim_requests, choices, settings):
             try:
                 revision, ends = _write(database, attempt.claims, snapshot)
             except TreesChanged:
@@ -152,21 +151,32 @@ def _claim(
                     # read them.
                     cache.put({tree.id: replace(tree, revision=revision) for tree in attempt.trees})
                 events.emit(Event.CLAIM, consumers=len(claim_requests), tries=tries + 1)
-            return [
-                Claimed(
-                    each.consumer,
-                    each.allocations,
-                    candidate.mappings,
-                    FIRST_GENERATION,
-                    alternative,
-                    ends.get(stored_uuid(each.consumer, {})),
-                )
-                for each, candidate in zip(attempt.claims, attempt.choice, strict=True)
-            ]
+            return _claimed(attempt, choices.alternative, ends)
         if time.monotonic() > until:
             raise ClaimContention(tries)
         with deadline.waiting():
             pauses.wait()
+
+
+def _claimed(attempt: Attempt, alternative: int | None, ends: Mapping[str, int]) -> list[Claimed]:
+    """Return the results of an attempt.
+
+    Args:
+        attempt: the attempt that has succeeded.
+        alternative: index of the claimed alternative, or None without alternatives.
+        ends: consumer uuid -> end of the hold in seconds since 1970, of new holds.
+    """
+    return [
+        Claimed(
+            each.consumer,
+            each.allocations,
+            candidate.mappings,
+            FIRST_GENERATION,
+            alternative,
+            ends.get(stored_uuid(each.consumer, {})),
+        )
+        for each, candidate in zip(attempt.claims, attempt.choice, strict=True)
+    ]
 
 
 def _choose(
@@ -175,8 +185,8 @@ def _choose(
     budget: Budget,
     *,
     explained: bool,
-) -> tuple[list[CandidateSet], Ids, int | None]:
-    """Return the choices, the ids of names that the claims need, and the alternative's index.
+) -> Choices:
+    """Return the choices of the claim.
 
     If each statement has a separate view of the database, the search may count an allocation twice
     if it moves between trees. A search that finds nothing is therefore repeated in a single view.
@@ -186,13 +196,9 @@ def _choose(
     """
     if database.tears_views:
         with suppress(NoCandidatesFound), database.read_trees() as conn:
-            searches = begin(conn)
-            choices = searches.choices(budget, explained=False)
-            return choices, searches.ids, searches.alternative
+            return begin(conn).choices(budget, explained=False)
     with database.read() as conn:
-        searches = begin(conn)
-        choices = searches.choices(budget, explained=explained)
-        return choices, searches.ids, searches.alternative
+        return begin(conn).choices(budget, explained=explained)
 
 
 def _write(
