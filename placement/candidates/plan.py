@@ -46,7 +46,7 @@ class SearchPlan:
         # The checks of the terms on the root.
         self._root_checks = TermChecks(request.root)
         # Whether the request names a tree or a subtree.
-        self.names_providers = any(of_kind(group.terms, PlaceTerm) for group in request.groups)
+        self.names_providers = bool(of_kind(request.group_terms, PlaceTerm))
         suffixes = request.isolate & self._slot_by_suffix.keys()
         isolated = {self._slot_by_suffix[suffix] for suffix in suffixes}
         # Suffixed slots whose provider serves no other suffixed group.

@@ -3,8 +3,9 @@
 All forms of requests (queries, bodies) are parsed into the same values.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from placement.candidates.order import Order
@@ -98,8 +99,18 @@ class CandidateRequest:
     error_path: ErrorPath = field(default=parameter_of, compare=False, repr=False)
 
     @property
+    def classes(self) -> frozenset[str]:
+        """Names of the resource classes."""
+        return frozenset(name for name, _units in chain(*[each.resources for each in self.groups]))
+
+    @property
+    def group_terms(self) -> Sequence[Term]:
+        """The terms of all groups."""
+        return list(chain(*[group.terms for group in self.groups]))
+
+    @property
     def tolerated(self) -> frozenset[str]:
         """Taints that do not exclude a host: the traits of `tolerate` and all required traits."""
-        terms = [*self.root, *(term for group in self.groups for term in group.terms)]
-        required = [term.any_of for term in of_kind(terms, RequiredTraits)]
+        terms = of_kind([*self.root, *self.group_terms], RequiredTraits)
+        required = [term.any_of for term in terms]
         return self.tolerate.union(*required)

@@ -78,11 +78,9 @@ def resolve_headroom(
     )
     with stopwatch.NAMES:
         *resolved, by = resolve_all(conn, [*query.requests.values(), aggregates], taints=taints)
-    keys = {
-        uuid: next(iter(term.keys), None)
-        for term in of_kind(by.request.root, MemberOf)
-        for uuid in term.any_of
-    }
+    keys: dict[str, str | None] = {}
+    for term in of_kind(by.request.root, MemberOf):
+        keys |= dict.fromkeys(term.any_of, next(iter(term.keys), None))
     by_name = {name: keys[name] for name in query.by}
     questions = [
         HeadroomRequest(each.request, each.taints, query.limit, by_name) for each in resolved

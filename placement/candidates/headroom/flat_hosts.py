@@ -17,7 +17,7 @@ from placement.candidates.headroom.totals import Totals
 from placement.candidates.headroom.value import RoomLimit
 from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan
-from placement.candidates.terms import PlaceTerm
+from placement.candidates.terms import PlaceTerm, of_kind
 from placement.candidates.trace import Refusal
 from placement.inventory import Stock
 
@@ -122,10 +122,8 @@ class FlatCounter:
             for slot in plan.slots
             for name, units in reversed(slot.resources)
         ]
-        groups = plan.request.groups
-        terms = [term for group in groups for term in group.terms]
         # Trees that the request names, which are evaluated separately from their group.
-        self._named = {term.stored for term in terms if isinstance(term, PlaceTerm)}
+        self._named = {term.stored for term in of_kind(plan.request.group_terms, PlaceTerm)}
 
     def add(self, hosts: FlatHosts, group: FlatGroup) -> list[Tree]:
         """Add the hosts of a group to the totals.

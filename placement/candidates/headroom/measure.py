@@ -8,6 +8,7 @@ interval.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from placement.candidates.budget import COST_PER_STEP, REQUEST_DEADLINE, Budget, BudgetSpentError
 from placement.candidates.headroom.flat_hosts import COST_PER_HOST, FlatCounter, FlatHosts
@@ -44,12 +45,7 @@ def measure_headroom(
         sharing: returns the sharing providers of all trees. It is called after the first batch.
         budget: limit on the work for all requests together.
     """
-    classes = {
-        name
-        for question in questions
-        for group in question.request.groups
-        for name, _units in group.resources
-    }
+    classes = frozenset[str]().union(*(question.request.classes for question in questions))
     hosts = _Hosts(batches, sorted(classes), budget, lambda: _needs_aggregates(questions, sharing))
     steps = budget.steps_left
     meters = [_Meter(question, budget, steps) for question in questions]
@@ -146,8 +142,7 @@ def _needs_aggregates(
 ) -> bool:
     """Return whether a request or a sharing provider distinguishes hosts by their aggregates."""
     requests = [question.request for question in questions]
-    terms = [term for each in requests for group in each.groups for term in group.terms]
-    terms += [term for each in requests for term in each.root]
+    terms = chain(*[(*each.group_terms, *each.root) for each in requests])
     return (
         any(question.by for question in questions)
         or any(isinstance(term, MemberOf | NotMemberOf) for term in terms)

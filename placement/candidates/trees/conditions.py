@@ -5,6 +5,7 @@ The conditions may accept trees that have no candidate, but never reject a tree 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TypeVar
 
 from placement.candidates.plan import SearchPlan
@@ -131,8 +132,8 @@ def asks_root(resolved: ResolvedRequest) -> bool:
 
 def _spanning_terms(resolved: ResolvedRequest) -> list[Term]:
     """Return the terms of the unsuffixed group that the anchor's root must satisfy as well."""
-    groups = [group for group in resolved.request.groups if not group.suffixed]
-    return [term for group in groups for term in group.terms if term.root_role is RootRole.REQUIRED]
+    terms = chain(*[group.terms for group in resolved.request.groups if not group.suffixed])
+    return [term for term in terms if term.root_role is RootRole.REQUIRED]
 
 
 def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:

@@ -104,12 +104,7 @@ def resolve_each(
     spread: GroupKey | None = None,
 ) -> Iterator[ResolvedRequest | UnknownNames]:
     """Resolve several requests in one statement. Yield an error for each one with unknown names."""
-    names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
-    for _keyword, _suffix, terms in chain(*map(_parts, requests)):
-        for term in terms:
-            for kind, names_of_term in term.names.items():
-                names[kind].update(names_of_term)
-
+    names = _names(requests)
     # Only requests with traits need the traits of sharing providers.
     first = sharing.FIRST_PROVIDERS_WITH_TRAITS if names["trait"] else sharing.FIRST_PROVIDERS
     further = [first] if names["tree"] else [first, root_windows.FIRST_ROOTS]
@@ -129,17 +124,7 @@ def resolve_each(
         further,
         params,
     )
-    sharing_rows: list[Any] = []
-    roots = None
-    members: dict[str, int] = {}
-    for row in found.further:
-        kind, _id, text, number = row
-        if kind == sharing.KIND:
-            sharing_rows.append(row)
-        elif kind == claim_records.KIND:
-            members[text] = int(number)
-        else:
-            roots = root_windows.parse_first(text)
+    sharing_rows, members, roots = _parse(found.further)
     known = KnownNames.from_lookup(found.ids, found.aggregates, found.trees, names["tree"])
     other_ids = {kind: found.ids[kind] for kind in others}
     for request in requests:
@@ -155,9 +140,35 @@ def resolve_each(
         )
 
 
+def _names(requests: Iterable[CandidateRequest]) -> dict[str, set[str]]:
+    """Return kind -> names in the terms of requests."""
+    names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
+    for _keyword, _suffix, terms in chain(*map(_parts, requests)):
+        for kind, names_of_term in chain(*[term.names.items() for term in terms]):
+            names[kind].update(names_of_term)
+    return names
+
+
+def _parse(
+    rows: Iterable[Any],
+) -> tuple[Sequence[Any], Mapping[str, int], Sequence[Any] | None]:
+    """Return the rows of sharing providers, the members of the spread group, and the roots."""
+    of_sharing: list[Any] = []
+    members: dict[str, int] = {}
+    roots = None
+    for row in rows:
+        kind, _id, text, number = row
+        if kind == sharing.KIND:
+            of_sharing.append(row)
+        elif kind == claim_records.KIND:
+            members[text] = int(number)
+        else:
+            roots = root_windows.parse_first(text)
+    return of_sharing, members, roots
+
+
 def _class_names(request: CandidateRequest) -> set[str]:
-    names = {name for group in request.groups for name, _amount in group.resources}
-    return names | _order_names(request, "resource_class")
+    return {*request.classes, *_order_names(request, "resource_class")}
 
 
 def _other_traits(request: CandidateRequest, taints: frozenset[str]) -> set[str]:

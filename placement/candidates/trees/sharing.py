@@ -5,6 +5,7 @@ A sharing provider serves every tree that has a member in one of its aggregates.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from sqlalchemy.engine import Connection
 
@@ -118,7 +119,7 @@ def sharing_of(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot
     traits = {trait_id: name for name, trait_id in resolved.known.traits.items()}
     with_keys = bool(resolved.known.aggregates)
     all_providers = tuple(_provider(row, traits, with_keys=with_keys) for row in parsed)
-    names = {aggregate: name for row in parsed for aggregate, name in row.aggregates}
+    names = dict(chain(*[row.aggregates for row in parsed]))
     by_slot = []
     useful: dict[str, SharingProvider] = {}
     for slot in slots:
@@ -154,22 +155,22 @@ def sharing_members(
 ) -> list[SharingMember]:
     """Return the sharing providers as members of their trees."""
     uuids = {provider.uuid for provider in providers}
-    return [
-        SharingMember(tree, member, position)
-        for tree in trees
-        for position, member in enumerate(tree.members)
-        if member.uuid in uuids
-    ]
+    return [each for each in _members_of(trees) if each.member.uuid in uuids]
 
 
 def sharing_in(trees: Iterable[Tree]) -> list[SharingMember]:
     """Return the sharing providers among the members of trees."""
     return [
-        SharingMember(tree, member, position)
-        for tree in trees
-        for position, member in enumerate(tree.members)
-        if SHARING_TRAIT in member.traits and member.aggregates
+        each
+        for each in _members_of(trees)
+        if SHARING_TRAIT in each.member.traits and each.member.aggregates
     ]
+
+
+def _members_of(trees: Iterable[Tree]) -> Iterator[SharingMember]:
+    for tree in trees:
+        for position, member in enumerate(tree.members):
+            yield SharingMember(tree, member, position)
 
 
 def untainted(sharing: Iterable[SharingMember], taints: frozenset[str]) -> list[SharingMember]:
