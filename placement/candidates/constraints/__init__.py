@@ -7,13 +7,14 @@ be the ancestor of all providers. The same applies to groups outside of a subtre
 subtree is unknown until all its groups are placed.
 """
 
-from placement.candidates.constraints.base import Constraint, Undo, build_constraints
+from placement.candidates.constraints.base import Constraint, Kinds, Undo, build_constraints
 from placement.candidates.constraints.capacity import Capacity
 from placement.candidates.constraints.collective_traits import CollectiveTraits
 from placement.candidates.constraints.isolation import Isolation, OnePerTree, PartialIsolation
 from placement.candidates.constraints.same_subtree import OutsideSubtree, SameSubtree
 from placement.candidates.constraints.split_capacity import SplitCapacity
 from placement.candidates.constraints.spread import Spread
+from placement.candidates.plan import SearchPlan
 
 # The order of construction and evaluation. CollectiveTraits reduces the options of the other
 # constraints.
@@ -28,12 +29,19 @@ CONSTRAINTS: tuple[type[Constraint], ...] = (
     Spread,
 )
 
+
+def kinds_of(plan: SearchPlan) -> Kinds:
+    """Return the classes of the constraints that apply to a plan, in their order."""
+    return tuple([kind for kind in CONSTRAINTS if kind.applies(plan)])
+
+
 __all__ = [
     "CONSTRAINTS",
     "Capacity",
     "CollectiveTraits",
     "Constraint",
     "Isolation",
+    "Kinds",
     "OnePerTree",
     "OutsideSubtree",
     "PartialIsolation",
@@ -42,4 +50,5 @@ __all__ = [
     "Spread",
     "Undo",
     "build_constraints",
+    "kinds_of",
 ]

@@ -7,12 +7,14 @@ To add one: write a subclass in a module of this package, and add its name to `C
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, Self
 
 from placement.candidates.budget import COST_PER_STEP, Charge
 from placement.candidates.model import OptionList, Options, Pool
 from placement.candidates.plan import SearchPlan
+from placement.candidates.request import CandidateRequest
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 Undo = Callable[[], object]
@@ -49,6 +51,27 @@ class Constraint(ABC):
         return None
 
     @classmethod
+    def role(cls, plan: SearchPlan, slot: int) -> Hashable:
+        """Return the role of a slot.
+
+        Slots with equal requirements, and with equal roles in all conditions, are interchangeable.
+        """
+        return None
+
+    @classmethod
+    def stated(cls, request: CandidateRequest) -> Sequence[StatedTerm]:
+        """Return the rules of a request that create such conditions.
+
+        Empty if the condition follows from other parts of the request.
+        """
+        return ()
+
+    @classmethod
+    def without(cls, request: CandidateRequest, rule: StatedTerm) -> CandidateRequest:
+        """Return the request without one of its rules, for explanations."""
+        raise NotImplementedError
+
+    @classmethod
     @abstractmethod
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
@@ -82,8 +105,12 @@ class Constraint(ABC):
         """
 
 
+# Classes of constraints, in the order of construction.
+Kinds = Sequence[type[Constraint]]
+
+
 def build_constraints(
-    kinds: Iterable[type[Constraint]], plan: SearchPlan, pool: Pool, options: Options, spend: Charge
+    kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options, spend: Charge
 ) -> tuple[list[Constraint], Sequence[OptionList]]:
     """Return the constraints of these kinds on a pool, and the narrowed options."""
     narrowed: Sequence[OptionList] = _shared(options, spend)

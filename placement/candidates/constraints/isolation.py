@@ -1,7 +1,8 @@
 """Constraints for isolated groups, and for responses without trees."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Self
 
@@ -10,14 +11,13 @@ from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import Matching, all_providers
 from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
+from placement.candidates.request import CandidateRequest
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 
 class Isolation(Constraint):
-    """No provider serves two of the slots. Each provider has one seat, which a placement takes.
-
-    Each provider has one seat. A placement takes this seat.
-    """
+    """No provider serves two of the slots. Each provider has one seat, which a placement takes."""
 
     code = Refusal.ISOLATE
 
@@ -30,6 +30,25 @@ class Isolation(Constraint):
     def applies(cls, plan: SearchPlan) -> bool:
         """Return whether all suffixed groups must have different providers."""
         return len(plan.isolated_slots) > 1 and not plan.shared_slots
+
+    @classmethod
+    def role(cls, plan: SearchPlan, slot: int) -> Hashable:
+        """Return whether the slot has a provider of its own."""
+        return slot in plan.isolated_slots
+
+    @classmethod
+    def stated(cls, request: CandidateRequest) -> Sequence[StatedTerm]:
+        """Return `group_policy`, or the groups of `isolate`."""
+        if request.isolate_all:
+            return [StatedTerm(Refusal.ISOLATE, "group_policy", None, "isolate")]
+        suffixes = sorted(request.isolate)
+        return [StatedTerm(Refusal.ISOLATE, "isolate", None, suffix) for suffix in suffixes]
+
+    @classmethod
+    def without(cls, request: CandidateRequest, rule: StatedTerm) -> CandidateRequest:
+        """Return the request with fewer isolated groups."""
+        isolated = request.isolate - {str(rule.value)}
+        return replace(request, isolate=frozenset() if request.isolate_all else isolated)
 
     @classmethod
     def build(
@@ -93,6 +112,11 @@ class PartialIsolation(Constraint):
     def applies(cls, plan: SearchPlan) -> bool:
         """Return whether some suffixed groups are isolated and others are not."""
         return bool(plan.isolated_slots and plan.shared_slots)
+
+    @classmethod
+    def role(cls, plan: SearchPlan, slot: int) -> Hashable:
+        """Return whether the slot has a provider of its own, or may share one, or neither."""
+        return slot in plan.isolated_slots, slot in plan.shared_slots
 
     @classmethod
     def build(

@@ -12,6 +12,7 @@ for the negated groups.
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Self
 
 from placement.candidates.budget import COST_PER_STEP, Charge, uncharged
@@ -19,6 +20,8 @@ from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.forest import Forest, pool_parents
 from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
+from placement.candidates.request import CandidateRequest
+from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 
@@ -70,6 +73,24 @@ class SameSubtree(Constraint):
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
         """Return the parent of each member."""
         return tuple([member.parent for member in pool.members])
+
+    @classmethod
+    def role(cls, plan: SearchPlan, slot: int) -> Hashable:
+        """Return, for each rule, whether the slot is inside or outside of the subtree."""
+        suffix, rules = plan.slots[slot].group.suffix, plan.request.same_subtree
+        return tuple([(suffix in rule.inside, suffix in rule.outside) for rule in rules])
+
+    @classmethod
+    def stated(cls, request: CandidateRequest) -> Sequence[StatedTerm]:
+        """Return the rules about subtrees."""
+        rules = request.same_subtree
+        return [StatedTerm(Refusal.SAME_SUBTREE, "same_subtree", None, rule) for rule in rules]
+
+    @classmethod
+    def without(cls, request: CandidateRequest, rule: StatedTerm) -> CandidateRequest:
+        """Return the request without a rule."""
+        rules = tuple(each for each in request.same_subtree if each != rule.value)
+        return replace(request, same_subtree=rules)
 
     @classmethod
     def build(

@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from placement.candidates.budget import Charge, uncharged
-from placement.candidates.constraints import CONSTRAINTS, Constraint
+from placement.candidates.constraints import CONSTRAINTS, Kinds, kinds_of
 from placement.candidates.explanation.features import Features
 from placement.candidates.explanation.relaxed import (
-    joining_terms,
-    without_join,
     without_root_term,
     without_term,
 )
@@ -21,8 +19,6 @@ from placement.candidates.stated_terms import StatedTerm, terms_from_group, term
 from placement.candidates.terms import Masks, PlaceTerm, Term, TermChecks
 from placement.candidates.terms.checks import NO_MASKS
 from placement.candidates.trace import Refusal
-
-Kinds = Sequence[type[Constraint]]
 
 # Work of planning a request: in total, for each slot, and for each pair of a term and a slot.
 COST_PER_PLAN = 200
@@ -48,7 +44,7 @@ class Joins:
     def from_request(cls, request: CandidateRequest) -> "Joins":
         """Plan a request."""
         plan = SearchPlan(request)
-        return cls(plan, tuple(kind for kind in CONSTRAINTS if kind.applies(plan)))
+        return cls(plan, kinds_of(plan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,14 +206,13 @@ def _index_by_slot(distinct: Sequence[Requirement]) -> Sequence[int]:
     return [indexes[slot] for slot in sorted(indexes)]
 
 
-def _leaves_empty(request: CandidateRequest, group: RequestGroup, term: Term) -> bool:
-    """Return whether a group of `same_subtree` would require nothing without a term.
+def _leaves_empty(group: RequestGroup, term: Term) -> bool:
+    """Return whether a group without resources would require nothing without a term.
 
-    Any provider could serve such a group, so the rule would lose its meaning.
+    Any provider could serve such a group, so the rule that names it would lose its meaning.
     """
-    if group.resources or not all(each.excludes for each in group.terms if each != term):
-        return False
-    return any(group.suffix in rule.inside | rule.outside for rule in request.same_subtree)
+    others = [each for each in group.terms if each != term]
+    return not group.resources and all(each.excludes for each in others)
 
 
 def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
@@ -239,15 +234,15 @@ def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
         if not by_slot:
             continue
         for term, stated in zip(group.terms, terms_from_group(group), strict=True):
-            if _leaves_empty(request, group, term):
+            if _leaves_empty(group, term):
                 continue
             without = partial(without_term, request, group.suffix, term)
             drops = {slot: requirement.bit(stated) for slot, requirement in by_slot.items()}
             if any(by_slot[slot].soft & bit for slot, bit in drops.items()):
                 drops = {}  # a constraint checks the collective traits
             relaxations.append(Relaxation(stated, without, drops))
-    relaxations += [
-        Relaxation(term, partial(without_join, request, term)) for term in joining_terms(request)
-    ]
+    for kind in CONSTRAINTS:
+        rules = kind.stated(request)
+        relaxations += [Relaxation(rule, partial(kind.without, request, rule)) for rule in rules]
     # Relaxations that serve the same number of hosts are sorted with taints last.
     return relaxations + taints

@@ -1,12 +1,10 @@
 """Relaxed requests: requests without one condition, or with a smaller amount."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from placement.candidates.request import CandidateRequest
-from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Term
-from placement.candidates.trace import Refusal
 
 
 def without_term(request: CandidateRequest, suffix: str, term: Term) -> CandidateRequest:
@@ -26,27 +24,6 @@ def without_root_term(request: CandidateRequest, term: Term) -> CandidateRequest
 def _without(terms: Iterable[Term], term: Term) -> tuple[Term, ...]:
     # The same aggregate in another spelling is a different term. The function keeps it.
     return tuple(each for each in terms if each != term)
-
-
-def joining_terms(request: CandidateRequest) -> Iterator[StatedTerm]:
-    """Yield the rules that join groups."""
-    if request.isolate_all:
-        yield StatedTerm(Refusal.ISOLATE, "group_policy", None, "isolate")
-    else:
-        for suffix in sorted(request.isolate):
-            yield StatedTerm(Refusal.ISOLATE, "isolate", None, suffix)
-    for rule in request.same_subtree:
-        yield StatedTerm(Refusal.SAME_SUBTREE, "same_subtree", None, rule)
-
-
-def without_join(request: CandidateRequest, term: StatedTerm) -> CandidateRequest:
-    """Return the request without a rule that joins groups."""
-    if term.keyword == "group_policy":
-        return replace(request, isolate=frozenset())
-    if term.keyword == "isolate":
-        return replace(request, isolate=request.isolate - {str(term.value)})
-    rules = tuple(rule for rule in request.same_subtree if rule != term.value)
-    return replace(request, same_subtree=rules)
 
 
 def with_amount(request: CandidateRequest, suffix: str, name: str, amount: int) -> CandidateRequest:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
-from placement.candidates.constraints import CONSTRAINTS
+from placement.candidates.constraints import kinds_of
 from placement.candidates.headroom.room import HostRoom, Row, with_members
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
@@ -21,7 +21,7 @@ class HostFiller:
         """plan: the plan of the request without splits."""
         self._plan = plan
         # The constraints that apply to the plan.
-        self._kinds = tuple(kind for kind in CONSTRAINTS if kind.applies(plan))
+        self._kinds = kinds_of(plan)
         # The plan of the request with splits, or None without `can_split`.
         self._split_plan = None
         if any(group.can_split for group in plan.request.groups):

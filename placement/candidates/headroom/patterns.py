@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple, Self
 
 from placement.candidates.budget import Budget, Charge
-from placement.candidates.constraints import CONSTRAINTS, Constraint, Undo, build_constraints
+from placement.candidates.constraints import Constraint, Undo, build_constraints, kinds_of
 from placement.candidates.headroom.room import Row
 from placement.candidates.headroom.simplex import Pattern
 from placement.candidates.model import OptionList, Options, Pool
@@ -68,18 +68,11 @@ class Ordered(Constraint):
 
 def interchangeable(plan: SearchPlan) -> list[Sequence[int]]:
     """Return the sets of slots that have equal requirements and equal roles in all constraints."""
+    kinds = kinds_of(plan)
     by_role: dict[Hashable, list[int]] = {}
-    for number, requirement in enumerate(plan.requirements):
-        for slot in requirement.slots:
-            suffix = plan.slots[slot].group.suffix
-            rules = tuple(
-                [
-                    (suffix in rule.inside, suffix in rule.outside)
-                    for rule in plan.request.same_subtree
-                ]
-            )
-            role = number, slot in plan.isolated_slots, slot in plan.shared_slots, rules
-            by_role.setdefault(role, []).append(slot)
+    for slot, requirement in plan.requirement_of.items():
+        roles = tuple([kind.role(plan, slot) for kind in kinds])
+        by_role.setdefault((id(requirement), roles), []).append(slot)
     return [slots for slots in by_role.values() if len(slots) > 1]
 
 
@@ -89,7 +82,7 @@ class PatternSearch:
     def __init__(self, plan: SearchPlan) -> None:
         self._plan = plan
         # The constraints that apply to the plan.
-        self._kinds = tuple(kind for kind in CONSTRAINTS if kind.applies(plan))
+        self._kinds = kinds_of(plan)
         # Sets of slots that are interchangeable.
         self._equal_slots = interchangeable(plan)
 

@@ -4,12 +4,12 @@ Hosts of one hardware model often have equal values for everything that a search
 first of these hosts is searched. The other hosts reuse its assignments or its refusal.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from placement.candidates.budget import COST_PER_STEP, Budget
-from placement.candidates.constraints import CONSTRAINTS, Constraint, build_constraints
+from placement.candidates.constraints import Constraint, Kinds, build_constraints, kinds_of
 from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
@@ -92,7 +92,7 @@ class AnchorSearches:
         self._budget = budget
         self._trace = trace
         # The constraints that apply to the plan.
-        self._kinds = [kind for kind in CONSTRAINTS if kind.applies(plan)]
+        self._kinds = kinds_of(plan)
         # Key of pools that are equal except for names -> the result of the first of these pools.
         self._by_dedup_key: dict[Hashable, FirstResult] = {}
         # Duplicates have different names. If the request names providers, they cannot share
@@ -260,7 +260,7 @@ def dedup_key(pool: Pool) -> Hashable:
 
 
 def solutions(
-    kinds: Collection[type[Constraint]],
+    kinds: Kinds,
     plan: SearchPlan,
     pool: Pool,
     options: Options,
