@@ -4,9 +4,11 @@ The fixtures are in `falcon_placement_client`, which finds this module through i
 """
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +35,8 @@ def direct() -> PlacementDirect:
 def serving() -> Iterator[str]:
     """Run a server on a new SQLite database in the same way as operators, and yield its URL.
 
+    SIGTERM interrupts the block like Ctrl-C, unless the program handles it, so the server ends too.
+
     Raises:
         RuntimeError: the server does not start. The text ends with its log.
     """
@@ -40,6 +44,7 @@ def serving() -> Iterator[str]:
         TemporaryDirectory(prefix="placement-") as home,
         as_file(files("placement.samples") / "gunicorn.conf.py") as settings,
         socket.create_server(("127.0.0.1", 0)) as listener,
+        _interrupted_by_sigterm(),
     ):
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         Path(home, "placement.conf").touch()  # and files of this machine are not read
@@ -64,6 +69,20 @@ def serving() -> Iterator[str]:
         finally:
             server.terminate()
             server.wait()
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Raise KeyboardInterrupt on SIGTERM, instead of ending this process at once."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _environment(home: str) -> dict[str, str]:

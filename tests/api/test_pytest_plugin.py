@@ -105,6 +105,21 @@ def test_without_the_service_a_fixture_says_what_to_install(tmp_path: Path, name
     assert "Traceback" not in printed
 
 
+def test_a_server_ends_with_the_program_that_runs_it() -> None:
+    program = "from placement import testing\nwith testing.serving() as url: print(url); input()"
+    command = [sys.executable, "-uc", program]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        url = running.stdout.readline().strip()
+        assert requests.get(url, timeout=60).ok
+        running.terminate()
+        assert "KeyboardInterrupt" in running.communicate()[1]
+    with pytest.raises(requests.ConnectionError):
+        requests.get(url, timeout=60)
+
+
 class NovaFixture(PlacementFixture):
     """Overrides the same methods as nova's fixture, and sends requests in the same way."""
 
