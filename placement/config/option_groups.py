@@ -33,8 +33,9 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "bind_port",
             min=1,
             help="A separate port that serves only the metrics; the API's ports then do not serve "
-            "them. The WSGI server must be configured to listen on this port, too (gunicorn: a "
-            "second bind). If unset, the metrics are served on the ports of the API.",
+            "them. The WSGI server must be configured to listen on this port, too (uWSGI: a second "
+            "http-socket; gunicorn: a second bind). If unset, the metrics are served on the ports "
+            "of the API.",
         ),
         cfg.StrOpt(
             "directory",

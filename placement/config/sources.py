@@ -32,6 +32,9 @@ OTHER_DEFAULTS = frozenset(
      "tempdir"}
 )  # fmt: skip
 
+# Options of earlier releases -> what replaces them.
+REMOVED = {("metrics", "bind_host"): "the settings of the server contain the address of bind_port"}
+
 # Minimum similarity of an option in `DEFAULT` to an existing one, to be reported as misspelt.
 MISSPELT = 0.8
 
@@ -57,6 +60,8 @@ class UnknownOption(NamedTuple):
 
     def __str__(self) -> str:
         """Return the warning for the operator."""
+        if replacement := REMOVED.get((self.group, self.name)):
+            return f"{self.file}: [{self.group}] {self.name} no longer has an effect: {replacement}"
         what = f"[{self.group}]" + (f" {self.name}" if self.name else "")
         noun = "an option" if self.name else "a group"
         hint = did_you_mean(self.nearest, PARENTHESES)
@@ -217,6 +222,9 @@ def unknown_variables(environment: Iterable[str]) -> Iterable[str]:
     for variable in sorted(environment):
         group, separator, name = variable.removeprefix("OS_").partition("__")
         if not variable.startswith("OS_") or name in options_of.get(group, ()):
+            continue
+        if replacement := REMOVED.get((group.lower(), name.lower())):
+            yield f"environment: {variable} no longer has an effect: {replacement}"
             continue
         if separator:
             groups = () if group in _LIBRARY_VARIABLES else nearest(group.upper(), options_of)

@@ -77,6 +77,18 @@ def test_unknown_variables_are_found_with_the_one_that_was_meant(variable: str, 
     ]
 
 
+def test_options_of_earlier_releases_are_named_with_what_replaces_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OS_METRICS__BIND_HOST", "0.0.0.0")
+    conf = load(tmp_path, "[metrics]\nbind_host = 0.0.0.0\n", monkeypatch)
+    effect = "no longer has an effect: the settings of the server contain the address of bind_port"
+    assert list(config.unknown_settings(conf)) == [
+        f"{tmp_path}/placement.conf: [metrics] bind_host {effect}",
+        f"environment: OS_METRICS__BIND_HOST {effect}",
+    ]
+
+
 def test_variables_of_options_are_known_and_variables_of_other_services_ignored() -> None:
     ours = [f"OS_{g}__{opt.dest}".upper() for g, opts in config.OPTIONS.items() for opt in opts]
     others = ["OS_DEFAULT__DEBUG", "OS_NOVA__X", "OS_KEYSTONE_AUTHTOKEN__USERNAME", "OS_CLOUD"]
