@@ -147,8 +147,8 @@ def test_pods_have_no_rights_and_write_to_tmp_alone(name: str) -> None:
 
 
 def test_a_pod_has_time_for_what_has_arrived() -> None:
-    gunicorn = (REPOSITORY / "etc/gunicorn.conf.py").read_text()
-    graceful = int(re.findall(r"^graceful_timeout = (\d+)", gunicorn, re.MULTILINE)[0])
+    uwsgi = (REPOSITORY / "etc/deploy/uwsgi/placement.ini").read_text()
+    graceful = int(re.findall(r"^worker-reload-mercy = (\d+)", uwsgi, re.MULTILINE)[0])
     command = container("deployment.yaml")["lifecycle"]["preStop"]["exec"]["command"]
     assert command[0] == "sleep"
     period = pod("deployment.yaml")["spec"]["terminationGracePeriodSeconds"]
@@ -192,8 +192,6 @@ def test_the_job_migrates_and_the_pod_answers_its_probes_and_a_scrape(
     installed.put(
         "/etc/placement/placement.conf", MANIFESTS["configmap.yaml"]["data"]["placement.conf"]
     )
-    gunicorn = (REPOSITORY / "etc/gunicorn.conf.py").read_text()
-    installed.put("/etc/placement/gunicorn.conf.py", gunicorn)
     installed.room("/var/lib/placement")  # in the place of a database server
     installed.seal()
     secrets = {
@@ -204,13 +202,9 @@ def test_the_job_migrates_and_the_pod_answers_its_probes_and_a_scrape(
     installed.run(job["command"], {**image.environment, **secrets})
 
     port, metrics = free_port(), free_port()
-    environment = {
-        **image.environment,
-        **secrets,
-        **{each["name"]: each["value"] for each in only["env"]},
-        "OS_METRICS__BIND_PORT": str(metrics),
-    }
+    environment = {**image.environment, **secrets, "OS_METRICS__BIND_PORT": str(metrics)}
     ports = {"0.0.0.0:8778": f"127.0.0.1:{port}", "0.0.0.0:9178": f"127.0.0.1:{metrics}"}
+    assert only["args"][: len(image.command)] == image.command
     command = [ports.get(each, each) for each in only["args"]]
     with (tmp_path / "log").open("wb") as log:
         process = installed.start(command, environment, log)
