@@ -77,16 +77,16 @@ def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
     open_patterns: Sequence[int] = range(len(patterns))
     while open_patterns and total < most:
         spend(cost)
-        fits = [(_times(patterns[number], room), -number) for number in open_patterns]
-        number_of_times, negated = max(fits)
-        if number_of_times == 0:
+        fits = {number: _times(patterns[number], room) for number in open_patterns}
+        best = max(open_patterns, key=fits.__getitem__)
+        if fits[best] == 0:
             break
         # Use half of them, because other patterns may fit more times afterwards.
-        taken = min(most - total, max(1, number_of_times // 2))
-        _take(room, patterns[-negated], taken)
-        times[-negated] += taken
+        taken = min(most - total, max(1, fits[best] // 2))
+        _take(room, patterns[best], taken)
+        times[best] += taken
         total += taken
-        open_patterns = [-negated for count, negated in reversed(fits) if count]
+        open_patterns = [number for number, count in fits.items() if count]
     return Packing(times, total, most)
 
 
