@@ -11,10 +11,10 @@ from sqlalchemy.engine import Connection
 
 from placement import deadline
 from placement.candidates.budget import Budget, BudgetSpentError
-from placement.candidates.explanation.context import Names
 from placement.candidates.explanation.explained_hosts import ExplainedHosts, ReadNames
 from placement.candidates.explanation.single_hosts import SingleHosts
 from placement.candidates.explanation.value import Explanation
+from placement.candidates.explanation.words.facts import Names
 from placement.candidates.model import Roots, Tree
 from placement.candidates.trace import Trace
 from placement.candidates.trees.inventories import read_names

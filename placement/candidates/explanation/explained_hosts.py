@@ -7,15 +7,15 @@ They differ only in the hosts that they supply.
 from collections.abc import Callable, Iterable, Sequence
 
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
-from placement.candidates.explanation.context import Names
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.host_counts import HostCounts
 from placement.candidates.explanation.single_hosts import SingleHosts
 from placement.candidates.explanation.split_evaluator import make_evaluators
 from placement.candidates.explanation.split_gains import SplitGains
 from placement.candidates.explanation.taint_gains import TaintGains
-from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Explanation, Hosts, Relaxed
+from placement.candidates.explanation.words import sentences
+from placement.candidates.explanation.words.facts import Names
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.trees.sharing import AnchorPools
@@ -112,14 +112,9 @@ class ExplainedHosts:
         suggested: Sequence[Relaxed] = relaxations
         if complete and not relaxations and self._taint_gains and not self._taint_gains.adds_pools:
             suggested = counts.relaxed_with_taint()
-        words = text(
-            hosts,
-            counts.reasons(),
-            suggested,
-            several=several,
-            mentions=counts.mentions(all_hosts=complete),
-            suggestions=()
-            if self.spent or hosts.served
-            else (*counts.suggestions(), *self._split_gains.sentences()),
-        )
-        return Explanation(hosts, counts.groups(), counts.together(), blocked, relaxations, words)
+        conflict = counts.conflict() if complete else ""
+        changes = sentences.relaxations(suggested, several=several, all_terms=bool(conflict))
+        if not self.spent and not hosts.served:
+            changes = [*changes, *counts.suggestions(), *self._split_gains.sentences()]
+        text = " ".join([sentences.outcome(hosts), *counts.reasons(conflict), *changes])
+        return Explanation(hosts, counts.groups(), counts.together(), blocked, relaxations, text)

@@ -3,22 +3,24 @@
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-from placement.candidates.explanation.context import Names
 from placement.candidates.explanation.evaluation import Evaluation, HostClass, Rejection
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.extremes import measures
 from placement.candidates.explanation.features import FeatureCounts
 from placement.candidates.explanation.host_evaluator import HostEvaluator
 from placement.candidates.explanation.mentioned import MentionedHosts
-from placement.candidates.explanation.nouns import asked, count_of, value_of
 from placement.candidates.explanation.rejected_hosts import (
     MAX_EXAMPLES,
+    CauseHosts,
     RejectedHosts,
     measure_host,
 )
 from placement.candidates.explanation.together import SumCauses
-from placement.candidates.explanation.value import Blocked, Mentions, Reasons, Relaxed, Step
-from placement.candidates.explanation.wording import Words, conflict_sentence
+from placement.candidates.explanation.value import Blocked, Relaxed, Step
+from placement.candidates.explanation.words import sentences
+from placement.candidates.explanation.words.clauses import Words
+from placement.candidates.explanation.words.facts import Names
+from placement.candidates.explanation.words.phrases import values_of
 from placement.candidates.model import Pool
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
@@ -189,20 +191,12 @@ class HostCounts:
 
     def name(self, names: Names) -> None:
         """Set the names of providers, which replace their UUIDs in the text."""
-        self._names = names
         self._words = Words(self._explain_request.joins.plan, names)
 
-    def mentions(self, *, all_hosts: bool) -> Mentions:
-        """Return what the text mentions separately.
-
-        Args:
-            all_hosts: Whether all hosts were evaluated.
-        """
-        mentions = self._mentioned.mentions(self._words, self._names)
-        conflict = self._features.conflict() if all_hosts else None
-        if conflict is None:
-            return mentions
-        return mentions._replace(conflict=conflict_sentence(*conflict))
+    def conflict(self) -> str:
+        """Return a sentence about two properties that no host has together, or an empty text."""
+        conflict = self._features.conflict()
+        return "" if conflict is None else sentences.conflict(*conflict)
 
     def groups(self) -> Mapping[str, Sequence[Step]]:
         """Return the steps of each group."""
@@ -219,7 +213,7 @@ class HostCounts:
             # The terms that rejected hosts, in the order of the request. If no term rejected a
             # host, all terms of the code.
             terms = self._explain_request.terms_of(suffix, code)
-            detail = asked([term for term in terms if term in rejecting] or terms)
+            detail = values_of([term for term in terms if term in rejecting] or terms)
             yield Step(code, detail, before, after)
             before = after
 
@@ -232,7 +226,7 @@ class HostCounts:
             codes.append(Refusal.BUDGET)
         for code in codes:
             after = before - self._together[code]
-            steps.append(Step(code, self._words.asked_together(code), before, after))
+            steps.append(Step(code, self._words.requirement(code), before, after))
             before = after
         return steps
 
@@ -242,23 +236,32 @@ class HostCounts:
             Blocked(
                 code,
                 group,
-                self._words.detail(code, hosts.by_causes(), hosts.hosts),
+                self._words.detail(code, hosts.by_causes()),
                 hosts.hosts,
                 hosts.examples,
             )
             for (code, group), hosts in _sorted(self._rejected)
         ]
 
-    def reasons(self) -> Sequence[Reasons]:
-        """Return the reasons that the text states."""
-        return [
-            Reasons(
-                code,
-                rejected.hosts - rejected.aside,
-                self._words.clauses(code, rejected.by_causes(with_aside=False)),
-            )
-            for (code, _group), rejected in _sorted(self._stated)
-        ]
+    def reasons(self, conflict: str) -> Sequence[str]:
+        """Return sentences about the reasons why hosts are rejected.
+
+        Args:
+            conflict: A sentence about two properties that no host has together, or empty.
+        """
+        request = self._explain_request
+        nonexistent = sentences.nonexistent([*request.root_terms, *request.stated])
+        if nonexistent:
+            # If a name does not exist, this is the reason for every host.
+            return nonexistent
+        if conflict and not self._mentioned.are_named:
+            return [conflict]
+        stated: list[tuple[Refusal, CauseHosts]] = []
+        for (code, _group), rejected in _sorted(self._stated):
+            stated += [(code, each) for each in rejected.by_causes(with_aside=False)]
+        mentioned = self._mentioned.clauses(self._words, others=bool(stated))
+        text = "; ".join([*mentioned, *self._words.clauses(stated)])
+        return [f"{text[0].upper()}{text[1:]}."] if text else []
 
     def relaxed(self) -> Sequence[Relaxed]:
         """Return the relaxations that would serve more hosts.
@@ -289,8 +292,7 @@ class HostCounts:
         """
         relaxations = self._explain_request.relaxations
         return [
-            f"With root_required={value_of(relaxations[index].term)} instead, "
-            f"{count_of(hosts)} would serve."
+            sentences.root_required(relaxations[index].term, hosts)
             for index, hosts in self._gains_on_root.most_common(1)
         ]
 

@@ -13,7 +13,7 @@ from placement.candidates.explanation.evaluation import (
     first_rejection,
 )
 from placement.candidates.explanation.explain_request import Relaxation
-from placement.candidates.explanation.joining import joining_cause
+from placement.candidates.explanation.joining import isolation_cause
 from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.rejections import GroupRejections
 from placement.candidates.explanation.subtrees import SubtreeRejection
@@ -181,7 +181,9 @@ class HostEvaluation:
             if not serves:
                 if code is Refusal.SAME_SUBTREE:
                     return self._reject_subtree()
-                return Rejection(code, None, joining_cause(code, joins.plan, self._options))
+                if code is Refusal.ISOLATE:
+                    return Rejection(code, None, isolation_cause(joins.plan, self._options))
+                return Rejection(code, None)
         raise AssertionError("the constraints of all codes together refuse")
 
     def _reject_subtree(self) -> Rejection:

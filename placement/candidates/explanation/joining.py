@@ -1,26 +1,11 @@
-"""The causes of rejections at codes that join groups, if they follow from the providers."""
+"""The cause of rejections if isolated groups have too few providers."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from placement.candidates.explanation.evaluation import RejectionCause
 from placement.candidates.explanation.manners import Manner
 from placement.candidates.plan import SearchPlan
-from placement.candidates.trace import Refusal
-
-
-def joining_cause(
-    code: Refusal, plan: SearchPlan, options: Sequence[Sequence[int]]
-) -> RejectionCause:
-    """Return why a host is rejected at a code that joins groups.
-
-    Args:
-        code: The code.
-        plan: The plan of the request.
-        options: The positions of the providers that can serve each slot.
-    """
-    find = _CAUSES.get(code)
-    return RejectionCause() if find is None else find(plan, options)
 
 
 def isolation_cause(
@@ -49,13 +34,3 @@ def _isolated(
 ) -> RejectionCause:
     suffixes = tuple(plan.slots[slot].group.suffix for slot in slots)
     return RejectionCause(manner=manner, groups=suffixes, providers=providers)
-
-
-def _traits_cause(plan: SearchPlan, _options: Sequence[Sequence[int]]) -> RejectionCause:
-    return RejectionCause(manner=Manner.APART if plan.alone else None)
-
-
-_CAUSES: Mapping[Refusal, Callable[[SearchPlan, Sequence[Sequence[int]]], RejectionCause]] = {
-    Refusal.COLLECTIVE_TRAITS: _traits_cause,
-    Refusal.ISOLATE: isolation_cause,
-}

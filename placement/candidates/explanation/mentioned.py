@@ -4,13 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from placement.candidates.explanation.context import Names, label
 from placement.candidates.explanation.evaluation import Evaluation
 from placement.candidates.explanation.explain_request import ExplainRequest
-from placement.candidates.explanation.nouns import nonexistent
 from placement.candidates.explanation.rejected_hosts import RejectedHosts, rejected_alone
-from placement.candidates.explanation.value import Clause, Mentions
-from placement.candidates.explanation.wording import Words
+from placement.candidates.explanation.words.clauses import Words
+from placement.candidates.explanation.words.phrases import are
 from placement.candidates.model import Pool
 from placement.candidates.stated_terms import StatedTerm
 
@@ -60,27 +58,36 @@ class MentionedHosts:
         uuids.update(term.stored for term in self._explain_request.places.values())
         return uuids.union(*(host.rejected.uuids for host in self._named))
 
-    def mentions(self, words: Words, names: Names) -> Mentions:
-        """Return the parts of the text about these hosts."""
-        named = []
-        for host in self._named:
-            rejected = host.rejected
-            (cause_hosts,) = rejected.by_causes()
-            clause = words.clause(rejected.code, cause_hosts, host.own)
-            named.append(f"host {label(names, host.uuid)} {clause}")
-        terms = [*self._explain_request.root_terms, *self._explain_request.stated]
-        outside = self._outside_clauses(words)
-        return Mentions(named, outside, nonexistent(terms))
+    @property
+    def are_named(self) -> bool:
+        """Whether the text names any hosts."""
+        return bool(self._named)
 
-    def _outside_clauses(self, words: Words) -> Sequence[Clause]:
+    def clauses(self, words: Words, *, others: bool) -> Sequence[str]:
+        """Return the clauses of the text about these hosts.
+
+        Args:
+            words: The words of the request.
+            others: Whether the text mentions other hosts as well.
+        """
+        clauses = []
+        for host in self._named:
+            (cause_hosts,) = host.rejected.by_causes()
+            predicate = words.predicate(host.rejected.code, cause_hosts, host.own)
+            clauses.append(f"host {words.label(host.uuid)} {predicate}")
         outside: Counter[str] = Counter()
         for terms, hosts in self._outside.items():
             place = self._named_trees() if self._in_places(terms) else ""
             outside[place or words.scopes(terms)] += hosts
-        return [
-            Clause(hosts, f"{'is' if hosts == 1 else 'are'} not in {where}")
-            for where, hosts in outside.most_common()
-        ]
+        for where, hosts in outside.most_common():
+            subject = f"{hosts:,}"
+            if self._named and len(clauses) == len(self._named):
+                is_last = len(outside) == 1 and not others
+                subject = (
+                    f"the other {hosts:,}" if is_last else f"{hosts:,} other{'s' * (hosts > 1)}"
+                )
+            clauses.append(f"{subject} {are(hosts)} not in {where}")
+        return clauses
 
     def _in_places(self, terms: Collection[StatedTerm]) -> bool:
         return not self._explain_request.places.keys().isdisjoint(terms)

@@ -13,7 +13,7 @@ from placement.candidates.explanation.evaluation import (
 )
 from placement.candidates.explanation.extremes import fault, measures, merge_extremes
 from placement.candidates.explanation.manners import Manner
-from placement.candidates.explanation.nouns import MAX_TERMS
+from placement.candidates.explanation.words.phrases import MAX_TERMS
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
 

@@ -9,8 +9,8 @@ from placement.candidates.explanation.evaluation import Evaluation
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.extremes import largest_part
 from placement.candidates.explanation.host_evaluator import HostEvaluator
-from placement.candidates.explanation.nouns import count_of
 from placement.candidates.explanation.split_evaluator import Variant
+from placement.candidates.explanation.words import sentences
 from placement.candidates.model import Pool
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.trace import Refusal
@@ -94,10 +94,7 @@ class SplitGains:
         best = self._gains.most_common(1)
         if not self._is_complete or not best or not best[0][1]:
             return ()
-        names, hosts = best[0]
-        return (
-            f"With can_split={','.join(names)} (placement 2.0), {count_of(hosts)} would serve.",
-        )
+        return (sentences.can_split(*best[0]),)
 
 
 def _with_split(request: CandidateRequest, names: Collection[str]) -> CandidateRequest:

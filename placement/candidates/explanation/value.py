@@ -50,28 +50,6 @@ class Step(NamedTuple):
     after: int
 
 
-class Clause(NamedTuple):
-    """A clause of the text about some hosts."""
-
-    # Number of hosts, the subject of the clause.
-    hosts: int
-    # The rest of the clause, beginning with the verb.
-    predicate: str
-    # Number of these hosts that also have a taint.
-    tainted: int = 0
-
-
-class Reasons(NamedTuple):
-    """The reasons of one code, without the hosts that the text mentions separately."""
-
-    # The code.
-    code: Refusal
-    # Number of hosts.
-    hosts: int
-    # Clauses about hosts with equal causes. They may leave out some of the hosts.
-    clauses: Sequence[Clause]
-
-
 class Blocked(NamedTuple):
     """Hosts that are rejected at one step."""
 
@@ -85,19 +63,6 @@ class Blocked(NamedTuple):
     hosts: int
     # UUIDs of some hosts.
     examples: Sequence[str]
-
-
-class Mentions(NamedTuple):
-    """The hosts and names that the text mentions separately."""
-
-    # Clauses about hosts in the trees that the request names.
-    named: Sequence[str] = ()
-    # The hosts without a provider in the trees and aggregates that the request names.
-    outside: Sequence[Clause] = ()
-    # Sentences about providers and aggregates that do not exist.
-    nonexistent: Sequence[str] = ()
-    # A sentence about two properties that no host has together, or empty.
-    conflict: str = ""
 
 
 class Relaxed(NamedTuple):

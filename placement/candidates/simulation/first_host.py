@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.explanation.explained_hosts import ExplainedHosts, ReadNames
-from placement.candidates.explanation.nouns import joined
+from placement.candidates.explanation.words.phrases import each_of
 from placement.candidates.model import Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
@@ -166,7 +166,7 @@ class HostSearch:
         if unreached:
             noun = "host does" if unreached == 1 else "hosts do"
             names = self._names(self._rest)
-            elsewhere = joined([names.get(uuid, uuid) for uuid in self._rest], " and ")
+            elsewhere = each_of([names.get(uuid, uuid) for uuid in self._rest])
             texts.append(
                 f"{unreached:,} {noun} not reach {elsewhere}, which the consumer uses as well."
             )

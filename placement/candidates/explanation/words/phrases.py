@@ -1,25 +1,21 @@
-"""The terms and groups of a request in words."""
+"""Lists, numbers, terms and groups in words."""
 
 from collections.abc import Collection, Iterable, Sequence
 
 from placement.candidates.request import SubtreeRule
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import GROUP_TERMS, PlaceTerm, Term, Untainted
+from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
-
-# The classes of all terms that a keyword states.
-_KINDS: tuple[type[Term], ...] = (*GROUP_TERMS, Untainted)
-KINDS = {kind.keyword: kind for kind in _KINDS}
 
 # Maximum length of a list of names.
 MAX_NAMES = 5
 # Maximum length of a list of rules, causes or sharing providers.
 MAX_TERMS = 3
 
-
-def asked(terms: Iterable[StatedTerm]) -> str:
-    """Return the values of terms of one code."""
-    return listed([value_of(term) for term in terms], "; ")
+# Keyword -> the class of its terms.
+_KINDS: dict[str, type[Term]] = {kind.keyword: kind for kind in GROUP_TERMS}
+_KINDS[Untainted.keyword] = Untainted
 
 
 def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES) -> str:
@@ -36,28 +32,64 @@ def joined(names: Sequence[str], last: str, most: int = MAX_NAMES) -> str:
     return last.join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
-def _any_of(names: Iterable[str]) -> str:
-    several = sorted(names)
-    return several[0] if len(several) == 1 else f"one of {listed(several)}"
+def each_of(names: Sequence[str]) -> str:
+    """Join the first names with "and"."""
+    return joined(names, " and ")
+
+
+def either_of(names: Sequence[str]) -> str:
+    """Join the first names with "or"."""
+    return joined(names, " or ")
+
+
+def have(number: int) -> str:
+    """Return the verb for a number of subjects."""
+    return "has" if number == 1 else "have"
+
+
+def are(number: int) -> str:
+    """Return the verb for a number of subjects."""
+    return "is" if number == 1 else "are"
+
+
+def count_of(hosts: int) -> str:
+    """Return "1 host" or "N hosts"."""
+    return f"{hosts:,} host{'s' * (hosts != 1)}"
+
+
+def amount_of(amount: Amount) -> str:
+    """Return an amount such as "8 VCPU"."""
+    return f"{amount.units} {amount.resource_class}"
+
+
+def kind_of(term: StatedTerm) -> type[Term] | None:
+    """Return the class of a term, or None for amounts and rules between groups."""
+    return _KINDS.get(term.keyword.removeprefix("root."))
 
 
 def value_of(term: StatedTerm) -> str:
     """Return the value of a term in words."""
     value = term.value
     if isinstance(value, SubtreeRule):
-        return ",".join(
-            [*sorted(value.inside), *(f"!{suffix}" for suffix in sorted(value.outside))]
-        )
-    if isinstance(value, tuple):
-        return f"{value[1]} {value[0]}"
-    return _any_of(value) if isinstance(value, frozenset) else str(value)
+        outside = [f"!{suffix}" for suffix in sorted(value.outside)]
+        return ",".join([*sorted(value.inside), *outside])
+    if isinstance(value, Amount):
+        return amount_of(value)
+    if isinstance(value, frozenset):
+        names = sorted(value)
+        return names[0] if len(names) == 1 else f"one of {listed(names)}"
+    return str(value)
+
+
+def values_of(terms: Iterable[StatedTerm]) -> str:
+    """Return the values of terms of one code."""
+    return listed([value_of(term) for term in terms], "; ")
 
 
 def noun_of(term: StatedTerm) -> str:
     """Return the value of a term with its noun, such as "trait X"."""
-    kind = KINDS.get(keyword_of(term))
+    kind, value = kind_of(term), term.value
     noun = "" if kind is None or issubclass(kind, PlaceTerm) else kind.name_kind
-    value = term.value
     if isinstance(value, frozenset) and len(value) > 1:
         return f"any of the {noun}s {listed(sorted(value))}"
     return f"{noun} {value_of(term)}".strip()
@@ -74,21 +106,10 @@ def property_of(term: StatedTerm) -> str:
     return f"a root with {noun_of(term)}" if term.suffix is None else noun_of(term)
 
 
-def keyword_of(term: StatedTerm) -> str:
-    """Return the keyword of a term, which is the same for a group and for the root."""
-    return term.keyword.removeprefix("root.")
-
-
-def count_of(hosts: int) -> str:
-    """Return "1 host" or "N hosts"."""
-    return f"{hosts:,} host{'s' * (hosts != 1)}"
-
-
-def for_group(term: StatedTerm, several: bool) -> str:
-    """Return the group of a term, if the request has several groups."""
-    if not several or term.suffix is None:
-        return ""
-    return f" for {group_of(term)}"
+def is_forbidden(term: StatedTerm) -> bool:
+    """Return whether a term excludes providers with a property."""
+    kind = kind_of(term)
+    return kind is not None and kind.excludes
 
 
 def group_of(term: StatedTerm) -> str:
@@ -98,20 +119,9 @@ def group_of(term: StatedTerm) -> str:
     return f"group {term.suffix}" if term.suffix else "the unsuffixed group"
 
 
-def is_forbidden(term: StatedTerm) -> bool:
-    """Return whether a term excludes providers with a property."""
-    kind = KINDS.get(keyword_of(term))
-    return kind is not None and kind.excludes
-
-
-def nonexistent(terms: Iterable[StatedTerm]) -> Sequence[str]:
-    """Return a sentence for each provider or aggregate of the terms that does not exist."""
-    sentences: dict[str, None] = {}
-    for term in terms:
-        if term.unknown:
-            kind = KINDS[keyword_of(term)]
-            noun = "provider" if issubclass(kind, PlaceTerm) else kind.name_kind
-            value = term.value
-            names = sorted(value) if isinstance(value, frozenset) else [str(value)]
-            sentences[f"There is no {noun} {joined(names, ' or ')}."] = None
-    return list(sentences)
+def for_group(terms: Iterable[StatedTerm], several: bool) -> str:
+    """Return the group of the first term, if the request has several groups."""
+    term = next(iter(terms), None)
+    if not several or term is None or term.suffix is None:
+        return ""
+    return f" for {group_of(term)}"

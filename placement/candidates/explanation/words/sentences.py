@@ -1,0 +1,153 @@
+"""The sentences of an explanation's text that do not belong to a code."""
+
+from collections.abc import Collection, Iterable, Sequence
+from operator import attrgetter
+
+from placement.candidates.explanation.features import HostFeature
+from placement.candidates.explanation.value import Hosts, Relaxed
+from placement.candidates.explanation.words.phrases import (
+    count_of,
+    either_of,
+    for_group,
+    kind_of,
+    noun_of,
+    property_of,
+    value_of,
+)
+from placement.candidates.stated_terms import StatedTerm
+from placement.candidates.terms import MemberOf, PlaceTerm, Term, Untainted
+from placement.candidates.trace import Refusal
+
+# Maximum number of relaxations in the text.
+MAX_RELAXATIONS = 3
+
+# -- the outcome -------------------------------------------------------------------------------
+
+
+def outcome(hosts: Hosts) -> str:
+    """Return how many hosts can serve the request."""
+    if not hosts.pools:
+        return f"{_served(hosts)}."
+    providers = "provider is" if hosts.pools == 1 else "providers are"
+    serving = hosts.serving_pools > 0 == hosts.served
+    alone = f"; {hosts.serving_pools:,} of them can serve it" * serving
+    return f"{_served(hosts)} ({hosts.pools:,} sharing {providers} not counted{alone})."
+
+
+def _served(hosts: Hosts) -> str:
+    looked = count_of(hosts.looked)
+    if hosts.all is None or hosts.looked < hosts.all:
+        of_all = "" if hosts.all is None else f" of {hosts.all:,}"
+        looked = f"the {looked} looked at{of_all}"
+    if hosts.all == 0:
+        return "There is no host"
+    if hosts.all is None and hosts.looked == 0:
+        return "No host can serve the request"
+    if hosts.looked == 0:
+        return f"No host of {hosts.all:,} could be looked at within the limit on work"
+    if hosts.looked == 1 and hosts.served == 0:
+        only = "The only host" if hosts.all == 1 else "The only host looked at"
+        return f"{only} cannot serve the request"
+    return f"{f'{hosts.served:,}' if hosts.served else 'None'} of {looked} can serve the request"
+
+
+# -- reasons of all hosts ----------------------------------------------------------------------
+
+
+def nonexistent(terms: Iterable[StatedTerm]) -> Sequence[str]:
+    """Return a sentence for each provider or aggregate of the terms that does not exist."""
+    sentences = []
+    for term in terms:
+        kind, value = kind_of(term), term.value
+        if term.unknown and kind is not None:
+            noun = "provider" if issubclass(kind, PlaceTerm) else kind.name_kind
+            names = sorted(value) if isinstance(value, frozenset) else [str(value)]
+            sentences.append(f"There is no {noun} {either_of(names)}.")
+    return list(dict.fromkeys(sentences))
+
+
+def conflict(one: HostFeature, other: HostFeature) -> str:
+    """Return a sentence about two properties that no host has together."""
+    codes = {one.term.code, other.term.code}
+    if codes in ({Refusal.NOT_IN_AGGREGATE}, {Refusal.ROOT_AGGREGATE}):
+        verb, name, either = "is in", noun_of, _either(one.term, other.term)
+    else:
+        verb, name, either = "has", property_of, ""
+    first, second = (f"{name(each.term)} ({_having(each)})" for each in (one, other))
+    return f"No host {verb} both {first} and {second}{either}."
+
+
+def _having(feature: HostFeature) -> str:
+    number = "all" if feature.tainted == feature.hosts > 1 else f"{feature.tainted:,}"
+    tainted = f", {number} tainted" * (feature.tainted > 0)
+    return f"{count_of(feature.hosts)}{tainted}"
+
+
+def _either(one: StatedTerm, other: StatedTerm) -> str:
+    """Return how to request hosts in either of two aggregates, if both terms are of one group."""
+    if one.suffix != other.suffix:
+        return ""
+    names = [
+        name for term in (one, other) if isinstance(term.value, frozenset) for name in term.value
+    ]
+    parameter = "root_member_of" if one.suffix is None else f"member_of{one.suffix}"
+    return f"; {parameter}=in:{','.join(sorted(names))} asks for either"
+
+
+# -- changes of the request --------------------------------------------------------------------
+
+
+def relaxations(relaxed: Sequence[Relaxed], *, several: bool, all_terms: bool) -> Sequence[str]:
+    """Return sentences about the best relaxations.
+
+    Args:
+        relaxed: The relaxations.
+        several: Whether the request has several groups.
+        all_terms: Whether to state each term. Otherwise, the best relaxation of each kind.
+    """
+    best: dict[object, Relaxed] = {}
+    for each in sorted(relaxed, key=attrgetter("hosts"), reverse=True):
+        best.setdefault(each.term if all_terms else _kind(each), each)
+    return [_relaxation(each, several) for each in list(best.values())[:MAX_RELAXATIONS]]
+
+
+def _kind(relaxed: Relaxed) -> object:
+    """Return the kind of a relaxation: an amount, a tree, an aggregate, a rule or another term."""
+    kind = kind_of(relaxed.term)
+    if relaxed.to is not None or kind is None:
+        return relaxed.to is not None
+    return next((each for each in (PlaceTerm, MemberOf, Untainted) if issubclass(kind, each)), Term)
+
+
+def _relaxation(relaxed: Relaxed, several: bool) -> str:
+    term, group = relaxed.term, for_group([relaxed.term], several)
+    if relaxed.to is not None:
+        return _would_serve(f"With {relaxed.to} {term.resource_class}{group}", relaxed.hosts)
+    where = " for the root" if term.keyword.startswith("root.") else group
+    taint = f" and without the taint {value_of(relaxed.taint)}" if relaxed.taint else ""
+    return _would_serve(f"Without {_dropped(term)}{where}{taint}", relaxed.hosts)
+
+
+def _dropped(term: StatedTerm) -> str:
+    kind, value = kind_of(term), value_of(term)
+    if kind is None:
+        return f"isolating {value}" if term.keyword == "isolate" else f"{term.keyword}={value}"
+    if issubclass(kind, PlaceTerm):
+        return f"{kind.keyword} {value}"
+    if kind is Untainted:
+        return f"the taint {value}"
+    return f"{'forbidding' if kind.excludes else 'requiring'} {noun_of(term)}"
+
+
+def root_required(term: StatedTerm, hosts: int) -> str:
+    """Return a sentence about a trait that could be required of the root instead of a group."""
+    return _would_serve(f"With root_required={value_of(term)} instead", hosts)
+
+
+def can_split(names: Collection[str], hosts: int) -> str:
+    """Return a sentence about classes that several providers could serve in parts."""
+    return _would_serve(f"With can_split={','.join(names)} (placement 2.0)", hosts)
+
+
+def _would_serve(change: str, hosts: int) -> str:
+    return f"{change}, {count_of(hosts)} would serve."
