@@ -29,7 +29,7 @@ from placement.candidates.explanation.explain_request import (
     Joins,
 )
 from placement.candidates.explanation.host_evaluator import COST_PER_SLOT
-from placement.candidates.explanation.rejections import GroupRejections
+from placement.candidates.explanation.slot_fit import SlotFit
 from placement.candidates.requirements import Requirement
 from placement.candidates.terms import TermChecks
 from placement.candidates.trees import roots
@@ -299,7 +299,7 @@ def test_the_bound_counts_each_of_many_groups(
         path += "".join(f"&required_{amount}=!{terms}" for amount in amounts)
     explained(searcher, path, max_steps=1)  # reads the first trees
     count(Requirement, "masks", COST_PER_SLOT_TERMS)
-    count(GroupRejections, "_find_for_slot", COST_PER_SLOT)
+    count(SlotFit, "rejection", COST_PER_SLOT)
     if terms:
         count(TermChecks, "masks", COST_PER_CHECKS)
     explanation, _statements = explained(searcher, path, max_steps=steps)
