@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from placement.candidates.explanation.evaluation import (
+from placement.candidates.explanation.causes import (
     Extreme,
     Parts,
     Rejection,
     RejectionCause,
     SharingFault,
+    SpecialCase,
 )
-from placement.candidates.explanation.manners import Manner
 from placement.candidates.model import Member
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms.amounts import Amount
@@ -18,17 +18,15 @@ from placement.candidates.trace import Refusal
 from placement.inventory import Stock, sizes
 
 
-class Figure(NamedTuple):
+class InventoryFigure(NamedTuple):
     """The inventory value to report for a code."""
 
     # Returns the value of one inventory, for the requested units.
     from_stock: Callable[[Stock, int], int]
-    # Whether to report the largest value. False means the smallest.
+    # Whether to report the largest value. False means the smallest, and the next amount that fits.
     is_largest: bool = True
     # Whether to add up the values of all providers of a host.
     is_sum: bool = False
-    # Whether a larger amount may fit. If so, this amount is reported as well.
-    is_advised: bool = False
     # Whether to report the most free units as well.
     has_free: bool = False
 
@@ -47,32 +45,19 @@ def _max_unit(stock: Stock, _units: int) -> int:
     return stock.max_unit
 
 
-# Code -> the value to report.
-_FIGURES: Mapping[Refusal, Figure] = {
-    Refusal.MIN_UNIT: Figure(lambda stock, _units: stock.min_unit, False, is_advised=True),
-    Refusal.MAX_UNIT: Figure(_max_unit, has_free=True),
-    Refusal.STEP_SIZE: Figure(lambda stock, _units: stock.step_size, False, is_advised=True),
-    Refusal.CAPACITY: Figure(_free),
+# Special case or, for other cases, code -> the value to report.
+_FIGURES: Mapping[Refusal | SpecialCase | None, InventoryFigure] = {
+    Refusal.MIN_UNIT: InventoryFigure(lambda stock, _units: stock.min_unit, is_largest=False),
+    Refusal.MAX_UNIT: InventoryFigure(_max_unit, has_free=True),
+    Refusal.STEP_SIZE: InventoryFigure(lambda stock, _units: stock.step_size, is_largest=False),
+    Refusal.CAPACITY: InventoryFigure(_free),
+    SpecialCase.ROOM: InventoryFigure(largest_part),
+    SpecialCase.WITH_POOLS: InventoryFigure(largest_part),
+    Refusal.CAPACITY_SUM: InventoryFigure(_free, is_sum=True),
+    SpecialCase.MAX_UNIT: InventoryFigure(_max_unit),
+    SpecialCase.PARTS: InventoryFigure(largest_part, is_sum=True),
+    SpecialCase.SUBTREE_SUM: InventoryFigure(_free, is_sum=True),
 }
-_ROOM = Figure(largest_part)
-# The same for groups whose sum does not fit, by the special case.
-_FIGURES_OF_SUMS: Mapping[Manner | None, Figure] = {
-    None: Figure(_free, is_sum=True),
-    Manner.MAX_UNIT: Figure(_max_unit),
-    Manner.PARTS: Figure(largest_part, is_sum=True),
-}
-# The most that the providers of one subtree have together.
-_SUBTREE_SUM = Figure(_free, is_sum=True)
-
-
-def _figure(code: Refusal, manner: Manner | None) -> Figure | None:
-    if code is Refusal.CAPACITY_SUM:
-        return _FIGURES_OF_SUMS.get(manner)
-    if manner is Manner.SUBTREE_SUM:
-        return _SUBTREE_SUM
-    if manner in (Manner.ROOM, Manner.WITH_POOLS):
-        return _ROOM
-    return _FIGURES.get(code)
 
 
 class Measure:
@@ -80,7 +65,7 @@ class Measure:
 
     __slots__ = ("_figure", "_positions", "_sets", "_units", "cause", "extreme", "name")
 
-    def __init__(self, rejection: Rejection, figure: Figure, amount: Amount) -> None:
+    def __init__(self, rejection: Rejection, figure: InventoryFigure, amount: Amount) -> None:
         # The cause to which the extreme belongs.
         self.cause: RejectionCause = rejection.cause
         # The class, and the requested units.
@@ -118,10 +103,15 @@ class Measure:
             parts = Parts(len(values), limits.pop() if is_limited else None)
             self.extreme = Extreme(total, parts=parts)
 
+    def merged(self, known: Extreme | None) -> Extreme:
+        """Return the extreme of these hosts and of others, or None for no others."""
+        assert self.extreme is not None
+        return _merge(self._figure, known, self.extreme)
+
     def _add_value(self, value: int, stock: Stock) -> None:
         """Add the value of an inventory."""
         figure, known = self._figure, self.extreme
-        following = _next_amount(stock, self._units) if figure.is_advised else None
+        following = None if figure.is_largest else _next_amount(stock, self._units)
         free = _free(stock, 0) if figure.has_free else 0
         if (
             known is None
@@ -135,7 +125,7 @@ class Measure:
 def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:
     """Yield the measures for hosts with the given rejections."""
     for rejection in rejections:
-        figure = _figure(rejection.code, rejection.cause.manner)
+        figure = _FIGURES.get(rejection.cause.case) or _FIGURES.get(rejection.code)
         if figure is not None:
             cause = rejection.cause
             amounts = cause.amounts or [term.value for term in cause.terms]
@@ -144,16 +134,7 @@ def measures(rejections: Sequence[Rejection]) -> Iterator[Measure]:
                 yield Measure(rejection, figure, amount)
 
 
-def merge_extremes(
-    code: Refusal, manner: Manner | None, known: Extreme | None, extreme: Extreme
-) -> Extreme:
-    """Return the extreme of two values of a code, or the other value if one is None."""
-    figure = _figure(code, manner)
-    assert figure is not None
-    return _merge(figure, known, extreme)
-
-
-def _merge(figure: Figure, known: Extreme | None, extreme: Extreme) -> Extreme:
+def _merge(figure: InventoryFigure, known: Extreme | None, extreme: Extreme) -> Extreme:
     if known is None:
         return extreme
     if figure.is_sum:
@@ -172,7 +153,7 @@ def fault(term: StatedTerm | None, member: Member) -> SharingFault | None:
     if figure is None or not isinstance(amount, Amount):
         return SharingFault(term, None)
     stock = member.stocks[amount.resource_class]
-    following = _next_amount(stock, amount.units) if figure.is_advised else None
+    following = None if figure.is_largest else _next_amount(stock, amount.units)
     value, free = figure.from_stock(stock, amount.units), _free(stock, 0)
     return SharingFault(term, value, following, free if figure.has_free and free < value else None)
 

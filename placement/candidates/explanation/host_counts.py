@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-from placement.candidates.explanation.evaluation import Evaluation, HostClass, Rejection
+from placement.candidates.explanation.causes import Rejection
+from placement.candidates.explanation.evaluation import Evaluation, HostClass
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.extremes import measures
 from placement.candidates.explanation.features import FeatureCounts

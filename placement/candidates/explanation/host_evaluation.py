@@ -4,17 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from placement.candidates.budget import BudgetSpentError
+from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
 from placement.candidates.explanation.evaluation import (
     ORDER,
     Evaluation,
     HostClass,
-    Rejection,
-    RejectionCause,
     first_rejection,
 )
 from placement.candidates.explanation.explain_request import Relaxation
 from placement.candidates.explanation.joining import isolation_cause
-from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.rejections import GroupRejections
 from placement.candidates.explanation.subtrees import SubtreeRejection
 from placement.candidates.model import Pool
@@ -140,7 +138,7 @@ class HostEvaluation:
                     terms = requirement.terms_of(traits)
                     cause = RejectionCause(terms)
                     return (Rejection(Refusal.TRAIT_MISSING, terms[0].suffix, cause),)
-            if first.cause.manner is Manner.WITH_POOLS:
+            if first.cause.case is SpecialCase.WITH_POOLS:
                 return self._group_rejections.find_for_own(first)
         return ()
 

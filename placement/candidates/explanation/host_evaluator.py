@@ -10,12 +10,8 @@ from collections.abc import Callable, Hashable, Sequence
 
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.constraints import Kinds
-from placement.candidates.explanation.evaluation import (
-    Evaluation,
-    HostClass,
-    Rejection,
-    RejectionCause,
-)
+from placement.candidates.explanation.causes import Rejection, RejectionCause
+from placement.candidates.explanation.evaluation import Evaluation, HostClass
 from placement.candidates.explanation.explain_request import ExplainRequest, Joins
 from placement.candidates.explanation.host_evaluation import HostEvaluation
 from placement.candidates.model import Pool

@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from placement.candidates.explanation.evaluation import RejectionCause
-from placement.candidates.explanation.manners import Manner
+from placement.candidates.explanation.causes import RejectionCause, SpecialCase
 from placement.candidates.plan import SearchPlan
 
 
 def isolation_cause(
-    plan: SearchPlan, options: Sequence[Sequence[int]], manner: Manner | None = None
+    plan: SearchPlan, options: Sequence[Sequence[int]], case: SpecialCase | None = None
 ) -> RejectionCause:
     """Find isolated groups that together have fewer providers than there are groups.
 
@@ -22,15 +21,15 @@ def isolation_cause(
     for providers in {id(each): each for each in lists.values()}.values():
         if by_list[id(providers)] > len(providers):
             slots = [slot for slot, each in lists.items() if each is providers]
-            return _isolated(plan, slots, len(providers), manner)
+            return _isolated(plan, slots, len(providers), case)
     union = set().union(*{id(each): each for each in lists.values()}.values())
     if len(lists) > len(union):
-        return _isolated(plan, list(lists), len(union), manner)
-    return RejectionCause(manner=manner)
+        return _isolated(plan, list(lists), len(union), case)
+    return RejectionCause(case=case)
 
 
 def _isolated(
-    plan: SearchPlan, slots: Sequence[int], providers: int, manner: Manner | None
+    plan: SearchPlan, slots: Sequence[int], providers: int, case: SpecialCase | None
 ) -> RejectionCause:
     suffixes = tuple(plan.slots[slot].group.suffix for slot in slots)
-    return RejectionCause(manner=manner, groups=suffixes, providers=providers)
+    return RejectionCause(case=case, groups=suffixes, providers=providers)

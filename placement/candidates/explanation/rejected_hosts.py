@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placement.candidates.explanation.evaluation import (
-    Evaluation,
+from placement.candidates.explanation.causes import (
     Extreme,
     Rejection,
     RejectionCause,
     SharingFault,
+    SpecialCase,
 )
-from placement.candidates.explanation.extremes import fault, measures, merge_extremes
-from placement.candidates.explanation.manners import Manner
+from placement.candidates.explanation.evaluation import Evaluation
+from placement.candidates.explanation.extremes import fault, measures
 from placement.candidates.explanation.words.phrases import MAX_TERMS
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
@@ -107,9 +107,7 @@ class RejectedHosts:
         for measure in evaluation.measures:
             if measure.extreme is not None and measure.cause in causes:
                 by_class = totals.extremes.setdefault(measure.cause, {})
-                known = by_class.get(measure.name)
-                manner = measure.cause.manner
-                by_class[measure.name] = merge_extremes(self.code, manner, known, measure.extreme)
+                by_class[measure.name] = measure.merged(by_class.get(measure.name))
 
     @property
     def uuids(self) -> set[str]:
@@ -158,7 +156,7 @@ def measure_host(evaluation: Evaluation, pool: Pool) -> None:
     for measure in evaluation.measures:
         measure.add(members)
     for rejection in evaluation.all_rejections:
-        if rejection.cause.manner is Manner.SIBLINGS:
+        if rejection.cause.case is SpecialCase.SIBLINGS:
             traits = [members[position].traits for position in rejection.at_code]
             evaluation.parent_traits = common_traits(
                 evaluation.parent_traits, traits[0].intersection(*traits)

@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import and_
 
-from placement.candidates.explanation.evaluation import ORDER, Rejection, RejectionCause
+from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
+from placement.candidates.explanation.evaluation import ORDER
 from placement.candidates.explanation.explain_request import ExplainRequest
-from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.slot_causes import explain_slot, find_local_causes
 from placement.candidates.explanation.slot_fit import SlotFit, missing_bits
 from placement.candidates.model import Pool
@@ -75,7 +75,7 @@ class GroupRejections:
         if not pools or not set().union(*others) <= dict(pools).keys():
             return ()
         terms = requirement.terms_of(failed_bits)
-        cause = RejectionCause(terms, requirement.amounts, Manner.POOLS)
+        cause = RejectionCause(terms, requirement.amounts, SpecialCase.POOLS)
         return (Rejection(terms[0].code, terms[0].suffix, cause, fit.slot, sharing=pools),)
 
 
@@ -92,7 +92,7 @@ def _explain_missing_traits(fits: Sequence[SlotFit], missing: int) -> Sequence[R
     for fit in fits:
         pools = fit.unfit_pools(missing)
         if pools:
-            cause = RejectionCause(terms, fit.requirement.amounts, Manner.POOLS)
+            cause = RejectionCause(terms, fit.requirement.amounts, SpecialCase.POOLS)
             return [Rejection(Refusal.TRAIT_MISSING, suffix, cause, fit.slot, sharing=pools)]
     causes: list[RejectionCause] = []
     for fit in fits:

@@ -5,7 +5,8 @@ from itertools import chain
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.explanation.evaluation import Evaluation, Rejection
+from placement.candidates.explanation.causes import Rejection
+from placement.candidates.explanation.evaluation import Evaluation
 from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.model import Member, Pool
 from placement.candidates.request import CandidateRequest

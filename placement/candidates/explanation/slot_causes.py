@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
 
-from placement.candidates.explanation.evaluation import Rejection, RejectionCause, SlotRejection
-from placement.candidates.explanation.manners import Manner
+from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
+from placement.candidates.explanation.evaluation import SlotRejection
 from placement.candidates.explanation.slot_fit import NamedProviders, SlotFit
 from placement.candidates.requirements import Requirement
 from placement.candidates.stated_terms import StatedTerm
@@ -50,9 +50,9 @@ def _reject_amounts(fit: SlotFit, rejection: Rejection, failed_bits: int, common
     requirement, local = fit.requirement, fit.pool.local
     terms = requirement.terms_of(failed_bits)
     # APART: no single amount fails on all providers at the code.
-    manner = None if common else Manner.APART
+    case = None if common else SpecialCase.APART
     if rejection.code is Refusal.NO_INVENTORY:
-        return rejection._replace(cause=RejectionCause(terms, manner=manner))
+        return rejection._replace(cause=RejectionCause(terms, case=case))
     stocked = dict(pair for pair in fit.pairs if not pair[1] & requirement.missing)
     own = [position for position in stocked if position < local]
     # Sharing providers that could not serve the group with more room are left out.
@@ -62,12 +62,12 @@ def _reject_amounts(fit: SlotFit, rejection: Rejection, failed_bits: int, common
     sharing = fit.named(suitable or pools)
     amounts = requirement.amounts
     if sharing:
-        manner = Manner.WITH_POOLS if own else Manner.POOLS
+        case = SpecialCase.WITH_POOLS if own else SpecialCase.POOLS
     elif _is_disproved(fit, rejection, failed_bits):
-        manner = Manner.ROOM
+        case = SpecialCase.ROOM
     else:
         amounts = ()
-    cause = RejectionCause(terms, amounts, manner)
+    cause = RejectionCause(terms, amounts, case)
     # Without a special case, each inventory of the class counts, even if an earlier check rejects
     # its provider.
     measured = own if amounts else range(len(fit.pool.members))
@@ -108,20 +108,20 @@ def _find_causes(
     all_fail = all(mask & failed_bits for _position, mask in with_room)
     pools = fit.unfit_pools(failed_bits)
     if pools:
-        return [cause._replace(manner=Manner.POOLS)], pools
+        return [cause._replace(case=SpecialCase.POOLS)], pools
     # A host outside of the named tree is reported as such, even if it has enough capacity.
     is_outside = failed_bits & requirement.places and reduce(and_, fit.own) & failed_bits
     if all_fail and with_room[0][0] >= fit.pool.local and not is_outside:
         sharing = tuple((position, None) for position in dict(with_room))
-        return [cause._replace(manner=Manner.SHARED)], sharing
+        return [cause._replace(case=SpecialCase.SHARED)], sharing
     if failed_bits & requirement.excluding:
-        return [cause._replace(manner=None if all_fail else Manner.ELSEWHERE)], ()
+        return [cause._replace(case=None if all_fail else SpecialCase.ELSEWHERE)], ()
     if common:
         return find_local_causes(requirement, fit.own, failed_bits), ()
     meeting = [mask for mask in fit.own if not mask & failed_bits]
     if meeting:
         return [_elsewhere(requirement, meeting, failed_bits)], ()
-    return [RejectionCause(cause.terms, manner=Manner.APART)], ()
+    return [RejectionCause(cause.terms, case=SpecialCase.APART)], ()
 
 
 def find_local_causes(
@@ -143,7 +143,7 @@ def find_local_causes(
         # The root comes first.
         is_on_root = len(meeting) == 1 and not local[0] & somewhere
         if is_on_root and not somewhere & ~requirement.traits and _is_bare(cause):
-            cause = cause._replace(manner=Manner.ON_ROOT)
+            cause = cause._replace(case=SpecialCase.ON_ROOT)
         causes.append(cause)
     return causes
 
@@ -174,4 +174,4 @@ def _elsewhere(
     if with_room:
         others = requirement.terms_of(reduce(or_, map(lowest, with_room)))
     terms = requirement.terms_of(failed_bits)
-    return RejectionCause(terms, amounts, Manner.ELSEWHERE, others=others)
+    return RejectionCause(terms, amounts, SpecialCase.ELSEWHERE, others=others)

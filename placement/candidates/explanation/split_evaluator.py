@@ -11,13 +11,8 @@ from functools import lru_cache
 
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
-from placement.candidates.explanation.evaluation import (
-    Evaluation,
-    HostClass,
-    Rejection,
-    RejectionCause,
-    Shortage,
-)
+from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
+from placement.candidates.explanation.evaluation import Evaluation, HostClass, Shortage
 from placement.candidates.explanation.explain_request import COST_PER_TERM, ExplainRequest, Joins
 from placement.candidates.explanation.host_evaluation import HostEvaluation
 from placement.candidates.explanation.host_evaluator import (
@@ -25,7 +20,6 @@ from placement.candidates.explanation.host_evaluator import (
     HostEvaluator,
     signatures,
 )
-from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.reductions import Amounts, Reductions
 from placement.candidates.explanation.relaxed import with_amount, without_class, without_traits
 from placement.candidates.model import Pool
@@ -192,7 +186,7 @@ class _SplitHostEvaluation(HostEvaluation):
         sums = [Amount(*sum_) for sum_ in plan.combined_amounts.items() if sum_[0] in names]
         slots = {slot for name in names for slot in plan.amounts_of(name)}
         servers = sorted({each for slot in slots for each in self._options[slot]})
-        cause = RejectionCause(amounts=tuple(sums), manner=Manner.PARTS)
+        cause = RejectionCause(amounts=tuple(sums), case=SpecialCase.PARTS)
         return Rejection(Refusal.CAPACITY_SUM, None, cause, at_code=servers)
 
     def _code_of_parts(self, request: CandidateRequest) -> Refusal:

@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placement.candidates.constraints.forest import Forest, pool_parents
-from placement.candidates.explanation.evaluation import Rejection, RejectionCause
+from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
 from placement.candidates.explanation.explain_request import ExplainRequest, Joins
-from placement.candidates.explanation.manners import Manner
 from placement.candidates.model import OptionList, Pool
 from placement.candidates.request import RequestGroup
 from placement.candidates.terms.amounts import Amount
@@ -79,14 +78,14 @@ class SubtreeRejection:
 
     def _apart(self) -> Rejection:
         """Return the rejection of a host whose providers are not below one of each other."""
-        apart = GENERAL._replace(cause=RejectionCause(manner=Manner.APART))
+        apart = GENERAL._replace(cause=RejectionCause(case=SpecialCase.APART))
         forest, above = self._above_all()
         # A group for the root would allow providers anywhere in the tree.
         parents = {position for position in above if forest.parents[position] >= 0}
         parents -= {forest.parents[position] for position in above}
         if not parents or not self._serves_with_group(OptionList(sorted(parents))):
             return apart
-        cause = RejectionCause(manner=Manner.SIBLINGS)
+        cause = RejectionCause(case=SpecialCase.SIBLINGS)
         return GENERAL._replace(cause=cause, at_code=sorted(parents))
 
     def _serves_with_group(self, parents: OptionList) -> bool:
@@ -125,7 +124,7 @@ class SubtreeRejection:
             if max(self._free(name, each) for each in subtrees) < asked:
                 cause = RejectionCause(
                     amounts=(Amount(name, asked),),
-                    manner=Manner.SUBTREE_SUM,
+                    case=SpecialCase.SUBTREE_SUM,
                     groups=tuple(plan.slots[slot].group.suffix for slot in amounts),
                 )
                 return GENERAL._replace(cause=cause, subtrees=subtrees)

@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 from placement.candidates.budget import COST_PER_STEP, BudgetSpentError
-from placement.candidates.explanation.evaluation import ORDER, Evaluation, Rejection, RejectionCause
+from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
+from placement.candidates.explanation.evaluation import ORDER, Evaluation
 from placement.candidates.explanation.host_evaluator import HostEvaluator
 from placement.candidates.explanation.joining import isolation_cause
-from placement.candidates.explanation.manners import Manner
 from placement.candidates.model import Pool, Stocks
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
@@ -64,13 +64,13 @@ class SumCauses:
 
     def _cause(self, pool: Pool, options: Sequence[Sequence[int]]) -> RejectionCause:
         if self._is_isolation(pool, options):
-            return isolation_cause(self._plan, options, Manner.ISOLATION)
+            return isolation_cause(self._plan, options, SpecialCase.ISOLATION)
         classes = self._short_classes(pool, options)
         bounded = [name for name in classes if _bounds_room(pool, name)]
         if bounded:
             lifted = self._lifted(pool, bounded, units_only=True)
             if self._serves(lifted, options, upto=Refusal.CAPACITY_SUM):
-                return RejectionCause(amounts=self._sums(classes), manner=Manner.MAX_UNIT)
+                return RejectionCause(amounts=self._sums(classes), case=SpecialCase.MAX_UNIT)
         return RejectionCause(amounts=self._sums(classes))
 
     def _sums(self, names: Iterable[str]) -> tuple[Amount, ...]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from operator import eq
 
 from placement.candidates.budget import Charge
-from placement.candidates.explanation.evaluation import ORDER, Rejection
+from placement.candidates.explanation.causes import Rejection
+from placement.candidates.explanation.evaluation import ORDER
 from placement.candidates.headroom.limits import LimitFinder, limit_of
 from placement.candidates.headroom.totals import Totals
 from placement.candidates.headroom.value import RoomLimit

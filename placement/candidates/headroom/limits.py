@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from placement.candidates.budget import Budget
-from placement.candidates.explanation.evaluation import HostClass, Rejection
+from placement.candidates.explanation.causes import Rejection
+from placement.candidates.explanation.evaluation import HostClass
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.split_evaluator import make_evaluators
 from placement.candidates.headroom.value import UNDECIDED, RoomLimit

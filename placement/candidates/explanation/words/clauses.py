@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from placement.candidates.explanation.evaluation import RejectionCause
+from placement.candidates.explanation.causes import RejectionCause
 from placement.candidates.explanation.rejected_hosts import CauseHosts
 from placement.candidates.explanation.words.codes import SENTENCES
 from placement.candidates.explanation.words.facts import Facts, Names, Phrase
@@ -82,7 +82,7 @@ class Words:
         """Return the phrases. Causes that differ only in capacity share a phrase."""
         parts: dict[object, Facts] = {}
         for cause in cause_hosts.causes:
-            key = cause.manner, cause.terms if cause.amounts else ()
+            key = cause.case, cause.terms if cause.amounts else ()
             part = parts.get(key)
             if part is None:
                 part = self._facts._replace(cause=cause, hosts=cause_hosts.hosts, own=own)

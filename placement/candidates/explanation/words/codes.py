@@ -6,7 +6,7 @@ sentence about them: "20 hosts" + "have no provider with 20 VCPU free (the most 
 
 from collections.abc import Callable, Mapping, Sequence
 
-from placement.candidates.explanation.manners import Manner
+from placement.candidates.explanation.causes import SpecialCase
 from placement.candidates.explanation.words import joins
 from placement.candidates.explanation.words.facts import Facts, Phrase
 from placement.candidates.explanation.words.phrases import (
@@ -57,7 +57,7 @@ def root_aggregate(facts: Facts) -> Phrase:
 def no_inventory(facts: Facts) -> Phrase:
     """Return "have no inventory of VCPU"."""
     names = [term.resource_class for term in facts.cause.terms]
-    if facts.cause.manner is Manner.APART:
+    if facts.cause.case is SpecialCase.APART:
         return facts.only_apart(names, "class")
     return facts.phrase(f"no inventory of {either_of(names)}")
 
@@ -87,7 +87,7 @@ def capacity(facts: Facts) -> Phrase:
         value, most = value_of(term), facts.extreme(term.resource_class).value
         asked.append(f"{value} asked, the most free is {most}")
         free.append(f"{value} free (the most is {most})")
-    if facts.cause.manner is Manner.APART:
+    if facts.cause.case is SpecialCase.APART:
         return facts.phrase(f"{each_of(free)} only on different providers")
     no_provider = f"no provider with {joined(free, ' and none with ')}"
     return Phrase(joined(asked, ", and "), facts.predicate(no_provider))
@@ -111,7 +111,7 @@ def _not_allowed(facts: Facts, limit: str) -> Phrase:
         asked.append(f"{value} asked, the {limit} is {extreme.value}{following}")
         allowed.append(f"{value} ({stated})")
     no_provider = f"no provider whose {field} allows "
-    if facts.cause.manner is Manner.APART:
+    if facts.cause.case is SpecialCase.APART:
         return facts.phrase(f"{no_provider}{each_of(allowed)} together")
     each = joined(allowed, f" and none whose {field} allows ")
     return Phrase(joined(asked, ", and "), facts.predicate(no_provider + each))
@@ -120,12 +120,12 @@ def _not_allowed(facts: Facts, limit: str) -> Phrase:
 def _without_room(facts: Facts) -> Phrase | None:
     """Return the words if providers fail different checks, or None for a single check."""
     largest, one = facts.largest_room, facts.hosts == 1
-    if facts.cause.manner is Manner.ROOM:
+    if facts.cause.case is SpecialCase.ROOM:
         most = "" if largest is None else f" (the most is {largest})"
         return facts.phrase(f"no provider with {facts.room}", most)
-    if facts.cause.manner is Manner.POOLS:
+    if facts.cause.case is SpecialCase.POOLS:
         return facts.phrase(f"only {facts.faulty_providers} for {facts.amounts}")
-    if facts.cause.manner is Manner.WITH_POOLS:
+    if facts.cause.case is SpecialCase.WITH_POOLS:
         own = f"{'' if one else 'at most '}{largest} of {'its' if one else 'their'} own"
         if largest is None:
             own = f"neither on {'its' if one else 'their'} own providers"
@@ -138,16 +138,16 @@ def _without_room(facts: Facts) -> Phrase | None:
 
 def trait_missing(facts: Facts) -> Phrase:
     """Return "have no provider with trait T"."""
-    traits, manner = each_of(facts.nouns), facts.cause.manner
-    if manner is Manner.APART:
+    traits, case = each_of(facts.nouns), facts.cause.case
+    if case is SpecialCase.APART:
         return facts.only_apart(facts.nouns, "trait")
-    if manner is Manner.ELSEWHERE:
+    if case is SpecialCase.ELSEWHERE:
         return facts.phrase(f"{traits} only on providers {facts.unfit}")
-    if manner is Manner.ON_ROOT:
+    if case is SpecialCase.ON_ROOT:
         return facts.phrase(f"{traits} only on the root, which has no {facts.classes}")
-    if manner is Manner.POOLS:
+    if case is SpecialCase.POOLS:
         return facts.phrase(traits, f" only on {facts.faulty_providers}")
-    if manner is Manner.SHARED:
+    if case is SpecialCase.SHARED:
         return _only_shared(facts, f"{have(len(facts.sharing))} no {either_of(facts.nouns)}")
     return facts.phrase(f"no provider with {either_of(facts.nouns)}")
 
@@ -189,9 +189,9 @@ def _forbidden(facts: Facts, preposition: str, verb: Callable[[int], str]) -> Ph
         verb: Returns the words between a number of sharing providers and the terms.
     """
     forbidden = f"the forbidden {either_of(facts.nouns)}"
-    if facts.cause.manner is Manner.SHARED:
+    if facts.cause.case is SpecialCase.SHARED:
         return _only_shared(facts, f"{verb(len(facts.sharing))} {forbidden}")
-    if facts.cause.manner is Manner.ELSEWHERE:
+    if facts.cause.case is SpecialCase.ELSEWHERE:
         return facts.phrase(f"otherwise suitable providers only {preposition} {forbidden}")
     only = f"{facts.room} only on providers" if facts.cause.amounts else "only providers"
     return facts.phrase(f"{only} {preposition} {forbidden}")
@@ -199,15 +199,15 @@ def _forbidden(facts: Facts, preposition: str, verb: Callable[[int], str]) -> Ph
 
 def _outside(facts: Facts, places: Sequence[str]) -> Phrase:
     """Return the words about trees, subtrees or aggregates in which the providers are not."""
-    each, manner = f"in {each_of(places)}", facts.cause.manner
-    if manner is Manner.APART:
+    each, case = f"in {each_of(places)}", facts.cause.case
+    if case is SpecialCase.APART:
         return facts.phrase(f"no suitable provider that is {each}")
-    if manner is Manner.ELSEWHERE:
+    if case is SpecialCase.ELSEWHERE:
         return facts.phrase(f"{each} only providers {facts.unfit}")
-    if manner is Manner.POOLS:
+    if case is SpecialCase.POOLS:
         return facts.phrase(each, f" only {facts.faulty_providers}")
     nowhere = f"not in {either_of(places)}"
-    if manner is Manner.SHARED:
+    if case is SpecialCase.SHARED:
         return _only_shared(facts, f"{are(len(facts.sharing))} {nowhere}")
     requires = facts.required_by(facts.cause.terms)
     return Phrase(nowhere, f"{are(facts.hosts)} {nowhere}{requires}")

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from placement.candidates.explanation.evaluation import Extreme, RejectionCause, SharingFault
+from placement.candidates.explanation.causes import Extreme, RejectionCause, SharingFault
 from placement.candidates.explanation.words.phrases import (
     MAX_TERMS,
     amount_of,

@@ -5,7 +5,7 @@ The requirement of a phrase depends only on the request.
 
 from collections.abc import Sequence
 
-from placement.candidates.explanation.manners import Manner
+from placement.candidates.explanation.causes import SpecialCase
 from placement.candidates.explanation.words.facts import Facts, Phrase
 from placement.candidates.explanation.words.phrases import (
     MAX_NAMES,
@@ -60,10 +60,10 @@ def capacity_sum(facts: Facts) -> Phrase:
 
 def _missing_room(facts: Facts) -> str:
     cause = facts.cause
-    if cause.manner is Manner.ISOLATION:
+    if cause.case is SpecialCase.ISOLATION:
         return _too_few_providers(facts)
     amounts = [amount for amount in cause.amounts if facts.is_short(amount)] or cause.amounts
-    if cause.manner is Manner.PARTS:
+    if cause.case is SpecialCase.PARTS:
         sums = [
             f"{amount_of(amount)} in parts{_most_in_parts(facts, amount)}" for amount in amounts
         ]
@@ -71,7 +71,7 @@ def _missing_room(facts: Facts) -> str:
     slots = {slot for name, _units in cause.amounts for slot in facts.plan.amounts_of(name)}
     groups = "both groups" if len(slots) == 2 else f"all {len(slots)} groups"
     asked = {amount: facts.extreme(amount.resource_class).value for amount in amounts}
-    if cause.manner is Manner.MAX_UNIT:
+    if cause.case is SpecialCase.MAX_UNIT:
         sums = [f"{amount_of(each)} asked, the largest is {most}" for each, most in asked.items()]
         return f"no provider whose max_unit allows {groups} together ({each_of(sums)})"
     # Further units may be free on providers that can serve none of the groups.
@@ -137,10 +137,10 @@ def same_subtree(facts: Facts) -> Phrase:
 
 
 def _missing_subtree(facts: Facts, rules: Sequence[SubtreeRule]) -> str:
-    manner = facts.cause.manner
-    if manner is Manner.SUBTREE_SUM:
+    case = facts.cause.case
+    if case is SpecialCase.SUBTREE_SUM:
         return _subtree_sum(facts)
-    if manner is None:
+    if case is None:
         groups = _rule(rules[0]) if len(rules) == 1 else "the groups of each same_subtree"
         return f"no subtree that serves {groups} together"
     members = sorted(rules[0].inside)
@@ -148,7 +148,7 @@ def _missing_subtree(facts: Facts, rules: Sequence[SubtreeRule]) -> str:
         "neither is below the other" if len(members) == 2 else "none of them is above all others"
     )
     text = f"providers for {each_of(members)}, but {below}, which same_subtree requires"
-    if manner is Manner.SIBLINGS:
+    if case is SpecialCase.SIBLINGS:
         # HW_NUMA_ROOT is the standard trait of providers that contain others.
         traits = sorted(facts.parent_traits, key=lambda trait: (trait != "HW_NUMA_ROOT", trait))
         example = f", such as required_P={traits[0]}," if traits else ""

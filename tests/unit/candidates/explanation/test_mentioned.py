@@ -1,6 +1,7 @@
 """Hosts in the trees that a request names have clauses of their own."""
 
-from placement.candidates.explanation.evaluation import Evaluation, Rejection, RejectionCause
+from placement.candidates.explanation.causes import Rejection, RejectionCause
+from placement.candidates.explanation.evaluation import Evaluation
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.mentioned import MentionedHosts
 from placement.candidates.explanation.words.clauses import Words

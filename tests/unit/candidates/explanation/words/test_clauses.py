@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placement.candidates.explanation.evaluation import Extreme, RejectionCause
+from placement.candidates.explanation.causes import Extreme, RejectionCause
 from placement.candidates.explanation.rejected_hosts import CauseHosts
 from placement.candidates.explanation.words.clauses import Words
 from placement.candidates.plan import SearchPlan

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from placement.candidates.explanation import CODES
-from placement.candidates.explanation.evaluation import (
+from placement.candidates.explanation.causes import (
     Extreme,
     Parts,
     RejectionCause,
     SharingFault,
+    SpecialCase,
 )
-from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.words.codes import SENTENCES
 from placement.candidates.explanation.words.facts import Facts
 from placement.candidates.plan import SearchPlan
@@ -48,8 +48,8 @@ SLOW = {
 }
 UNFIT = (StatedTerm(Refusal.TRAIT_FORBIDDEN, "forbidden", "", "V"),)
 
-APART, ELSEWHERE, SHARED = Manner.APART, Manner.ELSEWHERE, Manner.SHARED
-POOLS, WITH_POOLS = Manner.POOLS, Manner.WITH_POOLS
+APART, ELSEWHERE, SHARED = SpecialCase.APART, SpecialCase.ELSEWHERE, SpecialCase.SHARED
+POOLS, WITH_POOLS = SpecialCase.POOLS, SpecialCase.WITH_POOLS
 OWN = StatedTerm(Refusal.IN_TREE, "in_tree", "", "u1")
 
 
@@ -64,7 +64,7 @@ class Case(NamedTuple):
 def case(
     predicate: str,
     code: Refusal,
-    manner: Manner | None = None,
+    case: SpecialCase | None = None,
     keyword: str = "resources",
     *values: Any,
     request: CandidateRequest = ALONE,
@@ -77,7 +77,7 @@ def case(
         for value in values
     )
     known = {name: fields.pop(name) for name in Facts._fields if name in fields}
-    cause = RejectionCause(terms, manner=manner, **fields)
+    cause = RejectionCause(terms, case=case, **fields)
     facts = Facts(SearchPlan(request), {"u1": "host"}, cause, EXTREMES, hosts=20)
     return Case(code, facts._replace(**known), predicate)
 
@@ -114,9 +114,9 @@ CASES = [
     case("have 8 VCPU free (the most is 6) and 9 DISK_GB free (the most is 7) only on different "
          "providers", C.CAPACITY, APART, "resources", CPU, DISK),
     case("have no provider with room for 8 VCPU (the most is 6)",
-         C.CAPACITY, Manner.ROOM, amounts=(CPU,)),
+         C.CAPACITY, SpecialCase.ROOM, amounts=(CPU,)),
     case("have no provider with room for 8 VCPU and 9 DISK_GB",
-         C.CAPACITY, Manner.ROOM, amounts=(CPU, DISK)),
+         C.CAPACITY, SpecialCase.ROOM, amounts=(CPU, DISK)),
     case("have only the sharing provider pool (3 DISK_GB free) for 9 DISK_GB",
          C.CAPACITY, POOLS, amounts=(DISK,), sharing=FULL),
     case("have no room for 9 DISK_GB: at most 7 of their own, and the sharing provider pool "
@@ -134,7 +134,7 @@ CASES = [
     case("have trait T only on providers without VCPU",
          C.TRAIT_MISSING, ELSEWHERE, "required", {"T"}, amounts=(NO_CPU,)),
     case("have trait T only on the root, which has no VCPU",
-         C.TRAIT_MISSING, Manner.ON_ROOT, "required", {"T"}, amounts=(NO_CPU,)),
+         C.TRAIT_MISSING, SpecialCase.ON_ROOT, "required", {"T"}, amounts=(NO_CPU,)),
     case("have trait T only on the sharing provider pool (3 DISK_GB free)",
          C.TRAIT_MISSING, POOLS, "required", {"T"}, sharing=FULL),
     case("have room for 9 DISK_GB only on the sharing provider pool, which has no trait T",
@@ -181,13 +181,13 @@ CASES = [
          "several providers)",
          C.CAPACITY_SUM, amounts=(BOTH,), request=SEVERAL, extremes=ENOUGH, hosts=1),
     case("have no provider whose max_unit allows both groups together (16 VCPU asked, the "
-         "largest is 6)", C.CAPACITY_SUM, Manner.MAX_UNIT, amounts=(BOTH,), request=SEVERAL),
+         "largest is 6)", C.CAPACITY_SUM, SpecialCase.MAX_UNIT, amounts=(BOTH,), request=SEVERAL),
     case("have only 1 provider with room for the 2 isolated groups _A, _B",
-         C.CAPACITY_SUM, Manner.ISOLATION, groups=GROUPS, providers=1, request=SEVERAL),
+         C.CAPACITY_SUM, SpecialCase.ISOLATION, groups=GROUPS, providers=1, request=SEVERAL),
     case("have too little room for 8 VCPU in parts (at most 6, from 3 providers with max_unit 2)",
-         C.CAPACITY_SUM, Manner.PARTS, amounts=(CPU,), request=IN_PARTS),
+         C.CAPACITY_SUM, SpecialCase.PARTS, amounts=(CPU,), request=IN_PARTS),
     case("have too little room for 8 VCPU in parts",
-         C.CAPACITY_SUM, Manner.PARTS, amounts=(CPU,), request=IN_PARTS, extremes=ENOUGH),
+         C.CAPACITY_SUM, SpecialCase.PARTS, amounts=(CPU,), request=IN_PARTS, extremes=ENOUGH),
     case("would need several providers of one tree", C.ONE_PER_TREE),
     case("have no provider for the 2 isolated groups _B, _B (each asks for a provider)",
          C.ISOLATE, groups=("_B", "_B"), request=SEVERAL),
@@ -198,11 +198,12 @@ CASES = [
     case("have providers for _A and _B, but neither is below the other, which same_subtree "
          "requires (a group for their common parent, such as required_P=HW_NUMA_ROOT, is "
          "missing in same_subtree)",
-         C.SAME_SUBTREE, Manner.SIBLINGS, request=SEVERAL, parent_traits=("A", "HW_NUMA_ROOT")),
+         C.SAME_SUBTREE, SpecialCase.SIBLINGS, request=SEVERAL,
+         parent_traits=("A", "HW_NUMA_ROOT")),
     case("have at most 6 VCPU free for _A and _B in one subtree, but 16 asked",
-         C.SAME_SUBTREE, Manner.SUBTREE_SUM, amounts=(BOTH,), groups=GROUPS),
+         C.SAME_SUBTREE, SpecialCase.SUBTREE_SUM, amounts=(BOTH,), groups=GROUPS),
     case("have no subtree with 16 VCPU that fit _A and _B",
-         C.SAME_SUBTREE, Manner.SUBTREE_SUM, amounts=(BOTH,), groups=GROUPS, extremes=ENOUGH),
+         C.SAME_SUBTREE, SpecialCase.SUBTREE_SUM, amounts=(BOTH,), groups=GROUPS, extremes=ENOUGH),
     case("have as many members of the spread group as one host may have", C.SPREAD),
     case("took too long to decide", C.BUDGET),
 ]
