@@ -2,9 +2,10 @@
 
 The unit of work is the check of one provider for one group, which takes about 0.1 µs. Code that
 costs more than a few units charges the budget, in advance if the work is large. The budget also
-checks the deadline of the request at regular amounts of work.
+checks the deadline of the request, and lets other threads run, at regular amounts of work.
 """
 
+import time
 from collections.abc import Callable
 
 from placement import deadline
@@ -67,6 +68,7 @@ class Budget:
             self._check()
 
     def _check(self) -> None:
+        time.sleep(0)  # lets other threads run
         is_beyond = self.cost > self._max_cost
         if is_beyond and not self.needs_result:
             self.ended_by = MAX_SEARCH_STEPS

@@ -11,9 +11,7 @@ import sqlalchemy as sa
 
 from placement import turns
 from placement.api.resources import simulations
-from placement.candidates.budget import COST_PER_CHECK
-from placement.candidates.simulation import simulate, simulating
-from placement.candidates.simulation.simulating import YieldingBudget
+from placement.candidates.simulation import simulate
 from placement.db import tables as t
 from tests.kit.cloud import building, provider_uuid
 from tests.kit.engines import ENGINE
@@ -118,18 +116,6 @@ def test_copies_are_bounded_before_they_are_made(tmp_path: Path) -> None:
         assert (answer["fits"], answer["complete"]) == (None, False)
 
 
-def test_the_interpreter_is_given_up_whenever_the_deadline_is_checked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    yields: list[float] = []
-    monkeypatch.setattr("placement.candidates.simulation.simulating.time.sleep", yields.append)
-    budget = YieldingBudget(10**6)
-    for _ in range(10 * COST_PER_CHECK):
-        budget.spend(1)
-    assert len(yields) in range(9, 11)
-    assert set(yields) == {0}
-
-
 def test_a_process_works_on_one_simulation_at_a_time(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,7 +215,7 @@ def test_an_allocation_without_an_inventory_takes_up_no_capacity(service: Servic
 
 def test_too_many_consumers_are_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     populate(service, 1, 2)
-    monkeypatch.setattr(simulating, "MAX_CONSUMERS", 7)
+    monkeypatch.setattr("placement.candidates.simulation.consumers.MAX_CONSUMERS", 7)
     assert simulated(service, drain(1))["fits"] is True
     body = {"changes": [drain(1), drain(2)]}
     answer = service.expect(400, "POST", "/simulations", body, "2.0")

@@ -1,10 +1,14 @@
-"""Simulations against brute force: the order of moves, and the new place of each consumer."""
+"""Simulations against brute force: the order of moves, and the new place of each consumer.
+
+Of the candidates of the first host, the service may choose any. Therefore, each change is also
+simulated as the last one, and the choices of this simulation are checked and adopted.
+"""
 
 import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -93,6 +97,21 @@ def using(world: oracle.World, held: Held, sign: int = 1) -> oracle.World:
     return changed
 
 
+# Returns the choice among the allocations that the rules allow, given the choice of the service.
+Choose = Callable[[Sequence[Held], Held | None], Held | None]
+
+
+def must_agree(allowed: Sequence[Held], chosen: Held | None) -> Held | None:
+    """The choice of the service, which must be one of the allowed ones."""
+    assert chosen in allowed if allowed else chosen is None, (chosen, allowed)
+    return chosen
+
+
+def may_agree(allowed: Sequence[Held], chosen: Held | None) -> Held | None:
+    """The choice of the service if it is allowed, else another one."""
+    return chosen if chosen in allowed else next(iter(allowed), None)
+
+
 def of_candidate(candidate: oracle.Candidate) -> dict[str, dict[str, int]]:
     return {uuid: dict(amounts) for uuid, amounts in candidate.allocations}
 
@@ -106,8 +125,10 @@ class Expected:
         consumers: Mapping[str, Placed],
         requests: Mapping[str, oracle.Query],
         order: Sequence[Key],
+        choose: Choose = must_agree,
     ) -> None:
         self.arguments = world, consumers, requests, order
+        self.choose = choose
         self.world = world
         self.consumers = {uuid: each for uuid, each in consumers.items() if not each.expired}
         self.held = {uuid: each.held for uuid, each in self.consumers.items()}
@@ -123,7 +144,6 @@ class Expected:
             for name, stock in provider.inventories.items():
                 self.capacities[name] = self.capacities.get(name, 0) + max(0, stock.capacity)
         self.origins: dict[str, list[str]] = {}
-        self.moved: list[str] = []
         self.unplaceable: set[str] = set()
         self.claims: list[Held | None] = []
         # What claims on copies hold, and their groups.
@@ -132,7 +152,7 @@ class Expected:
     def roots(self, held: Iterable[str]) -> list[str]:
         return sorted({root(self.world, uuid) for uuid in held})
 
-    def drain(self, roots: Sequence[str]) -> None:
+    def drain(self, answer: Body, roots: Sequence[str]) -> None:
         self.drained |= set(roots)
 
         def of_these(consumer: str) -> Held:
@@ -143,20 +163,20 @@ class Expected:
             totals = sums(of_these(consumer).values())
             return max(Fraction(totals[name], self.capacities[name]) for name in totals)
 
+        chosen = {each["consumer"]: held_in(each["body"]) for each in answer["moves"]}
         moving = [consumer for consumer in self.held if of_these(consumer)]
         for consumer in sorted(moving, key=lambda each: (-size(each), each)):
             self.origins.setdefault(consumer, self.roots(self.held[consumer]))
-            place = self.place(consumer)
+            place = self.choose(self.places(consumer), chosen.get(consumer))
             self.unplaceable.discard(consumer)
             if place is None:
                 self.unplaceable.add(consumer)
-                self.moved = [each for each in self.moved if each != consumer]
             else:
                 self.world = using(using(self.world, self.held[consumer], -1), place)
                 self.held[consumer] = place
-                self.moved = [*self.moved, consumer] if consumer not in self.moved else self.moved
 
-    def place(self, consumer: str) -> Held | None:
+    def places(self, consumer: str) -> list[Held]:
+        """What a consumer may hold after its move."""
         held = self.held[consumer]
         full = self.full_hosts(self.consumers[consumer].spread, without=consumer)
         if consumer in self.requests:
@@ -168,7 +188,7 @@ class Expected:
         for each, uuids in by_root.items():
             shares = all(SHARING in self.world[uuid].traits for uuid in uuids)
             if each in self.drained and shares and len(by_root) > 1:
-                return None
+                return []
         parts = {uuid: held[uuid] for uuid in held if root(self.world, uuid) in self.drained}
         rest = {uuid: held[uuid] for uuid in held if uuid not in parts}
         groups = [
@@ -176,15 +196,7 @@ class Expected:
             for uuid, amounts in parts.items()
         ]
         query = oracle.Query(tuple(groups), taints=TAINTS, full_hosts=full)
-        found = self.first(self.world, query, rest)
-        if found is None:
-            return None
-        together = {uuid: dict(amounts) for uuid, amounts in rest.items()}
-        for uuid, amounts in found.items():
-            for name, amount in amounts.items():
-                total = together.setdefault(uuid, {})
-                total[name] = total.get(name, 0) + amount
-        return together
+        return [together(rest, found) for found in self.first(self.world, query, rest)]
 
     def full_hosts(
         self, spread: tuple[GroupKey, int] | None, without: str | None = None
@@ -206,11 +218,11 @@ class Expected:
 
     def first(
         self, world: oracle.World, query: oracle.Query, rest: Iterable[str] = ()
-    ) -> Held | None:
-        """The allocations of the first of all candidates."""
+    ) -> list[Held]:
+        """The allocations of the candidates of the first host that has one."""
         open_world = self.open_world(world)
         by_host = ranks(open_world, self.order)
-        best: tuple[Any, Held] | None = None
+        found: dict[Any, list[Held]] = {}
         for anchor, candidate in oracle.anchored(open_world, query):
             if not all(oracle.is_in_pool(world, anchor, uuid) for uuid in rest):
                 continue
@@ -220,16 +232,9 @@ class Expected:
             if not shared and not own:
                 continue  # never: it has a provider of its anchor
             host = (by_host[anchor], anchor) if own else ((), "")
-            held = of_candidate(candidate)
-            triples = sorted(
-                (uuid, name, amount)
-                for uuid, amounts in held.items()
-                for name, amount in amounts.items()
-            )
-            key = (candidate.split, shared, shared and not own, host, sorted(uuids), triples)
-            if best is None or key < best[0]:
-                best = key, held
-        return None if best is None else best[1]
+            key = candidate.split, shared, shared and not own, host
+            found.setdefault(key, []).append(of_candidate(candidate))
+        return found[min(found)] if found else []
 
     def open_world(self, world: oracle.World) -> oracle.World:
         """The world without drained trees."""
@@ -239,7 +244,7 @@ class Expected:
             if root(world, uuid) not in self.drained
         }
 
-    def remove(self, roots: Sequence[str]) -> None:
+    def remove(self, _answer: Body, roots: Sequence[str]) -> None:
         gone = {uuid for uuid in self.world if root(self.world, uuid) in roots}
         for consumer, held in self.held.items():
             self.held[consumer] = {uuid: held[uuid] for uuid in held if uuid not in gone}
@@ -250,7 +255,7 @@ class Expected:
         self.world = {uuid: each for uuid, each in self.world.items() if uuid not in gone}
         self.drained -= set(roots)
 
-    def add(self, like: str, count: int) -> None:
+    def add(self, _answer: Body, like: str, count: int) -> None:
         tree = [each for uuid, each in self.world.items() if root(self.world, uuid) == like]
         for _ in range(count):
             self.added += 1
@@ -264,24 +269,43 @@ class Expected:
             }
             self.world = {**self.world, **unused(copies)}
 
-    def claim(self, query: oracle.Query, spread: tuple[GroupKey, int] | None) -> None:
-        found = self.first(self.world, replace(query, full_hosts=self.full_hosts(spread)))
+    def claim(self, answer: Body, query: oracle.Query, spread: tuple[GroupKey, int] | None) -> None:
+        allowed = self.first(self.world, replace(query, full_hosts=self.full_hosts(spread)))
+        found = self.choose(allowed, held_in(answer["claims"][-1]))
         self.claims.append(found)
         if found is not None:
             self.world = using(self.world, found)
             if spread is not None:
                 self.members.append((spread[0], found))
 
-    def differs_without_groups(self, changes: Sequence[Any]) -> bool:
+    def differs_without_groups(self, changes: Sequence[Any], answers: Sequence[Body]) -> bool:
         """Whether consumers and claims would have other places if there were no spread groups."""
-        free = Expected(*self.arguments)
+        free = Expected(*self.arguments, choose=may_agree)
         free.full_hosts = lambda *_, **__: frozenset()  # type: ignore[method-assign]
-        free.apply(changes)
+        free.apply(changes, answers)
         return (free.held, free.claims) != (self.held, self.claims)
 
-    def apply(self, changes: Sequence[Any]) -> None:
-        for kind, *arguments in changes:
-            getattr(self, kind)(*arguments)
+    def apply(self, changes: Sequence[Any], answers: Sequence[Body]) -> None:
+        """Apply changes; each of the answers is that of a simulation which ends with a change."""
+        for (kind, *arguments), answer in zip(changes, answers, strict=True):
+            getattr(self, kind)(answer, *arguments)
+
+
+def together(rest: Held, found: Held) -> Held:
+    """The sum of what a consumer keeps and of what it was given."""
+    held = {uuid: dict(amounts) for uuid, amounts in rest.items()}
+    for uuid, amounts in found.items():
+        total = held.setdefault(uuid, {})
+        for name, amount in amounts.items():
+            total[name] = total.get(name, 0) + amount
+    return held
+
+
+def held_in(body: Body) -> Held | None:
+    """What a consumer or claim of an answer holds."""
+    if "allocations" not in body:
+        return None
+    return {uuid: each["resources"] for uuid, each in body["allocations"].items()}
 
 
 def any_query(rng: random.Random, world: oracle.World) -> oracle.Query:
@@ -418,27 +442,31 @@ def record(service: WorldService, consumer: str, placed: Placed) -> None:
 
 def check(answer: Body, expected: Expected) -> None:
     assert [each["consumer"] for each in answer["moves"]] == [
-        consumer for consumer in expected.moved if expected.held[consumer]
+        consumer
+        for consumer in expected.origins
+        if consumer not in expected.unplaceable and expected.held[consumer]
     ]
     for move in answer["moves"]:
         consumer = move["consumer"]
-        allocations = move["body"]["allocations"]
         held = expected.held[consumer]
-        assert {uuid: each["resources"] for uuid, each in allocations.items()} == held
+        assert held_in(move["body"]) == held
         assert move["from"] == expected.origins[consumer]
         assert move["to"] == expected.roots(held)
         assert move["request"] == expected.sources.get(consumer, "derived")
     assert {each["consumer"] for each in answer["unplaceable"]} == expected.unplaceable
-    claimed = [
-        {uuid: each["resources"] for uuid, each in claim["allocations"].items()}
-        if "allocations" in claim
-        else None
-        for claim in answer["claims"]
-    ]
-    assert claimed == expected.claims
+    assert [held_in(claim) for claim in answer["claims"]] == expected.claims
     assert answer["fits"] == (not expected.unplaceable and None not in expected.claims)
     assert answer["undecided"] == []
     assert answer["complete"]
+
+
+def check_search(service: WorldService, query: oracle.Query, body: Body, claim: Body) -> None:
+    """A claim has the first candidate of the same search."""
+    searched = {**query.to_body(), "order": body["order"], "limit": 1}
+    found = service.expect(200, "POST", "/allocation_candidates", searched, "2.0").json
+    first: Body = next(iter(found["allocation_requests"]), {})
+    assert held_in(claim) == held_in(first)
+    assert claim.get("mappings") == first.get("mappings")
 
 
 def test_a_simulation_does_what_its_rules_say(
@@ -454,6 +482,7 @@ def test_a_simulation_does_what_its_rules_say(
         if rng.random() < 0.5:
             service.renew(rng)
         service.restart(any_tuning(rng))
+        have_expired = any(placed.expired for placed in consumers.values())
         for placed in consumers.values():
             world = world if placed.expired else using(world, placed.held)
             kinds["expired holds"] += placed.expired
@@ -464,19 +493,34 @@ def test_a_simulation_does_what_its_rules_say(
                 consumer: any_query(rng, world) for consumer in consumers if rng.random() < 0.3
             }
             expected = Expected(world, consumers, requests, order)
-            expected.apply(changes)
-            body = {
+            body: Body = {
                 "changes": list(map(json_of, changes)),
                 "requests": {each: query.to_body() for each, query in requests.items()},
                 "order": order,
             }
+            answers = [
+                service.expect(
+                    200,
+                    "POST",
+                    "/simulations",
+                    {**body, "changes": body["changes"][: number + 1]},
+                    "2.0",
+                ).json
+                for number in range(len(changes))
+            ]
+            expected.apply(changes, answers)
+            match changes[0]:
+                # Searches count expired holds, until they are released.
+                case "claim", query, None if order and not have_expired:
+                    check_search(service, query, body, answers[0]["claims"][0])
+                    kinds["searches"] += 1
             asked = small_query(rng)
             headroom = {"requests": {"one": asked.to_body()}, "limit": LIMIT}
             answer = service.expect(
                 200, "POST", "/simulations", {**body, "headroom": headroom}, "2.0"
             ).json
             check(answer, expected)
-            kinds["changed by spread groups"] += expected.differs_without_groups(changes)
+            kinds["changed by spread groups"] += expected.differs_without_groups(changes, answers)
             kinds.update(each["request"] for each in answer["moves"])
             kinds.update(
                 each["code"]

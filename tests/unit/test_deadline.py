@@ -139,3 +139,13 @@ def test_a_search_that_needs_a_result_is_ended_by_the_deadline_alone(clock: Cloc
         with pytest.raises(BudgetSpentError):
             spent.spend(budget.COST_PER_CHECK)
         assert spent.ended_by == "request_deadline"
+
+
+def test_other_threads_run_whenever_a_search_looks_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    yields: list[float] = []
+    monkeypatch.setattr("placement.candidates.budget.time.sleep", yields.append)
+    spent = Budget(10**6)
+    for _ in range(10 * budget.COST_PER_CHECK):
+        spent.spend(1)
+    assert len(yields) in range(9, 11)
+    assert set(yields) == {0}

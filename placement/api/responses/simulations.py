@@ -7,8 +7,15 @@ from placement.api import samples
 from placement.api.responses.candidates import BY_PROVIDER, MAPPINGS
 from placement.api.responses.headroom import BY_REQUEST
 from placement.api.shapes import Array, Json, Object, Property, Ready, Renderer, View
-from placement.candidates.simulation import ConsumerMove, SimulatedClaim, Simulation, Unplaceable
-from placement.candidates.simulation.result import Allocations, RequestSource
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.simulation import (
+    Allocations,
+    ConsumerMove,
+    RequestSource,
+    Simulation,
+    Unplaceable,
+    Unplaced,
+)
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 _ROOTS = Json({"type": "array", "items": {"type": "string", "examples": [samples.ROOT]}})
@@ -39,12 +46,13 @@ def _by_provider(allocations: Allocations) -> Mapping[str, Any]:
 
 
 def _body(move: ConsumerMove) -> Mapping[str, Any]:
+    consumer = move.consumer
     body: dict[str, Any] = {
         "allocations": _by_provider(move.allocations),
-        "project_id": move.project,
-        "user_id": move.user,
-        "consumer_generation": move.generation,
-        "consumer_type": move.consumer_type or UNKNOWN_CONSUMER_TYPE,
+        "project_id": consumer.project,
+        "user_id": consumer.user,
+        "consumer_generation": consumer.generation,
+        "consumer_type": consumer.consumer_type or UNKNOWN_CONSUMER_TYPE,
     }
     if move.mappings:
         body["mappings"] = move.mappings
@@ -64,7 +72,7 @@ _BODY: Object[ConsumerMove] = Object(
 )
 _MOVE: Object[ConsumerMove] = Object(
     "Move",
-    Property("consumer", _CONSUMER, since="2.0"),
+    Property("consumer", _CONSUMER, lambda move: move.consumer.uuid, since="2.0"),
     Property("from", _ROOTS, lambda move: move.origins, since="2.0"),
     Property("to", _ROOTS, lambda move: move.destinations, since="2.0"),
     Property("request", _SOURCE, lambda move: move.source, since="2.0"),
@@ -73,19 +81,19 @@ _MOVE: Object[ConsumerMove] = Object(
 _UNPLACEABLE: Object[Unplaceable] = Object(
     "Unplaceable",
     Property("consumer", _CONSUMER, since="2.0"),
-    Property("code", _CODE, since="2.0"),
-    Property("text", _TEXT, since="2.0"),
+    Property("code", _CODE, lambda unplaceable: unplaceable.reason.code, since="2.0"),
+    Property("text", _TEXT, lambda unplaceable: unplaceable.reason.text, since="2.0"),
     Property("request", _SOURCE, lambda unplaceable: unplaceable.source, since="2.0"),
 )
 
 
-def _claim(claim: SimulatedClaim) -> Mapping[str, Any]:
-    if claim.allocations is None:
+def _claim(claim: Candidate | Unplaced) -> Mapping[str, Any]:
+    if isinstance(claim, Unplaced):
         return {"code": claim.code, "text": claim.text}
     return {"allocations": _by_provider(claim.allocations), "mappings": claim.mappings}
 
 
-_CLAIM: Object[SimulatedClaim] = Object(
+_CLAIM: Object[Candidate | Unplaced] = Object(
     "SimulatedClaim",
     Property("allocations", BY_PROVIDER, since="2.0"),
     Property("mappings", MAPPINGS, since="2.0"),

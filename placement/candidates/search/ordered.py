@@ -75,10 +75,6 @@ def all_share(candidate: Candidate) -> bool:
     return all(SHARING_TRAIT in members[position].traits for position in candidate.assignment)
 
 
-# The rank of a host, its UUID, and its search. The search has at least one candidate.
-_Found = tuple[Rank, str, Search]
-
-
 class OrderedHosts:
     """Sorts the hosts of one search. Hosts with equal keys are sorted by UUID or at random."""
 
@@ -92,8 +88,6 @@ class OrderedHosts:
         self._spend = spend
         # The error that ended the search early, or None.
         self._error: Exception | None = None
-        # UUID of the root -> sort key of the host.
-        self._ranks: dict[str, Rank] = {}
 
     @property
     def sorts(self) -> bool:
@@ -115,20 +109,26 @@ class OrderedHosts:
             DeadlineExceeded: the search reached the deadline of the request. It is raised likewise.
         """
         if self._order:
-            return self._in_order(searches, alone)
+            return self.in_turn(self._sorted(searches), alone)
         return interleave(chain(searches, alone), breadth_first=self._breadth_first)
 
-    def _in_order(self, searches: Iterable[Search], alone: Iterable[Search]) -> Iterator[Candidate]:
+    def in_turn(self, searches: Iterable[Search], alone: Iterable[Search]) -> Iterator[Candidate]:
+        """Yield candidates like `candidates`.
+
+        Args:
+            searches: searches that each have a candidate, in the order of their hosts.
+            alone: searches of sets of sharing providers.
+        """
         hosts: list[_Host] = []
-        yield from self._turns(self._sorted(searches), hosts)
+        yield from self._turns(searches, hosts)
         yield from self._shared(hosts)
         if self._error is not None:
             raise self._error
         yield from interleave(alone, breadth_first=self._breadth_first)
 
-    def _sorted(self, searches: Iterable[Search]) -> list[_Found]:
-        """Search all hosts for a first candidate, and return the hosts that have one, sorted."""
-        found: list[_Found] = []
+    def _sorted(self, searches: Iterable[Search]) -> list[Search]:
+        """Search all hosts for a first candidate, and return the searches that have one, sorted."""
+        found: list[tuple[Rank, str, Search]] = []
         rank_of = rank_by(self._order)
         cost = len(self._order)
         try:
@@ -144,15 +144,14 @@ class OrderedHosts:
             found.sort(key=itemgetter(0))
         else:
             found.sort(key=itemgetter(0, 1))
-        return found
+        return [search for _rank, _uuid, search in found]
 
-    def _turns(self, found: Iterable[_Found], hosts: list[_Host]) -> Iterator[Candidate]:
+    def _turns(self, searches: Iterable[Search], hosts: list[_Host]) -> Iterator[Candidate]:
         """Yield candidates with a provider that does not share, and add all hosts to `hosts`."""
         waiting: deque[_Host] = deque()
-        for rank, uuid, search in found:
+        for search in searches:
             host = _Host(search)
             hosts.append(host)
-            self._ranks[uuid] = rank
             yield from self._turn(host, waiting)
         while waiting:
             yield from self._turn(waiting.popleft(), waiting)
@@ -195,20 +194,16 @@ class OrderedHosts:
             root = candidate.pool.root
             if root in roots and not self._breadth_first:
                 continue
-            if root in roots or len(heads) == MAX_HEADS or not self._stands_first(candidates, root):
+            if root in roots or len(heads) == MAX_HEADS:
                 break
-            if _kind(candidate) != _kind(candidates[0]):
+            if self._rank(candidate) != self._rank(candidates[0]):
                 break
             heads.append(position)
             roots.add(root)
         return heads
 
-    def _stands_first(self, candidates: Sequence[Candidate], root: str) -> bool:
-        first = candidates[0].pool.root
-        return root == first or (
-            root in self._ranks and self._ranks[root] == self._ranks.get(first)
-        )
-
-
-def _kind(candidate: Candidate) -> tuple[bool, bool]:
-    return candidate.split, all_share(candidate)
+    def _rank(self, candidate: Candidate) -> tuple[bool, bool, Rank | None]:
+        """Return the kind of a candidate, and the sort key of its host if it has one."""
+        anchor = candidate.pool.anchor
+        rank = None if anchor is None else rank_by(self._order)(anchor)
+        return candidate.split, all_share(candidate), rank

@@ -2,7 +2,6 @@
 
 from placement.candidates.simulation.changes import (
     MAX_ADDED,
-    MAX_CONSUMERS,
     Add,
     Change,
     ClaimOnCopies,
@@ -10,26 +9,31 @@ from placement.candidates.simulation.changes import (
     Remove,
     SimulationRequest,
 )
-from placement.candidates.simulation.result import (
+from placement.candidates.simulation.consumers import MAX_CONSUMERS
+from placement.candidates.simulation.simulate import simulate
+from placement.candidates.simulation.value import (
+    Allocations,
     ConsumerMove,
-    SimulatedClaim,
+    RequestSource,
     Simulation,
     Unplaceable,
+    Unplaced,
 )
-from placement.candidates.simulation.simulating import simulate
 
 __all__ = [
     "MAX_ADDED",
     "MAX_CONSUMERS",
     "Add",
+    "Allocations",
     "Change",
     "ClaimOnCopies",
-    "Drain",
     "ConsumerMove",
+    "Drain",
     "Remove",
-    "SimulatedClaim",
+    "RequestSource",
     "Simulation",
     "SimulationRequest",
     "Unplaceable",
+    "Unplaced",
     "simulate",
 ]

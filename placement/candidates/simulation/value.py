@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from placement.candidates.headroom import Headroom
+from placement.candidates.search.candidate import Candidate
+from placement.objects.holdings import HoldingConsumer
 
 # Provider UUID -> class -> units.
 Allocations = Mapping[str, Mapping[str, int]]
@@ -27,8 +30,8 @@ class RequestSource(StrEnum):
 class ConsumerMove:
     """A consumer that has moved."""
 
-    # UUID of the consumer.
-    consumer: str
+    # The consumer as it was stored before the simulation.
+    consumer: HoldingConsumer
     # UUIDs of the roots of its allocations before its first move, sorted.
     origins: Sequence[str]
     # UUIDs of the roots of its allocations at the end, sorted.
@@ -39,14 +42,15 @@ class ConsumerMove:
     allocations: Allocations
     # Suffix of each group -> UUIDs of the providers that serve it, or empty for a derived request.
     mappings: Mappings
-    # Name of the project, or None if the database has none.
-    project: str | None
-    # Name of the user, or None if the database has none.
-    user: str | None
-    # Generation of the consumer. A write of the new allocations must contain this generation.
-    generation: int
-    # Name of the type, or None for a consumer without a type.
-    consumer_type: str | None
+
+
+class Unplaced(NamedTuple):
+    """The reason why a search found nothing."""
+
+    # A code of explanations or of simulations.
+    code: str
+    # The explanation of the search.
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +59,10 @@ class Unplaceable:
 
     # UUID of the consumer.
     consumer: str
-    # Code of the reason.
-    code: str
-    # The reason in words.
-    text: str
+    # The reason.
+    reason: Unplaced
     # The origin of the request of the consumer.
     source: RequestSource
-
-
-@dataclass(frozen=True, slots=True)
-class SimulatedClaim:
-    """The outcome of a claim on the copies."""
-
-    # The claimed amounts, or None if no candidate was found.
-    allocations: Allocations | None = None
-    # Suffix of each group -> UUIDs of the providers that serve it, or None if no candidate was
-    # found.
-    mappings: Mappings | None = None
-    # Code of the reason, or empty if a candidate was found.
-    code: str = ""
-    # The reason in words, or empty if a candidate was found.
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +78,7 @@ class Simulation:
     # UUIDs of consumers that have no result because the limit on work was reached.
     undecided: Sequence[str]
     # The outcomes of the claims, in the order of the changes.
-    claims: Sequence[SimulatedClaim]
+    claims: Sequence[Candidate | Unplaced]
     # Whether all changes were applied within the limit on work.
     complete: bool
     # Name of a request -> how many more fit after the changes, or None if this was not requested.

@@ -1,0 +1,155 @@
+"""The hosts of a simulation: copies of trees, in the order of the search."""
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from placement.candidates.model import Member, SharingMember, Stocks, Tree
+from placement.candidates.order import Order, Rank, rank_by
+from placement.candidates.trees.sharing import sharing_in
+from placement.vocabulary import SHARING_TRAIT
+
+# Provider UUID -> class -> units.
+Allocations = Mapping[str, Mapping[str, int]]
+
+
+class CopiedHosts:
+    """The trees of a cloud in memory. Drained trees remain in memory but are not searched."""
+
+    def __init__(self, trees: Iterable[Tree], order: Order) -> None:
+        """Take the trees as they are before any change.
+
+        Args:
+            trees: all trees, in the order of their ids. They are not modified.
+            order: the sort keys of hosts. Hosts with equal keys are sorted by the UUID of the root.
+        """
+        # Number of changes that may have increased the capacity of a host.
+        self.gains = 0
+        # Number of changes to trees with sharing providers.
+        self.sharing_changes = 0
+        # UUIDs of drained roots.
+        self.drained: set[str] = set()
+        # Returns the sort key of a tree.
+        self._rank: Callable[[Tree], Rank] = rank_by(order) if order else lambda _tree: ()
+        # UUID of the root -> tree.
+        self._trees = {tree.uuid: tree for tree in trees}
+        # Sort keys of the trees that are not drained.
+        self._keys = {uuid: self._rank(tree) for uuid, tree in self._trees.items()}
+        # Sort key and UUID of the root of each tree that is not drained, sorted.
+        self._sorted = sorted((rank, uuid) for uuid, rank in self._keys.items())
+        # UUIDs of roots of trees with sharing providers, in the order of their ids.
+        self._sharing = dict.fromkeys(filter(self._shares, self._trees))
+        # Number of hosts that were added.
+        self._added = 0
+
+    def __iter__(self) -> Iterator[Tree]:
+        """Yield the trees that are not drained, in order."""
+        return self.without(())
+
+    def without(self, roots: Collection[str]) -> Iterator[Tree]:
+        """Yield the trees that are neither drained nor have one of these roots, in order."""
+        for _rank, uuid in self._sorted:
+            if uuid not in roots:
+                yield self._trees[uuid]
+
+    def get(self, root: str) -> Tree | None:
+        """Return the tree of a root, drained or not, or None if it does not exist."""
+        return self._trees.get(root)
+
+    def sharing(self) -> list[SharingMember]:
+        """Return the sharing providers of trees that are not drained."""
+        return sharing_in([self._trees[uuid] for uuid in self._sharing if uuid in self._keys])
+
+    def capacities(self) -> Counter[str]:
+        """Return class -> sum of the capacities of all providers."""
+        totals: Counter[str] = Counter()
+        for tree in self._trees.values():
+            for member in tree.members:
+                for name, stock in member.stocks.items():
+                    totals[name] += stock.capacity
+        return totals
+
+    def drain(self, root: str) -> None:
+        """Exclude a tree from serving."""
+        if root in self._keys:
+            self._remove_key(root)
+            self.drained.add(root)
+            self._note_change(root)
+
+    def remove(self, root: str) -> None:
+        """Remove a tree."""
+        self.drain(root)
+        self.drained.discard(root)
+        self._trees.pop(root, None)
+        self._sharing.pop(root, None)
+
+    def add_like(self, model: Tree) -> None:
+        """Add an unused copy of a tree. The identifier of its root is `new:<number>`."""
+        self._added += 1
+        uuid = f"new:{self._added}"
+        members = [_unused_copy(member, uuid) for member in model.members]
+        members[0] = members[0]._replace(uuid=uuid)
+        # Ids below 0 do not belong to any row in the database.
+        self._trees[uuid] = replace(model, id=-self._added, uuid=uuid, members=tuple(members))
+        if self._shares(uuid):
+            self._sharing[uuid] = None
+        self._insert_key(uuid)
+        self._note_change(uuid)
+        self.gains += 1
+
+    def allocate(self, allocations: Allocations, root_of: Mapping[str, str]) -> None:
+        """Add allocations to the usages.
+
+        Args:
+            allocations: amounts to add.
+            root_of: provider UUID -> UUID of its root.
+        """
+        for root in {root_of[provider] for provider in allocations} & self._trees.keys():
+            tree = self._trees[root]
+            self._trees[root] = tree = tree.after(_of_inventories(tree, allocations))
+            self._note_change(root)
+            if root in self._keys and self._rank(tree) != self._keys[root]:
+                self._remove_key(root)
+                self._insert_key(root)
+
+    def release(self, allocations: Allocations, root_of: Mapping[str, str]) -> None:
+        """Subtract allocations from the usages. Allocations from removed trees are ignored."""
+        negative = {
+            provider: {name: -amount for name, amount in amounts.items()}
+            for provider, amounts in allocations.items()
+        }
+        self.allocate(negative, root_of)
+        self.gains += bool(allocations)
+
+    def _shares(self, root: str) -> bool:
+        return any(SHARING_TRAIT in member.traits for member in self._trees[root].members)
+
+    def _note_change(self, root: str) -> None:
+        self.sharing_changes += root in self._sharing
+
+    def _insert_key(self, root: str) -> None:
+        self._keys[root] = self._rank(self._trees[root])
+        insort(self._sorted, (self._keys[root], root))
+
+    def _remove_key(self, root: str) -> None:
+        rank = self._keys.pop(root)
+        del self._sorted[bisect_left(self._sorted, (rank, root))]
+
+
+def _of_inventories(tree: Tree, allocations: Allocations) -> Allocations:
+    """Return the allocations for which the tree has an inventory.
+
+    Other allocations use no capacity.
+    """
+    stocks = {member.uuid: member.stocks for member in tree.members}
+    return {
+        provider: {name: units for name, units in amounts.items() if name in stocks[provider]}
+        for provider, amounts in allocations.items()
+        if provider in stocks
+    }
+
+
+def _unused_copy(member: Member, root: str) -> Member:
+    stocks = Stocks({name: stock._replace(used=0) for name, stock in member.stocks.items()})
+    return member._replace(uuid=f"{root}/{member.uuid}", stocks=stocks, id=0)

@@ -1,0 +1,240 @@
+"""The searches of a simulation. Each returns the first candidate of the first host that has one.
+
+A simulation uses the search of other requests, with its copies as hosts. Equal requests share their
+results: a host that has refused a request is not searched again until a host gains capacity.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from itertools import chain
+
+from placement.bounded import SizeLimitedDict
+from placement.candidates.budget import COST_PER_STEP, Budget
+from placement.candidates.explanation.explained_hosts import ExplainedHosts, ReadNames
+from placement.candidates.explanation.words.phrases import joined
+from placement.candidates.model import Pool, Tree
+from placement.candidates.plan import SearchPlan
+from placement.candidates.request import CandidateRequest
+from placement.candidates.search.anchors import AnchorSearches, Search
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.search.ordered import OrderedHosts
+from placement.candidates.search.split_search import SplitSearches
+from placement.candidates.simulation.copies import CopiedHosts
+from placement.candidates.simulation.value import Unplaced
+from placement.candidates.terms import RootRole, TermChecks, Untainted, of_kind
+from placement.candidates.trace import Refusal, Trace
+from placement.candidates.trees.sharing import AnchorPools, sharing_pool, untainted
+from placement.vocabulary import SHARING_TRAIT
+
+# Maximum number of requests with cached results, each of which may refer to all hosts.
+MAX_REQUESTS = 64
+
+# The work of which the explanation of one host may use a share, in steps.
+MAX_STEPS = 800_000
+
+# Provider UUID -> UUID of its root.
+RootOf = Mapping[str, str]
+
+
+NO_HOSTS = Unplaced("no_hosts", "There is no host.")
+OUT_OF_BUDGET = Unplaced(Refusal.BUDGET, "The limit on work ended the simulation.")
+# The code of hosts that do not reach the providers of the other allocations of the consumer.
+UNREACHED = "rest"
+
+
+class Searches:
+    """Finds the first candidates of requests, while the hosts change."""
+
+    def __init__(self, hosts: CopiedHosts, budget: Budget, names: ReadNames) -> None:
+        """Search nothing yet.
+
+        Args:
+            hosts: the hosts to search.
+            budget: limit on the work.
+            names: returns the names of providers, for the reasons why nothing was found.
+        """
+        self._hosts = hosts
+        self._budget = budget
+        self._names = names
+        # The value of `hosts.gains` at the latest search.
+        self._gains = hosts.gains
+        # Key of the request -> its searches. The oldest ones are removed first.
+        self._searches: SizeLimitedDict[_EqualSearches] = SizeLimitedDict(MAX_REQUESTS, lambda _: 1)
+
+    def find(self, request: CandidateRequest, rest: RootOf) -> Candidate | Unplaced:
+        """Return the first candidate, or the reason why there is none.
+
+        Args:
+            request: the request, with resolved terms and a root term per taint.
+            rest: the providers of the consumer's other allocations, all of which a host must reach.
+
+        Raises:
+            BudgetSpentError: the search reached a limit.
+        """
+        if self._gains != self._hosts.gains:
+            self._gains = self._hosts.gains
+            self._searches.clear()
+        key: Hashable = (request, tuple(sorted(rest.items())))
+        search = self._searches.get(key)
+        if search is None:
+            search = _EqualSearches(request, self._hosts, self._budget, self._names, rest)
+            self._searches[key] = search
+        return search.find()
+
+
+class _EqualSearches:
+    """The searches for one request, between which the hosts only lose capacity."""
+
+    def __init__(
+        self,
+        request: CandidateRequest,
+        hosts: CopiedHosts,
+        budget: Budget,
+        names: ReadNames,
+        rest: RootOf,
+    ) -> None:
+        self._request = request
+        self._hosts = hosts
+        self._budget = budget
+        self._names = names
+        # The other allocations of the consumer, as in `Searches.find`.
+        self._rest = rest
+        # Root of another allocation -> aggregates of each provider that shares it.
+        self._rest_aggregates = _rest_aggregates(hosts, rest)
+        # Traits of roots whose sharing providers the request cannot use.
+        self._taints = frozenset(term.name for term in of_kind(request.root, Untainted))
+        # Whether several providers may serve an amount in parts.
+        self._can_split = any(group.can_split for group in request.groups)
+        # Roots of hosts without a candidate, except for candidates with a split.
+        self._refused: set[str] = set()
+        # The reason why nothing was found, or None until a search has found nothing.
+        self._unplaced: Unplaced | None = None
+        self._set_sharing()
+
+    def _set_sharing(self) -> None:
+        """Search with the current sharing providers. Plans cache which of them have capacity."""
+        # The value of `hosts.sharing_changes` at the latest search.
+        self._sharing_changes = self._hosts.sharing_changes
+        self._plan = SearchPlan(self._request)
+        self._anchors = AnchorSearches(self._plan, self._budget, Trace())
+        # An explanation also needs sharing providers without capacity.
+        self._pools = AnchorPools(self._hosts.sharing(), self._budget.spend, self._taints)
+
+    def find(self) -> Candidate | Unplaced:
+        """Return the first candidate, or the reason why there is none.
+
+        Raises:
+            BudgetSpentError: the search reached a limit.
+        """
+        self._budget.spend(COST_PER_STEP)
+        # A host that loses capacity gains no candidate, except for candidates with a split.
+        if self._unplaced is not None and not self._can_split:
+            return self._unplaced
+        self._budget.spend(len(self._refused))
+        if self._sharing_changes != self._hosts.sharing_changes:
+            self._set_sharing()
+        candidate = next(self._candidates(), None)
+        self._budget.spend(0)  # raises if a limit has cut the search short
+        if candidate is not None:
+            return candidate
+        if self._unplaced is None:
+            self._unplaced = self._explain()
+        return self._unplaced
+
+    def _candidates(self) -> Iterator[Candidate]:
+        hosts = OrderedHosts((), breadth_first=True, randomize=False, spend=self._budget.spend)
+        whole = hosts.in_turn(self._search_hosts(self._anchors, self._refused), self._alone())
+        if not self._can_split:
+            return whole
+        plan = SearchPlan(self._request, splits=True)
+        split_searches = self._search_hosts(SplitSearches(plan, self._budget), set())
+        return chain(whole, hosts.in_turn(split_searches, ()))
+
+    def _search_hosts(self, anchors: AnchorSearches, refused: set[str]) -> Iterator[Search]:
+        """Yield the searches of hosts that have a candidate, and add other hosts to `refused`."""
+        for tree in self._hosts.without(refused):
+            if self._may_anchor(tree):
+                search = anchors.start(self._pools.pool(tree))
+                if search.first is not None:
+                    yield search
+                    continue
+            refused.add(tree.uuid)
+
+    def _may_anchor(self, tree: Tree) -> bool:
+        """Return whether a tree reaches all providers of the other allocations."""
+        if not self._rest:
+            return True
+        self._budget.spend(COST_PER_STEP)
+        return all(
+            root == tree.uuid or not any(map(tree.aggregates.isdisjoint, aggregates))
+            for root, aggregates in self._rest_aggregates.items()
+        )
+
+    def _alone(self) -> Iterator[Search]:
+        """Yield the search of each set of sharing providers that an anchor reaches."""
+        everything = sharing_pool(untainted(self._hosts.sharing(), self._taints))
+        if not everything.sharing or self._anchors.start(everything).first is None:
+            return
+        pools: dict[frozenset[tuple[int, int]], Pool] = {}
+        of_root = TermChecks(
+            term
+            for group in self._request.groups
+            if not group.suffixed
+            for term in group.terms
+            if term.root_role is RootRole.REQUIRED
+        )
+        for tree in self._hosts:
+            self._budget.spend(COST_PER_STEP)
+            if not self._may_anchor(tree) or self._plan.root_refusal(tree) is not None:
+                continue
+            pool = self._pools.pool(tree)
+            if pool.sharing and not of_root.root_mask(tree.root):
+                pools.setdefault(pool.reached, sharing_pool(pool.sharing))
+        for pool in sorted(pools.values(), key=lambda pool: [each.uuid for each in pool.members]):
+            yield self._anchors.start(pool)
+
+    def _explain(self) -> Unplaced:
+        """Return the reason why a search found nothing, as an explanation would.
+
+        If the limit on work is reached, the reason covers only some of the hosts.
+        """
+        hosts = [tree for tree in self._hosts if self._may_anchor(tree)]
+        counts: Counter[str] = Counter()
+        texts: list[str] = []
+        if not all(tree.is_pool for tree in hosts):
+            steps = min(self._budget.steps_left, MAX_STEPS)
+            explained = ExplainedHosts(self._request, self._budget, steps, relaxes=False)
+            explained.add(hosts, self._pools)
+            explanation = explained.explanation(len(hosts), self._names)
+            texts.append(explanation.text)
+            for each in explanation.blocked:
+                counts[each.code] += each.hosts
+        unreached = sum(not self._may_anchor(tree) and not tree.is_pool for tree in self._hosts)
+        if unreached:
+            noun = "host does" if unreached == 1 else "hosts do"
+            rest = sorted(self._rest)
+            names = self._names(rest)
+            elsewhere = joined([names.get(uuid, uuid) for uuid in rest], " and ")
+            texts.append(
+                f"{unreached:,} {noun} not reach {elsewhere}, which the consumer uses as well."
+            )
+            counts[UNREACHED] = unreached
+        if not texts:
+            return NO_HOSTS
+        # Hosts without inventory of the class are the reason only if there are no other hosts. If
+        # no host was reached within the limit on work, it is unknown.
+        others = {code: each for code, each in counts.items() if code != Refusal.NO_INVENTORY}
+        found = others or counts or {OUT_OF_BUDGET.code: 0}
+        return Unplaced(max(found, key=found.__getitem__), " ".join(texts))
+
+
+def _rest_aggregates(hosts: CopiedHosts, rest: RootOf) -> Mapping[str, list[frozenset[str]]]:
+    """Return root -> the aggregates of each of its providers. Only sharing providers have any."""
+    aggregates: dict[str, list[frozenset[str]]] = {root: [] for root in rest.values()}
+    for provider, root in rest.items():
+        tree = hosts.get(root)
+        for member in () if tree is None else tree.members:
+            if member.uuid == provider:
+                shares = SHARING_TRAIT in member.traits
+                aggregates[root].append(member.aggregates if shares else frozenset())
+    return aggregates

@@ -1,0 +1,137 @@
+"""Simulate changes on copies of the trees in one snapshot."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlalchemy.engine import Connection
+
+from placement import deadline
+from placement.candidates.budget import Budget
+from placement.candidates.explanation.all_hosts import names_from
+from placement.candidates.headroom import (
+    Emptied,
+    Headroom,
+    HeadroomQuery,
+    HeadroomRequest,
+    measure_headroom,
+    resolve_headroom,
+)
+from placement.candidates.request import CandidateRequest
+from placement.candidates.simulation.changes import (
+    ClaimOnCopies,
+    Drain,
+    SimulationRequest,
+    check_roots,
+)
+from placement.candidates.simulation.consumers import (
+    read_consumers,
+    read_spread_groups,
+    remembered_requests,
+)
+from placement.candidates.simulation.copies import CopiedHosts
+from placement.candidates.simulation.state import Resolved, State, StatedRequests
+from placement.candidates.simulation.value import Simulation
+from placement.candidates.trees.cloud import read_cloud
+from placement.candidates.trees.resolve import ResolvedRequest, resolve_all, resolve_each
+from placement.candidates.trees.sharing import sharing_in
+from placement.candidates.trees.store import TreeCache
+from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.config import CandidateSettings
+from placement.errors import Invalid
+
+# Maximum duration of a simulation, in seconds.
+MAX_SECONDS = 30.0
+
+# Number of trees whose headroom is measured together.
+BATCH_SIZE = 4096
+
+
+def simulate(
+    conn: Connection,
+    cache: TreeCache,
+    request: SimulationRequest,
+    settings: CandidateSettings,
+    tuning: SearchTuning = DEFAULT_TUNING,
+) -> Simulation:
+    """Simulate changes without storing anything.
+
+    Args:
+        conn: a connection with one snapshot.
+        cache: cached trees.
+        request: the changes.
+        settings: the limit on work, and the taints.
+        tuning: sizes of the reads.
+
+    Raises:
+        UnknownResourceClasses: a class of the order, a claim or the headroom does not exist.
+        UnknownTraits: a trait of the order, a claim or the headroom does not exist.
+        BadBody: a change names an unknown root or a child, or the changes concern too many hosts
+            or consumers.
+        DeadlineExceeded: the deadline was reached before all data was read.
+    """
+    budget = Budget(settings.max_simulation_steps)
+    taints = settings.taints
+    with deadline.limit(MAX_SECONDS):
+        claims = _resolve_claims(conn, request, taints)
+        trees = read_cloud(conn, cache, tuning)
+        changes = check_roots(request.changes, trees)
+        questions: Sequence[HeadroomRequest] = ()
+        if request.headroom is not None:
+            questions, _resolved = resolve_headroom(conn, request.headroom, taints)
+        drained = {root for change in changes if isinstance(change, Drain) for root in change.roots}
+        consumers = read_consumers(conn, [tree.id for tree in trees if tree.uuid in drained])
+        remembered = remembered_requests(consumers, request.read_request)
+        requests = _resolve_requests(conn, {**remembered, **request.requests}, taints)
+        groups = read_spread_groups(conn, consumers)
+        hosts = CopiedHosts(trees, request.order_request.order)
+        for each in consumers.expired:
+            hosts.release(each.allocations, each.root_of)
+        stated = StatedRequests(requests, claims, request.requests.keys(), groups, taints)
+        state = State(hosts, consumers.moving, stated, budget, names_from(conn))
+        for change in changes:
+            state.apply(change)
+        result = state.result()
+        if request.headroom is None:
+            return result
+        headroom = _measure_headroom(hosts, request.headroom, questions, budget)
+        return replace(result, headroom=headroom)
+
+
+def _measure_headroom(
+    hosts: CopiedHosts,
+    query: HeadroomQuery,
+    questions: Sequence[HeadroomRequest],
+    budget: Budget,
+) -> Mapping[str, Headroom]:
+    """Return how many more of each request fit on hosts that are not drained."""
+    trees = list(map(Emptied(), hosts) if query.empty else hosts)
+    batches = [trees[start : start + BATCH_SIZE] for start in range(0, len(trees), BATCH_SIZE)]
+    answers = measure_headroom(questions, batches, lambda: sharing_in(trees), budget)
+    return dict(zip(query.requests, answers, strict=True))
+
+
+def _resolve_claims(
+    conn: Connection, request: SimulationRequest, taints: frozenset[str]
+) -> Mapping[CandidateRequest, ResolvedRequest]:
+    """Return request -> resolved request for the claims, and check the names in the order."""
+    claims = [change.request for change in request.changes if isinstance(change, ClaimOnCopies)]
+    requests = [request.order_request, *claims] if request.order_request.order else claims
+    if not requests:
+        return {}
+    return dict(zip(requests, resolve_all(conn, requests, taints=taints), strict=True))
+
+
+def _resolve_requests(
+    conn: Connection,
+    requests: Mapping[str, CandidateRequest | Invalid],
+    taints: frozenset[str],
+) -> Mapping[str, Resolved]:
+    """Return consumer -> resolved request, or the error of its names."""
+    valid = {uuid: each for uuid, each in requests.items() if isinstance(each, CandidateRequest)}
+    resolved: dict[str, Resolved] = {
+        uuid: each for uuid, each in requests.items() if isinstance(each, Invalid)
+    }
+    if valid:
+        found = resolve_each(conn, list(valid.values()), taints=taints)
+        resolved |= zip(valid, found, strict=True)
+    return resolved
