@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from placement.candidates import constraints
 from placement.candidates.budget import Charge, uncharged
-from placement.candidates.constraints import CONSTRAINTS, Kinds, kinds_of
+from placement.candidates.constraints import Kinds, kinds_of
 from placement.candidates.explanation.features import Features
 from placement.candidates.explanation.relaxed import (
     without_root_term,
@@ -241,7 +242,7 @@ def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
             if any(by_slot[slot].soft & bit for slot, bit in drops.items()):
                 drops = {}  # a constraint checks the collective traits
             relaxations.append(Relaxation(stated, without, drops))
-    for kind in CONSTRAINTS:
+    for kind in constraints.CONSTRAINTS:
         rules = kind.stated(request)
         relaxations += [Relaxation(rule, partial(kind.without, request, rule)) for rule in rules]
     # Relaxations that serve the same number of hosts are sorted with taints last.
