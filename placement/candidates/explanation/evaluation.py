@@ -73,8 +73,8 @@ class Evaluation:
     outside: tuple[StatedTerm, ...] = ()
     # Number of hosts of the class.
     hosts: int = 0
-    # Number of these hosts that the text mentions separately from other hosts.
-    aside: int = 0
+    # Number of these hosts that the text mentions apart from other hosts.
+    mentioned_apart: int = 0
     # What the hosts lack, as bits of `Features`.
     lacking: int = 0
     # UUIDs of some hosts.
@@ -109,7 +109,7 @@ class Evaluation:
 
     def variant(self, rejection: Rejection) -> "Evaluation":
         """Return a copy that states the given rejection. The copy does not count any hosts."""
-        variant = replace(self, hosts=0, aside=0, examples=[], sharing={}, variants={})
+        variant = replace(self, hosts=0, mentioned_apart=0, examples=[], sharing={}, variants={})
         variant.shortages, variant.answers, variant.has_variants = None, {}, False
         if self.instead:
             variant.instead = (rejection,)

@@ -101,10 +101,15 @@ class ExplainedHosts:
             counts.name(names(sorted(uuids)))
         undecided = reductions.undecided and not reductions.served
         undecided |= self.spent or counts.undecided > 0
-        every = None if total is None else total - counts.pools
+        every = None if total is None else total - counts.sharing_trees
         complete = counts.looked == every and not undecided
         hosts = Hosts(
-            every, counts.looked, counts.served, complete, counts.pools, counts.serving_pools
+            every,
+            counts.looked,
+            counts.served,
+            complete,
+            counts.sharing_trees,
+            counts.serving_trees,
         )
         blocked = counts.blocked()
         relaxations = [*counts.relaxed(), *reductions.relaxed()]

@@ -9,7 +9,7 @@ from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.extremes import measures
 from placement.candidates.explanation.features import FeatureCounts
 from placement.candidates.explanation.host_evaluator import HostEvaluator
-from placement.candidates.explanation.mentioned import MentionedHosts
+from placement.candidates.explanation.named_hosts import NamedHosts
 from placement.candidates.explanation.rejected_hosts import (
     MAX_EXAMPLES,
     CauseHosts,
@@ -42,11 +42,11 @@ class HostCounts:
         # Number of hosts that can serve the request.
         self.served = 0
         # Number of evaluated trees that only share, and of those that can serve the request.
-        self.pools = self.serving_pools = 0
+        self.sharing_trees = self.serving_trees = 0
         # Number of hosts and relaxations without a result.
         self.undecided = 0
-        # The rejected hosts that the text mentions separately.
-        self._mentioned = MentionedHosts(explain_request)
+        # The rejected hosts that the text mentions apart.
+        self._named = NamedHosts(explain_request)
         self._explain_request = explain_request
         self._evaluator = evaluator
         # Finds the cause if sums do not fit. None for requests with `can_split`.
@@ -99,14 +99,14 @@ class HostCounts:
         if evaluation.has_variants:
             evaluation = self._variant_of(evaluation, pool)
         if anchor.is_pool:
-            self.pools += 1
-            self.serving_pools += not evaluation.rejections
+            self.sharing_trees += 1
+            self.serving_trees += not evaluation.rejections
             return evaluation
         self.looked += 1
         evaluation.hosts += 1
         if not evaluation.rejections:
             return evaluation
-        self._mentioned.add(pool, evaluation)
+        self._named.add(pool, evaluation)
         if len(evaluation.examples) < MAX_EXAMPLES:
             evaluation.examples.append(anchor.uuid)
         measure_host(evaluation, pool)
@@ -158,7 +158,7 @@ class HostCounts:
         rejection = evaluation.rejections[0]
         _add(self._rejected, evaluation, evaluation.rejections)
         # The values of clauses are those of the hosts that the clauses count.
-        if hosts > evaluation.aside:
+        if hosts > evaluation.mentioned_apart:
             _add(self._stated, evaluation, evaluation.stated)
         for index in evaluation.gains:
             self._gains[index] += hosts
@@ -188,7 +188,7 @@ class HostCounts:
         """Compute the totals, and return the UUIDs of providers whose names the text contains."""
         self._fold()
         steps = [*self._rejected.values(), *self._stated.values()]
-        return set(self._mentioned.uuids).union(*(rejected.uuids for rejected in steps))
+        return set(self._named.uuids).union(*(rejected.uuids for rejected in steps))
 
     def name(self, names: Names) -> None:
         """Set the names of providers, which replace their UUIDs in the text."""
@@ -255,13 +255,13 @@ class HostCounts:
         if nonexistent:
             # If a name does not exist, this is the reason for every host.
             return nonexistent
-        if conflict and not self._mentioned.are_named:
+        if conflict and not self._named.are_named:
             return [conflict]
         stated: list[tuple[Refusal, CauseHosts]] = []
         for (code, _group), rejected in _sorted(self._stated):
-            stated += [(code, each) for each in rejected.by_causes(with_aside=False)]
-        mentioned = self._mentioned.clauses(self._words, others=bool(stated))
-        text = "; ".join([*mentioned, *self._words.clauses(stated)])
+            stated += [(code, each) for each in rejected.by_causes(apart=False)]
+        named = self._named.clauses(self._words, others=bool(stated))
+        text = "; ".join([*named, *self._words.clauses(stated)])
         return [f"{text[0].upper()}{text[1:]}."] if text else []
 
     def relaxed(self) -> Sequence[Relaxed]:

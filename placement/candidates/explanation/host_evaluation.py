@@ -12,7 +12,7 @@ from placement.candidates.explanation.evaluation import (
     first_rejection,
 )
 from placement.candidates.explanation.explain_request import Relaxation
-from placement.candidates.explanation.joining import isolation_cause
+from placement.candidates.explanation.isolation import isolation_cause
 from placement.candidates.explanation.rejections import GroupRejections
 from placement.candidates.explanation.subtrees import SubtreeRejection
 from placement.candidates.model import Pool

@@ -1,8 +1,7 @@
 """The hosts that are rejected at one step, with the extreme values of their inventories."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from placement.candidates.explanation.causes import (
     Extreme,
@@ -29,38 +28,24 @@ MAX_SHARING = 100
 Causes = tuple[RejectionCause, ...]
 
 
-class CauseHosts(NamedTuple):
+@dataclass(slots=True)
+class CauseHosts:
     """Hosts that are rejected at one code for the same causes."""
 
     # The causes, in the order of the slots.
     causes: Causes
     # Number of hosts.
-    hosts: int
-    # Cause -> class -> the largest or smallest value in their inventories.
-    extremes: Mapping[RejectionCause, Mapping[str, Extreme]]
-    # Cause -> UUIDs of the sharing providers that the text names -> their faults.
-    sharing: Mapping[RejectionCause, Mapping[str, SharingFault | None]]
-    # Number of these hosts that also have a taint.
-    tainted: int = 0
-    # The traits that all providers have for which a group is missing in `same_subtree`.
-    parent_traits: frozenset[str] = frozenset()
-
-
-@dataclass(slots=True)
-class _CauseTotals:
-    """The totals of the hosts that are rejected at one step for the same causes."""
-
-    # Number of hosts.
     hosts: int = 0
-    # Number of these hosts that the text mentions separately.
-    aside: int = 0
-    # The extremes of each cause, as in `CauseHosts`.
-    extremes: dict[RejectionCause, dict[str, Extreme]] = field(default_factory=dict)
-    # The sharing providers of each cause, as in `CauseHosts`.
-    sharing: dict[RejectionCause, dict[str, SharingFault | None]] = field(default_factory=dict)
-    # Number of the hosts that also have a taint, without those mentioned separately.
+    # Number of these hosts that the text mentions apart from other hosts.
+    mentioned_apart: int = 0
+    # Number of the hosts that also have a taint, without those mentioned apart.
     tainted: int = 0
-    # The parent traits of the hosts, as in `Evaluation`.
+    # Cause -> class -> the largest or smallest value in their inventories.
+    extremes: dict[RejectionCause, dict[str, Extreme]] = field(default_factory=dict)
+    # Cause -> UUIDs of the sharing providers that the text names -> their faults.
+    sharing: dict[RejectionCause, dict[str, SharingFault | None]] = field(default_factory=dict)
+    # The traits that all providers have for which a group is missing in `same_subtree`, or None if
+    # there are no such providers.
     parent_traits: frozenset[str] | None = None
 
 
@@ -72,17 +57,14 @@ class RejectedHosts:
     code: Refusal
     # Number of hosts.
     hosts: int = 0
-    # Number of these hosts that the text mentions separately.
-    aside: int = 0
     # UUIDs of some hosts.
     examples: list[str] = field(default_factory=list)
-    # Causes -> totals. Each host is counted once.
-    _by_causes: dict[Causes, _CauseTotals] = field(default_factory=dict)
+    # Causes -> their hosts. Each host is counted once.
+    _by_causes: dict[Causes, CauseHosts] = field(default_factory=dict)
 
     def add(self, evaluation: Evaluation, rejections: Sequence[Rejection]) -> None:
         """Add the hosts of an evaluation with some of its rejections."""
         self.hosts += evaluation.hosts
-        self.aside += evaluation.aside
         self.examples += evaluation.examples[: MAX_EXAMPLES - len(self.examples)]
         causes: Causes = (rejections[0].cause,)
         if len(rejections) > 1:
@@ -94,12 +76,12 @@ class RejectedHosts:
                 # Count by the last term, because the number of last terms is at most the number of
                 # terms.
                 causes = (RejectionCause(causes[0].terms[-1:]),)
-            totals = self._by_causes.setdefault(causes, _CauseTotals())
+            totals = self._by_causes.setdefault(causes, CauseHosts(causes))
         totals.hosts += evaluation.hosts
-        totals.aside += evaluation.aside
+        totals.mentioned_apart += evaluation.mentioned_apart
         is_tainted = evaluation.rejections[0].code is Refusal.TAINTED
         if is_tainted and rejections is evaluation.instead:
-            totals.tainted += evaluation.hosts - evaluation.aside
+            totals.tainted += evaluation.hosts - evaluation.mentioned_apart
         totals.parent_traits = common_traits(totals.parent_traits, evaluation.parent_traits)
         for cause, faults in evaluation.sharing.items():
             if cause in causes:
@@ -119,25 +101,18 @@ class RejectedHosts:
         ]
         return {uuid for uuids in sets for uuid in sorted(uuids)[:MAX_TERMS]}
 
-    def by_causes(self, *, with_aside: bool = True) -> Sequence[CauseHosts]:
+    def by_causes(self, *, apart: bool = True) -> Sequence[CauseHosts]:
         """Return the hosts by their causes. Causes with the most hosts come first.
 
         Args:
-            with_aside: Whether to include hosts that the text mentions separately.
+            apart: Whether to include hosts that the text mentions apart from other hosts.
         """
-        by_causes = [
-            CauseHosts(
-                causes,
-                hosts,
-                totals.extremes,
-                totals.sharing,
-                totals.tainted,
-                totals.parent_traits or frozenset(),
-            )
-            for causes, totals in self._by_causes.items()
-            if (hosts := totals.hosts if with_aside else totals.hosts - totals.aside)
-        ]
-        return sorted(by_causes, key=lambda cause_hosts: -cause_hosts.hosts)
+        by_causes = list(self._by_causes.values())
+        if not apart:
+            by_causes = [
+                replace(each, hosts=each.hosts - each.mentioned_apart) for each in by_causes
+            ]
+        return sorted([each for each in by_causes if each.hosts], key=lambda each: -each.hosts)
 
 
 def rejected_alone(evaluation: Evaluation, pool: Pool) -> RejectedHosts:

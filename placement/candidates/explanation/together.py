@@ -14,7 +14,7 @@ from placement.candidates.budget import COST_PER_STEP, BudgetSpentError
 from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
 from placement.candidates.explanation.evaluation import ORDER, Evaluation
 from placement.candidates.explanation.host_evaluator import HostEvaluator
-from placement.candidates.explanation.joining import isolation_cause
+from placement.candidates.explanation.isolation import isolation_cause
 from placement.candidates.model import Pool, Stocks
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal

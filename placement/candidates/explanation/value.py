@@ -32,9 +32,9 @@ class Hosts(NamedTuple):
     # Whether all hosts were evaluated and the result of each host is known.
     complete: bool
     # Evaluated trees that only share resources.
-    pools: int = 0
+    sharing_trees: int = 0
     # Those of them that can serve the request alone.
-    serving_pools: int = 0
+    serving_trees: int = 0
 
 
 class Step(NamedTuple):

@@ -90,7 +90,7 @@ class Words:
                 cause=_united(part.cause, cause),
                 extremes={**part.extremes, **cause_hosts.extremes.get(cause, {})},
                 sharing={**part.sharing, **cause_hosts.sharing.get(cause, {})},
-                parent_traits=cause_hosts.parent_traits,
+                parent_traits=cause_hosts.parent_traits or (),
             )
         return map(SENTENCES[code], parts.values())
 

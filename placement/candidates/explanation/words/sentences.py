@@ -26,12 +26,12 @@ MAX_RELAXATIONS = 3
 
 def outcome(hosts: Hosts) -> str:
     """Return how many hosts can serve the request."""
-    if not hosts.pools:
+    if not hosts.sharing_trees:
         return f"{_served(hosts)}."
-    providers = "provider is" if hosts.pools == 1 else "providers are"
-    serving = hosts.serving_pools > 0 == hosts.served
-    alone = f"; {hosts.serving_pools:,} of them can serve it" * serving
-    return f"{_served(hosts)} ({hosts.pools:,} sharing {providers} not counted{alone})."
+    providers = "provider is" if hosts.sharing_trees == 1 else "providers are"
+    serving = hosts.serving_trees > 0 == hosts.served
+    alone = f"; {hosts.serving_trees:,} of them can serve it" * serving
+    return f"{_served(hosts)} ({hosts.sharing_trees:,} sharing {providers} not counted{alone})."
 
 
 def _served(hosts: Hosts) -> str:

@@ -16,13 +16,13 @@ WORDS = Words(SearchPlan(CandidateRequest((RequestGroup("", (("VCPU", 8),)),))),
 
 def trait(name: str, hosts: int, tainted: int = 0) -> tuple[Refusal, CauseHosts]:
     term = StatedTerm(Refusal.TRAIT_MISSING, "required", "", frozenset({name}))
-    return term.code, CauseHosts((RejectionCause((term,)),), hosts, {}, {}, tainted)
+    return term.code, CauseHosts((RejectionCause((term,)),), hosts, tainted=tainted)
 
 
 def capacity(most: int, hosts: int, tainted: int = 0) -> tuple[Refusal, CauseHosts]:
     cause = RejectionCause((StatedTerm(Refusal.CAPACITY, "resources", "", Amount("VCPU", 8)),))
     extremes = {cause: {"VCPU": Extreme(most)}}
-    return Refusal.CAPACITY, CauseHosts((cause,), hosts, extremes, {}, tainted)
+    return Refusal.CAPACITY, CauseHosts((cause,), hosts, tainted=tainted, extremes=extremes)
 
 
 def details(stated: Sequence[tuple[Refusal, CauseHosts]]) -> str:

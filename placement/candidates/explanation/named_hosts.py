@@ -1,4 +1,4 @@
-"""The hosts that the text of an explanation mentions separately from other hosts."""
+"""The hosts that the text of an explanation mentions apart from other hosts."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -27,8 +27,8 @@ class _NamedHost(NamedTuple):
     own: Collection[StatedTerm]
 
 
-class MentionedHosts:
-    """Rejected hosts that the text mentions separately from other hosts."""
+class NamedHosts:
+    """Rejected hosts that the text mentions apart from other hosts."""
 
     def __init__(self, explain_request: ExplainRequest) -> None:
         self._explain_request = explain_request
@@ -38,7 +38,7 @@ class MentionedHosts:
         self._named: list[_NamedHost] = []
 
     def add(self, pool: Pool, evaluation: Evaluation) -> None:
-        """Count a rejected host if the text mentions it separately."""
+        """Count a rejected host if the text mentions it apart."""
         anchor = pool.anchor
         assert anchor is not None
         places = self._explain_request.places
@@ -49,7 +49,7 @@ class MentionedHosts:
             self._outside[evaluation.outside] += 1
         else:
             return
-        evaluation.aside += 1
+        evaluation.mentioned_apart += 1
 
     @property
     def uuids(self) -> Collection[str]:
