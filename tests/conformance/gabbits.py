@@ -1,8 +1,9 @@
 """The gabbits of openstack-placement, as they are, sent to a server of this service.
 
 Runs in the virtualenv of openstack-placement, and imports nothing of this repository. The fixtures
-of the gabbits write clouds into a database of openstack-placement, and set its options. Both are
-carried over: a server of this service adopts a copy of the database, with the same options.
+of the gabbits write clouds into a SQLite database of openstack-placement, and set its options. Both
+are carried over: a server of this service adopts a copy of the database, with the same options. On
+other engines, the copy is in a database with the tables of openstack-placement.
 """
 
 from __future__ import annotations
@@ -57,8 +58,10 @@ def _record() -> None:
 class Service:
     """The command of a server, which is started again for each gabbit."""
 
-    def __init__(self, command: str, port: int) -> None:
+    def __init__(self, command: str, port: int, databases: list[str]) -> None:
         self._command = shlex.split(command)
+        # The URL of a database for each gabbit; empty: a SQLite file.
+        self._databases = databases
         self._port = port
         self._process: subprocess.Popen[bytes] | None = None
         self._home: TemporaryDirectory[str] | None = None
@@ -66,14 +69,10 @@ class Service:
     def start(self) -> None:
         self._home = TemporaryDirectory()
         home = Path(self._home.name)
-        with sqlite3.connect(home / "placement.db") as copy:
-            raw = _engines[0].raw_connection()
-            raw.driver_connection.backup(copy)  # type: ignore[union-attr] # it is sqlite3's
-            raw.close()
-            # The fixtures make tables without a record of the version of their schema.
-            copy.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
-            copy.execute("INSERT INTO alembic_version VALUES (?)", [SCHEMA])
-        copy.close()
+        if self._databases:
+            copy_rows(url := self._databases.pop())
+        else:
+            url = copy_file(home)
         (home / "placement.conf").write_text("".join(_lines()))
         outside = {name: text for name, text in os.environ.items() if not name.startswith("OS_")}
         with (home / "log").open("wb") as log:
@@ -82,7 +81,7 @@ class Service:
                 env=outside
                 | {
                     "OS_PLACEMENT_CONFIG_DIR": str(home),
-                    "OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{home}/placement.db",
+                    "OS_PLACEMENT_DATABASE__CONNECTION": url,
                     "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true",
                     "OS_API__AUTH_STRATEGY": "noauth2",
                 },
@@ -107,6 +106,44 @@ class Service:
         self._process.terminate()
         self._process.wait()
         self._home.cleanup()
+
+
+def copy_file(home: Path) -> str:
+    """Copy the fixtures' database into a file of a directory; returns its URL."""
+    with sqlite3.connect(home / "placement.db") as copy:
+        raw = _engines[0].raw_connection()
+        raw.driver_connection.backup(copy)  # type: ignore[union-attr] # it is sqlite3's
+        raw.close()
+        # The fixtures make tables without a record of the version of their schema.
+        copy.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
+        copy.execute("INSERT INTO alembic_version VALUES (?)", [SCHEMA])
+    copy.close()
+    return f"sqlite:///{home}/placement.db"
+
+
+def copy_rows(url: str) -> None:
+    """Copy the rows of the fixtures' database into another one, which has the tables."""
+    # openstack-placement has another driver of PostgreSQL than this service.
+    engine = sa.create_engine(url.replace("+psycopg:", "+psycopg2:"), poolclass=sa.NullPool)
+    with _engines[0].connect() as source, engine.begin() as target:
+        if target.dialect.name == "mysql":
+            # The first class has the id 0.
+            target.exec_driver_sql("SET sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')")
+        tables = sa.MetaData()
+        tables.reflect(target)
+        tables.remove(tables.tables["alembic_version"])
+        for table in tables.sorted_tables:
+            _copy_table(table, source, target)
+
+
+def _copy_table(table: sa.Table, source: sa.Connection, target: sa.Connection) -> None:
+    rows = [row._asdict() for row in source.execute(sa.select(table))]
+    if rows:
+        target.execute(table.insert(), rows)
+    if target.dialect.name == "postgresql" and "id" in table.c:
+        following = max((row["id"] for row in rows), default=0) + 1
+        sequence = sa.func.pg_get_serial_sequence(table.name, "id")
+        target.execute(sa.select(sa.func.setval(sequence, following, False)))
 
 
 def _lines() -> list[str]:
@@ -144,8 +181,8 @@ class Fixtures(ModuleType):
         return Carried
 
 
-def main(command: str, port: int) -> int:
-    """Run all gabbits, or those whose names begin with other arguments; returns the failures."""
+def main(command: str, port: int, databases: list[str]) -> int:
+    """Run all gabbits, see `Service`; returns the number of failures."""
     _record()
     # gabbi makes a parser for each JSON path, of which few are different, and for each request
     # a client that reads certificates.
@@ -156,7 +193,7 @@ def main(command: str, port: int) -> int:
         unittest.TestLoader(),
         host="127.0.0.1",
         port=port,
-        fixture_module=Fixtures(Service(command, port)),
+        fixture_module=Fixtures(Service(command, port, databases)),
         test_loader_name="gabbits",
         cert_validate=False,
     )
@@ -170,4 +207,4 @@ def main(command: str, port: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(bool(main(sys.argv[1], int(sys.argv[2]))))
+    sys.exit(bool(main(sys.argv[1], int(sys.argv[2]), sys.argv[3:])))
