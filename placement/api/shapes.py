@@ -65,22 +65,29 @@ class Json:
 
 
 @dataclass(frozen=True, eq=False)
-class Ready:
-    """Values that have the form of a shape already.
+class Custom:
+    """Values that a function converts to the form of a shape."""
 
-    PERF: a function that makes a whole value is faster than a renderer for each member.
-    """
-
-    # The shape that the values have.
+    # The shape of the results.
     shape: Shape
+    # Returns the function.
+    make_renderer: Callable[[View], Renderer]
 
     def schema(self, version: Microversion) -> Fragment:
         """Return the schema of the shape."""
         return self.shape.schema(version)
 
     def renderer(self, view: View) -> Renderer:
-        """Return a function that does nothing."""
-        return itself
+        """Return the function."""
+        return self.make_renderer(view)
+
+
+def ready(shape: Shape) -> Custom:
+    """Return the shape of values that have the form of a shape already.
+
+    PERF: a function that makes a whole value is faster than a renderer for each member.
+    """
+    return Custom(shape, lambda _view: itself)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,13 +139,17 @@ class Property:
     shape: Shape
     # Gets the property from the object's value. None means the attribute of the same name.
     value: Renderer | None = None
-    # First version with the property.
+    # First version with the property, if it is later than the object's.
     since: str = "1.0"
+
+    @property
+    def getter(self) -> Renderer:
+        """Return the function that gets the property from the object's value."""
+        return self.value or attrgetter(self.name)
 
     def renderer(self, view: View) -> Renderer:
         """Return a function that renders the property from the object's value."""
-        value = self.value or attrgetter(self.name)
-        render = self.shape.renderer(view)
+        value, render = self.getter, self.shape.renderer(view)
         if render is itself:
             return value
         return render if value is itself else lambda holder: render(value(holder))
@@ -156,7 +167,7 @@ class Object(Generic[T]):
         Args:
             title: name of the schema.
             properties: the properties in the order of the response.
-            optional: names of properties that may be missing.
+            optional: names of properties that are omitted if their value is None.
 
         Raises:
             ValueError: a version does not exist.
@@ -178,22 +189,31 @@ class Object(Generic[T]):
             "additionalProperties": False,
         }
 
-    def renderer(self, view: View) -> Callable[[T], Mapping[str, Any]]:
+    def renderer(self, view: View) -> Callable[[T], dict[str, Any]]:
         """Return a function that renders a value."""
-        return self.renderer_without((), view)
-
-    def renderer_without(
-        self, names: Collection[str], view: View
-    ) -> Callable[[T], Mapping[str, Any]]:
-        """Return a function that renders a value without some properties."""
         properties = self.properties.at(view.version)
-        renderers = [
+        required = [
             (name, member.renderer(view))
             for name, member in properties.items()
-            if name not in names
+            if name not in self.optional
         ]
-        # PERF: the most expensive part of a list of providers.
-        return lambda value: {name: render(value) for name, render in renderers}
+        optional = [
+            (name, member.getter, member.shape.renderer(view))
+            for name, member in properties.items()
+            if name in self.optional
+        ]
+        if not optional:
+            # PERF: the most expensive part of a list of providers.
+            return lambda value: {name: render(value) for name, render in required}
+
+        def render_stated(value: T) -> dict[str, Any]:
+            members = {name: render(value) for name, render in required}
+            for name, get, render in optional:
+                if (member := get(value)) is not None:
+                    members[name] = render(member)
+            return members
+
+        return render_stated
 
 
 def _by_version(properties: Sequence[Property]) -> Mapping[str, Mapping[str, Property]]:

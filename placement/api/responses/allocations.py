@@ -11,7 +11,7 @@ from placement.api.responses.common import (
     UUID_KEY,
     AtGeneration,
 )
-from placement.api.shapes import Json, Object, Property, Renderer, Table, View, itself
+from placement.api.shapes import Custom, Json, Object, Property, Renderer, Table, View, itself
 from placement.objects.allocations import ConsumerAllocations, Holding, ProviderAllocations
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
@@ -24,18 +24,8 @@ _ALLOCATION: Object[ProviderAllocations] = Object(
 )
 
 
-class _Consumer(Object[ConsumerAllocations]):
-    """A consumer; without allocations, it has no other members."""
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that renders a consumer."""
-        render = super().renderer(view)
-        return lambda consumer: render(consumer) if consumer.by_provider else {"allocations": {}}
-
-
 BY_PROVIDER = Table(UUID_KEY, _ALLOCATION)
-CONSUMER = _Consumer(
-    "ConsumerAllocations",
+_MEMBERS = (
     Property("allocations", BY_PROVIDER, attrgetter("by_provider")),
     Property("project_id", _PROJECT, attrgetter("project"), since="1.12"),
     Property("user_id", _USER, attrgetter("user"), since="1.12"),
@@ -46,7 +36,18 @@ CONSUMER = _Consumer(
         lambda consumer: consumer.consumer_type or UNKNOWN_CONSUMER_TYPE,
         since="1.38",
     ),
-    optional=("project_id", "user_id", "consumer_generation", "consumer_type"),
+)
+
+
+def _consumer(view: View) -> Renderer:
+    """Return a function that renders a consumer; without allocations, it has no other members."""
+    render = Object[ConsumerAllocations]("", *_MEMBERS).renderer(view)
+    return lambda consumer: render(consumer) if consumer.by_provider else {"allocations": {}}
+
+
+CONSUMER = Custom(
+    Object("ConsumerAllocations", *_MEMBERS, optional=[member.name for member in _MEMBERS[1:]]),
+    _consumer,
 )
 CONSUMERS: Object[Mapping[str, ConsumerAllocations]] = Object(
     "AllocationsOfConsumers",

@@ -13,21 +13,20 @@ import orjson
 
 from placement.api import samples
 from placement.api.history import Feature
-from placement.api.microversion import Microversion
 from placement.api.responses.candidate_texts import RenderInput, texts
 from placement.api.responses.common import AMOUNTS, UUID, UUID_KEY
-from placement.api.responses.explanations import EXPLANATION, Explained, rendered
+from placement.api.responses.explanations import EXPLANATION, Explained
 from placement.api.responses.summaries import SUMMARY, used_providers, whole_trees
 from placement.api.shapes import (
     Array,
-    Fragment,
+    Custom,
     Json,
     Object,
     Property,
-    Ready,
     Renderer,
     Table,
     View,
+    ready,
 )
 from placement.candidates import CandidateRequest, SearchResult
 from placement.objects.unset import UNSET, Unset
@@ -88,8 +87,8 @@ ALTERNATIVE = Json(
 )
 REQUEST: Object[RenderInput] = Object(
     "AllocationRequest",
-    Property("allocations", Ready(_LISTED), _as_list, since="1.10"),
-    Property("allocations", Ready(BY_PROVIDER), _as_object, since="1.12"),
+    Property("allocations", ready(_LISTED), _as_list, since="1.10"),
+    Property("allocations", ready(BY_PROVIDER), _as_object, since="1.12"),
     Property("mappings", MAPPINGS, itemgetter(1), since=Feature.MAPPINGS.value),
 )
 
@@ -119,7 +118,7 @@ def _end(candidates: Candidates, view: View) -> list[bytes]:
     """Return the members after the summaries, and the end of the response."""
     members: dict[str, Any] = {}
     if candidates.explained is not None:
-        members["explanation"] = rendered(candidates.explained, EXPLANATION.renderer(view))
+        members["explanation"] = EXPLANATION.renderer(view)(candidates.explained)
     if candidates.request.order and candidates.result.stats.exhausted:
         members["complete"] = False
     if not isinstance(candidates.alternative, Unset):
@@ -151,23 +150,16 @@ _MEMBERS: Object[Candidates] = Object(
 )
 
 
-class _InPieces:
-    """Candidates and summaries of the providers in their trees, as text."""
-
-    def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of the body."""
-        return _MEMBERS.schema(version)
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that makes the text, in pieces."""
-        request = REQUEST.renderer(view)
-        return lambda candidates: [
-            b'{"allocation_requests":[',
-            *_listed(candidates.result, request),
-            b'],"provider_summaries":{',
-            *_summaries(candidates, view),
-            *_end(candidates, view),
-        ]
+def _in_pieces(view: View) -> Renderer:
+    """Return a function that renders candidates and summaries as text, in pieces."""
+    request = REQUEST.renderer(view)
+    return lambda candidates: [
+        b'{"allocation_requests":[',
+        *_listed(candidates.result, request),
+        b'],"provider_summaries":{',
+        *_summaries(candidates, view),
+        *_end(candidates, view),
+    ]
 
 
-CANDIDATES = _InPieces()
+CANDIDATES = Custom(_MEMBERS, _in_pieces)

@@ -12,10 +12,10 @@ from placement.api.shapes import (
     Json,
     Object,
     Property,
-    Ready,
     Renderer,
     View,
     itself,
+    ready,
 )
 from placement.candidates import Claimed
 
@@ -25,7 +25,7 @@ def _allocations(claimed: Claimed) -> Mapping[str, Mapping[str, Any]]:
 
 
 _PROPERTIES = (
-    Property("allocations", Ready(BY_PROVIDER), _allocations),
+    Property("allocations", ready(BY_PROVIDER), _allocations),
     Property("mappings", MAPPINGS),
     Property(
         "consumer_generation",
@@ -36,18 +36,9 @@ _PROPERTIES = (
 _EXPIRES_AT = "expires_at"
 
 
-class _Claim(Object[Claimed]):
-    """A claim; only a hold has an end."""
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that renders a claim."""
-        whole, permanent = super().renderer(view), self.renderer_without([_EXPIRES_AT], view)
-        return lambda claimed: permanent(claimed) if claimed.expires_at is None else whole(claimed)
-
-
 _END = Property(_EXPIRES_AT, UTC_TIME)
-_CLAIM = _Claim("Claim", *_PROPERTIES, _END, optional=[_EXPIRES_AT])
-_FIRST_AVAILABLE = _Claim(
+_CLAIM: Object[Claimed] = Object("Claim", *_PROPERTIES, _END, optional=[_EXPIRES_AT])
+_FIRST_AVAILABLE: Object[Claimed] = Object(
     "FirstAvailableClaim",
     *_PROPERTIES,
     Property("alternative", ALTERNATIVE),

@@ -4,7 +4,7 @@ from operator import attrgetter
 from typing import Generic, NamedTuple, TypeVar
 
 from placement.api import samples
-from placement.api.shapes import Fragment, Json, Property
+from placement.api.shapes import Custom, Fragment, Json, Property
 
 T = TypeVar("T")
 
@@ -60,3 +60,12 @@ LINK: Fragment = {
     },
     "additionalProperties": False,
 }
+LINKS = Json({"type": "array", "items": LINK})
+
+
+def next_links(path: str) -> Custom:
+    """Return the shape of links to the next page of a list, for the query string of that page."""
+    return Custom(
+        LINKS,
+        lambda view: lambda query: [{"rel": "next", "href": f"{view.mount}{path}?{query}"}],
+    )

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from placement.api import samples
 from placement.api.responses.allocations import BY_PROVIDER
-from placement.api.responses.common import LINK
+from placement.api.responses.common import next_links
 from placement.api.responses.times import UTC_TIME
-from placement.api.shapes import Array, Json, Object, Property, Renderer, View
+from placement.api.shapes import Array, Json, Object, Property
 from placement.objects.claims import SpreadGroup
 from placement.objects.consumer_list import ListedConsumer
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
@@ -28,32 +28,7 @@ _REQUEST = Json(
 )
 
 
-_OPTIONAL = ("spread_group", "expires_at", "allocations", "request")
-
-
-class _ListedConsumer(Object[ListedConsumer]):
-    """A consumer; members without a value are left out."""
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that renders a consumer."""
-        render = self.renderer_without(_OPTIONAL, view)
-        members = self.properties.at(view.version)
-        optional = [
-            (name, attrgetter(name), members[name].shape.renderer(view)) for name in _OPTIONAL
-        ]
-
-        def render_all(consumer: ListedConsumer) -> dict[str, Any]:
-            rendered = dict(render(consumer))
-            for name, value_of, render_value in optional:
-                value = value_of(consumer)
-                if value is not None:
-                    rendered[name] = render_value(value)
-            return rendered
-
-        return render_all
-
-
-CONSUMER = _ListedConsumer(
+CONSUMER: Object[ListedConsumer] = Object(
     "Consumer",
     Property("uuid", Json({**_TEXT, "examples": [samples.CONSUMER]})),
     Property("project_id", Json({**_TEXT, "examples": [samples.PROJECT]}), attrgetter("project")),
@@ -68,7 +43,7 @@ CONSUMER = _ListedConsumer(
     Property("expires_at", UTC_TIME),
     Property("allocations", BY_PROVIDER),
     Property("request", _REQUEST),
-    optional=_OPTIONAL,
+    optional=("spread_group", "expires_at", "allocations", "request"),
 )
 
 
@@ -81,27 +56,9 @@ class ListedConsumers(NamedTuple):
     more: str | None = None
 
 
-class _ConsumerPage(Object[ListedConsumers]):
-    """A list, with links only if there is a next page."""
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that renders a list."""
-        render = Array(CONSUMER).renderer(view)
-        path = f"{view.mount}/consumers"
-
-        def render_page(page: ListedConsumers) -> dict[str, Any]:
-            rendered: dict[str, Any] = {"consumers": render(page.consumers)}
-            if page.more is not None:
-                link = {"rel": "next", "href": f"{path}?{page.more}"}
-                rendered["consumers_links"] = [link]
-            return rendered
-
-        return render_page
-
-
-CONSUMERS = _ConsumerPage(
+CONSUMERS: Object[ListedConsumers] = Object(
     "Consumers",
     Property("consumers", Array(CONSUMER)),
-    Property("consumers_links", Json({"type": "array", "items": LINK})),
+    Property("consumers_links", next_links("/consumers"), attrgetter("more")),
     optional=["consumers_links"],
 )

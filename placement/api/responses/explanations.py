@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from placement.api import samples
 from placement.api.json_body import path_of
 from placement.api.responses.common import UUID, UUID_KEY
-from placement.api.shapes import Array, Fragment, Json, Object, Property, Ready, Renderer, Table
+from placement.api.shapes import Array, Fragment, Json, Object, Property, Table, ready
 from placement.candidates.explanation import CODES, Explanation
 from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.request import SubtreeRule
@@ -171,8 +171,9 @@ def _is(stated: Any, term: StatedTerm) -> bool:
     return frozenset([stated] if isinstance(stated, str) else stated) == term.value
 
 
-def _providers(explained: Explained) -> Sequence[Mapping[str, Any]]:
-    return [_host(host) for host in explained.explanation.providers or ()]
+def _providers(explained: Explained) -> Sequence[Mapping[str, Any]] | None:
+    hosts = explained.explanation.providers
+    return None if hosts is None else [_host(host) for host in hosts]
 
 
 def _host(host: UnservedHost) -> Mapping[str, Any]:
@@ -204,16 +205,8 @@ EXPLANATION: Object[Explained] = Object(
     ),
     Property("together", Array(_STEP), _explanation("together"), since="2.0"),
     Property("blocked", Array(_BLOCKED), _explanation("blocked"), since="2.0"),
-    Property("relaxations", Ready(Array(_RELAXATION)), _relaxations, since="2.0"),
+    Property("relaxations", ready(Array(_RELAXATION)), _relaxations, since="2.0"),
     Property("text", TEXT_OF_ALL, _explanation("text"), since="2.0"),
-    Property("providers", Ready(Array(_PROVIDER)), _providers, since="2.0"),
+    Property("providers", ready(Array(_PROVIDER)), _providers, since="2.0"),
     optional=("providers",),
 )
-
-
-def rendered(explained: Explained, render: Renderer) -> Mapping[str, Any]:
-    """Return an explanation as JSON, without single hosts if they were not requested."""
-    members = dict(render(explained))
-    if explained.explanation.providers is None:
-        del members["providers"]
-    return members

@@ -11,11 +11,9 @@ from placement.api.shapes import (
     Json,
     Object,
     Property,
-    Ready,
-    Renderer,
     Shape,
     Table,
-    View,
+    ready,
 )
 from placement.objects.provider_parts import Part
 from placement.objects.provider_trees import ProviderOutcome, ProviderTree, TreeOutcome
@@ -28,7 +26,7 @@ _PROPERTIES: Mapping[str, Shape] = {
     "name": Json({"type": "string", "examples": [samples.PROVIDER_NAME]}),
     "parent_provider_uuid": _PARENT,
     "generation": _GENERATION,
-    "inventories": Ready(BY_CLASS),
+    "inventories": ready(BY_CLASS),
     "traits": Json({"type": "array", "items": {"type": "string", "examples": [samples.TRAIT]}}),
     "aggregates": Json(
         {"type": "array", "items": {"type": "string", "examples": [samples.AGGREGATE]}}
@@ -56,23 +54,10 @@ _PROVIDER: Object[Mapping[str, Any]] = Object(
 )
 
 
-class _Tree(Object[ProviderTree]):
-    """A tree, which is marked if it may combine several states."""
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that renders a tree."""
-        render = self.renderer_without(self.optional, view)
-
-        def write(tree: ProviderTree) -> Mapping[str, Any]:
-            return {**render(tree), "changing": True} if tree.changing else render(tree)
-
-        return write
-
-
-TREE = _Tree(
+TREE: Object[ProviderTree] = Object(
     "ProviderTree",
-    Property("providers", Ready(Array(_PROVIDER)), _rows, since="2.0"),
-    Property("changing", CHANGING, since="2.0"),
+    Property("providers", ready(Array(_PROVIDER)), _rows, since="2.0"),
+    Property("changing", CHANGING, lambda tree: tree.changing or None, since="2.0"),
     optional=["changing"],
 )
 _OUTCOME: Object[ProviderOutcome] = Object(

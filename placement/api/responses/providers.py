@@ -1,7 +1,6 @@
 """Responses about one resource provider, and about lists, with included parts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -10,13 +9,12 @@ import orjson
 
 from placement.api import samples
 from placement.api.history import v
-from placement.api.microversion import Microversion
+from placement.api.responses import common
 from placement.api.responses.aggregates import UUIDS
 from placement.api.responses.allocations import BY_CONSUMER
 from placement.api.responses.common import (
     AMOUNTS,
     CHANGING,
-    LINK,
     PARENT_UUID,
     PROVIDER_GENERATION,
     ROOT_UUID,
@@ -26,14 +24,14 @@ from placement.api.responses.inventories import BY_CLASS
 from placement.api.responses.traits import NAMES
 from placement.api.shapes import (
     Array,
-    Fragment,
+    Custom,
     Json,
     Object,
     Property,
-    Ready,
     Renderer,
     Shape,
     View,
+    ready,
 )
 from placement.api.versioned import Versioned
 from placement.objects.provider_parts import ByProvider, Part
@@ -58,25 +56,17 @@ PART_OVERHEAD = 100  # bytes of the object that holds the text of a part
 PROVIDER_OVERHEAD = 300  # bytes of the object that holds the text of a provider
 
 
-@dataclass(frozen=True, eq=False)
-class _ProviderLinks:
-    """Links to a provider and its parts, rendered from its UUID."""
-
-    def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of the list."""
-        return {"type": "array", "items": LINK}
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that makes the links as JSON text."""
-        path = f"{view.mount}/resource_providers/{_PLACE}"
-        links = [{"rel": "self", "href": path}]
-        for rel, since in LINKS.items():
-            if view.version >= v(since):
-                links.append({"rel": rel, "href": f"{path}/{rel}"})
-        # PERF: links are most of the text of a list, and differ only in the UUID.
-        between = orjson.dumps(links).decode().split(_PLACE)
-        fragment = orjson.Fragment
-        return lambda uuid: fragment(uuid.join(between))
+def _links(view: View) -> Renderer:
+    """Return a function that makes the links to a provider and its parts as JSON text."""
+    path = f"{view.mount}/resource_providers/{_PLACE}"
+    links = [{"rel": "self", "href": path}]
+    for rel, since in LINKS.items():
+        if view.version >= v(since):
+            links.append({"rel": rel, "href": f"{path}/{rel}"})
+    # PERF: links are most of the text of a list, and differ only in the UUID.
+    between = orjson.dumps(links).decode().split(_PLACE)
+    fragment = orjson.Fragment
+    return lambda uuid: fragment(uuid.join(between))
 
 
 NO_PARTS: Mapping[Part, Mapping[int, CachedText]] = MappingProxyType({})
@@ -94,7 +84,7 @@ class WithParts(NamedTuple):
 
 
 _PARTS: Mapping[Part, Shape] = {
-    Part.INVENTORIES: Ready(BY_CLASS),
+    Part.INVENTORIES: ready(BY_CLASS),
     Part.USAGES: AMOUNTS,
     Part.TRAITS: NAMES,
     Part.AGGREGATES: UUIDS,
@@ -128,52 +118,56 @@ def _copy(text: bytes) -> bytes:
     return bytes(memoryview(text))
 
 
-class _Provider(Object[Provider]):
-    """A provider without its parts, which the caller adds."""
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that renders the members of every provider."""
-        return self.renderer_without(self.optional, view)
-
-
-PROVIDER = _Provider(
-    "ResourceProvider",
+_FACTS = (
     Property("uuid", UUID),
     Property("name", Json({"type": "string", "examples": [samples.PROVIDER_NAME]})),
     Property("generation", PROVIDER_GENERATION),
-    Property("links", _ProviderLinks(), attrgetter("uuid")),
+    Property("links", Custom(common.LINKS, _links), attrgetter("uuid")),
     Property("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since=TREES_SINCE),
     Property("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since=TREES_SINCE),
-    *(Property(part.value, shape, since="2.0") for part, shape in _PARTS.items()),
-    Property("changing", CHANGING, since="2.0"),
-    optional=[*(part.value for part in Part), "changing"],
+)
+# A provider without its parts, which the list adds.
+_ALONE: Object[Provider] = Object("", *_FACTS)
+PROVIDER = Custom(
+    Object(
+        "ResourceProvider",
+        *_FACTS,
+        *(Property(part.value, shape, since="2.0") for part, shape in _PARTS.items()),
+        Property("changing", CHANGING, since="2.0"),
+        optional=[*(part.value for part in Part), "changing"],
+    ),
+    _ALONE.renderer,
 )
 
 
-class _Listed(Array):
-    """A list of providers with parts.
+def _with_parts(view: View) -> Renderer:
+    """Return a function that renders providers, and adds their parts.
 
     A provider is marked if its parts may combine several states.
     """
+    render_provider = PROVIDER.renderer(view)
 
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that renders the providers, and adds their parts."""
-        render_provider = self.items.renderer(view)
+    def render(listing: WithParts) -> list[dict[str, Any]]:
+        rendered = [render_provider(provider) for provider in listing.providers]
+        for part, by_provider in listing.parts.items():
+            name = part.value
+            for provider, members in zip(listing.providers, rendered, strict=True):
+                members[name] = by_provider[provider.id].text
+                if provider.revision == MIXED:
+                    members["changing"] = True
+        return rendered
 
-        def render(listing: WithParts) -> list[dict[str, Any]]:
-            rendered = [render_provider(provider) for provider in listing.providers]
-            for part, by_provider in listing.parts.items():
-                name = part.value
-                for provider, members in zip(listing.providers, rendered, strict=True):
-                    members[name] = by_provider[provider.id].text
-                    if provider.revision == MIXED:
-                        members["changing"] = True
-            return rendered
-
-        return render
+    return render
 
 
-_LISTED = _Listed(PROVIDER)
+def _shown(view: View) -> Renderer:
+    """Return a function that renders the only provider of a list."""
+    render = _with_parts(view)
+    return lambda listing: render(listing)[0]
+
+
+SHOWN = Custom(PROVIDER, _shown)
+_LISTED = Custom(Array(PROVIDER), _with_parts)
 
 
 class ProviderTexts(NamedTuple):
@@ -203,54 +197,20 @@ def provider_texts(providers: Iterable[Provider], view: View) -> dict[int, Cache
     return texts
 
 
-@dataclass(frozen=True, eq=False)
-class _Shown:
-    """The only provider of a list."""
-
-    def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of a provider."""
-        return PROVIDER.schema(version)
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function for lists with one provider."""
-        render = _LISTED.renderer(view)
-        return lambda listing: render(listing)[0]
+_NEXT = common.next_links("/resource_providers")
 
 
-SHOWN = _Shown()
+def _list(view: View) -> Renderer:
+    """Return a function that makes the text of a list, with links only to a next page."""
+    render, links = _LISTED.renderer(view), _NEXT.renderer(view)
 
+    def write(listing: WithParts | ProviderTexts) -> list[bytes]:
+        pieces = [b'{"resource_providers":', *_array(listing, render)]
+        if isinstance(listing, WithParts) and listing.more is not None:
+            pieces += [b',"resource_providers_links":', orjson.dumps(links(listing.more))]
+        return [*pieces, b"}"]
 
-@dataclass(frozen=True, eq=False)
-class _ListLinks:
-    """A link to the next page of a list."""
-
-    def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of the list."""
-        return {"type": "array", "items": LINK}
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function for the query string of the next page."""
-        path = f"{view.mount}/resource_providers"
-        return lambda query: [{"rel": "next", "href": f"{path}?{query}"}]
-
-
-_LINKS = _ListLinks()
-
-
-class _List(Object[WithParts | ProviderTexts]):
-    """A list as text in pieces, with links only if there is a next page."""
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that makes the text of a list."""
-        render, links = _LISTED.renderer(view), _LINKS.renderer(view)
-
-        def write(listing: WithParts | ProviderTexts) -> list[bytes]:
-            pieces = [b'{"resource_providers":', *_array(listing, render)]
-            if isinstance(listing, WithParts) and listing.more is not None:
-                pieces += [b',"resource_providers_links":', orjson.dumps(links(listing.more))]
-            return [*pieces, b"}"]
-
-        return write
+    return write
 
 
 def _array(listing: WithParts | ProviderTexts, render: Renderer) -> list[bytes]:
@@ -271,9 +231,12 @@ def _array(listing: WithParts | ProviderTexts, render: Renderer) -> list[bytes]:
     return [b"[", *pieces[1:], b"]"]
 
 
-PROVIDERS = _List(
-    "ResourceProviders",
-    Property("resource_providers", _LISTED),
-    Property("resource_providers_links", _LINKS, since="2.0"),
-    optional=["resource_providers_links"],
+PROVIDERS = Custom(
+    Object[Any](
+        "ResourceProviders",
+        Property("resource_providers", _LISTED),
+        Property("resource_providers_links", _NEXT, since="2.0"),
+        optional=["resource_providers_links"],
+    ),
+    _list,
 )

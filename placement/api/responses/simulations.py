@@ -6,7 +6,7 @@ from typing import Any
 from placement.api import samples
 from placement.api.responses.candidates import BY_PROVIDER, MAPPINGS
 from placement.api.responses.headroom import BY_REQUEST
-from placement.api.shapes import Array, Json, Object, Property, Ready, Renderer, View
+from placement.api.shapes import Array, Json, Object, Property, ready
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.simulation import (
     Allocations,
@@ -76,7 +76,7 @@ _MOVE: Object[ConsumerMove] = Object(
     Property("from", _ROOTS, lambda move: move.origins, since="2.0"),
     Property("to", _ROOTS, lambda move: move.destinations, since="2.0"),
     Property("request", _SOURCE, lambda move: move.source, since="2.0"),
-    Property("body", Ready(_BODY), _body, since="2.0"),
+    Property("body", ready(_BODY), _body, since="2.0"),
 )
 _UNPLACEABLE: Object[Unplaceable] = Object(
     "Unplaceable",
@@ -103,16 +103,7 @@ _CLAIM: Object[Candidate | Unplaced] = Object(
 )
 
 
-class _Simulation(Object[Simulation]):
-    """A simulation; `headroom` is a member only if it was requested."""
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that renders a simulation."""
-        render, without = super().renderer(view), self.renderer_without(("headroom",), view)
-        return lambda result: (without if result.headroom is None else render)(result)
-
-
-SIMULATION = _Simulation(
+SIMULATION: Object[Simulation] = Object(
     "Simulation",
     Property(
         "fits",
@@ -135,7 +126,7 @@ SIMULATION = _Simulation(
     ),
     Property(
         "claims",
-        Ready(Array(_CLAIM)),
+        ready(Array(_CLAIM)),
         lambda simulation: [_claim(claim) for claim in simulation.claims],
         since="2.0",
     ),

@@ -14,7 +14,7 @@ import orjson
 from placement.api.history import Feature
 from placement.api.responses.common import CLASS_KEY, PARENT_UUID, ROOT_UUID
 from placement.api.responses.traits import NAMES
-from placement.api.shapes import Json, Object, Property, Ready, Table, View
+from placement.api.shapes import Json, Object, Property, Table, View, ready
 from placement.candidates import CandidateRequest, SearchResult
 from placement.candidates.model import Member, Tree
 from placement.inventory import Stock
@@ -53,7 +53,7 @@ _STOCK: Object[Stock] = Object(
     Property("used", Json({"type": "integer", "examples": [6]})),
 )
 _FACTS = (
-    Property("resources", Ready(Table(CLASS_KEY, _STOCK)), _resources, since="1.10"),
+    Property("resources", ready(Table(CLASS_KEY, _STOCK)), _resources, since="1.10"),
     Property("parent_provider_uuid", PARENT_UUID, _parent_uuid, since="1.29"),
     Property("root_provider_uuid", ROOT_UUID, attrgetter("tree.uuid"), since="1.29"),
 )
