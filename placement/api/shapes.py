@@ -158,7 +158,8 @@ class Property:
 class Object(Generic[T]):
     """An object whose properties depend on the version.
 
-    A property that is declared again for a later version replaces the earlier declaration.
+    It exists in all versions that contain it. A property that is declared again for a later version
+    replaces the earlier declaration.
     """
 
     def __init__(self, title: str, *properties: Property, optional: Collection[str] = ()) -> None:

@@ -13,6 +13,6 @@ UUIDS = Array(Json({"type": "string", "examples": [samples.AGGREGATE]}))
 
 AGGREGATES: Object[AtGeneration[Sequence[str]]] = Object(
     "ProviderAggregates",
-    Property("aggregates", UUIDS, attrgetter("value"), since="1.1"),
+    Property("aggregates", UUIDS, attrgetter("value")),
     replace(GENERATION, since=Feature.AGGREGATE_GENERATION.value),
 )

@@ -87,7 +87,7 @@ ALTERNATIVE = Json(
 )
 REQUEST: Object[RenderInput] = Object(
     "AllocationRequest",
-    Property("allocations", ready(_LISTED), _as_list, since="1.10"),
+    Property("allocations", ready(_LISTED), _as_list),
     Property("allocations", ready(BY_PROVIDER), _as_object, since="1.12"),
     Property("mappings", MAPPINGS, itemgetter(1), since=Feature.MAPPINGS.value),
 )
@@ -130,8 +130,8 @@ def _end(candidates: Candidates, view: View) -> list[bytes]:
 
 _MEMBERS: Object[Candidates] = Object(
     "AllocationCandidates",
-    Property("allocation_requests", Array(REQUEST), since="1.10"),
-    Property("provider_summaries", Table(UUID_KEY, SUMMARY), since="1.10"),
+    Property("allocation_requests", Array(REQUEST)),
+    Property("provider_summaries", Table(UUID_KEY, SUMMARY)),
     Property("explanation", EXPLANATION, since="2.0"),
     Property(
         "complete",

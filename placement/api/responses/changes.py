@@ -7,17 +7,16 @@ from placement.objects.changes import Change, Changes
 
 _CHANGE: Object[Change] = Object(
     "ChangedTree",
-    Property("uuid", ROOT_UUID, since="2.0"),
-    Property("gone", Json({"type": "boolean", "examples": [False]}), since="2.0"),
+    Property("uuid", ROOT_UUID),
+    Property("gone", Json({"type": "boolean", "examples": [False]})),
 )
 CHANGES: Object[Changes] = Object(
     "Changes",
-    Property("changes", Array(_CHANGE), since="2.0"),
+    Property("changes", Array(_CHANGE)),
     Property(
         "cursor",
         Json({"type": "string", "examples": [samples.CURSOR]}),
         lambda changes: f"{changes.cursor.position:016x}{changes.cursor.token:016x}",
-        since="2.0",
     ),
-    Property("complete", Json({"type": "boolean", "examples": [True]}), since="2.0"),
+    Property("complete", Json({"type": "boolean", "examples": [True]})),
 )

@@ -51,27 +51,27 @@ _PATH: Fragment = {"type": "string", "examples": ["groups._NIC.required[0]"]}
 
 _HOSTS: Object[Any] = Object(
     "ExplainedHosts",
-    Property("all", Json(_integer(1000)), since="2.0"),
-    Property("looked", Json(_integer(1000)), since="2.0"),
-    Property("served", Json(_integer(0)), since="2.0"),
-    Property("complete", Json({"type": "boolean", "examples": [True]}), since="2.0"),
+    Property("all", Json(_integer(1000))),
+    Property("looked", Json(_integer(1000))),
+    Property("served", Json(_integer(0))),
+    Property("complete", Json({"type": "boolean", "examples": [True]})),
 )
 _STEP: Object[Any] = Object(
     "ExplainedStep",
-    Property("code", CODE, since="2.0"),
-    Property("meaning", MEANING, attrgetter("code.meaning"), since="2.0"),
-    Property("detail", DETAIL, since="2.0"),
-    Property("before", Json(_integer(1000)), since="2.0"),
-    Property("after", Json(_integer(10)), since="2.0"),
+    Property("code", CODE),
+    Property("meaning", MEANING, attrgetter("code.meaning")),
+    Property("detail", DETAIL),
+    Property("before", Json(_integer(1000))),
+    Property("after", Json(_integer(10))),
 )
 _BLOCKED: Object[Any] = Object(
     "Blocked",
-    Property("code", CODE, since="2.0"),
-    Property("meaning", MEANING, attrgetter("code.meaning"), since="2.0"),
-    Property("group", Json(GROUP), since="2.0"),
-    Property("detail", DETAIL, since="2.0"),
-    Property("hosts", Json(_integer(990)), since="2.0"),
-    Property("examples", Array(UUID), since="2.0"),
+    Property("code", CODE),
+    Property("meaning", MEANING, attrgetter("code.meaning")),
+    Property("group", Json(GROUP)),
+    Property("detail", DETAIL),
+    Property("hosts", Json(_integer(990))),
+    Property("examples", Array(UUID)),
 )
 _RELAXATION = Json(
     {
@@ -196,17 +196,16 @@ def _explanation(name: str) -> Any:
 
 EXPLANATION: Object[Explained] = Object(
     "Explanation",
-    Property("hosts", _HOSTS, _explanation("hosts"), since="2.0"),
+    Property("hosts", _HOSTS, _explanation("hosts")),
     Property(
         "groups",
         Table({"type": "string", "examples": ["_NIC"]}, Array(_STEP)),
         _explanation("groups"),
-        since="2.0",
     ),
-    Property("together", Array(_STEP), _explanation("together"), since="2.0"),
-    Property("blocked", Array(_BLOCKED), _explanation("blocked"), since="2.0"),
-    Property("relaxations", ready(Array(_RELAXATION)), _relaxations, since="2.0"),
-    Property("text", TEXT_OF_ALL, _explanation("text"), since="2.0"),
-    Property("providers", ready(Array(_PROVIDER)), _providers, since="2.0"),
+    Property("together", Array(_STEP), _explanation("together")),
+    Property("blocked", Array(_BLOCKED), _explanation("blocked")),
+    Property("relaxations", ready(Array(_RELAXATION)), _relaxations),
+    Property("text", TEXT_OF_ALL, _explanation("text")),
+    Property("providers", ready(Array(_PROVIDER)), _providers),
     optional=("providers",),
 )

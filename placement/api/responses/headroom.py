@@ -20,7 +20,7 @@ _FIGURES = ("fits", "at_most", "exact", "complete", "hosts", "largest")
 
 def _figures(of: str = "") -> list[Property]:
     """Return the properties with the figures of an attribute, or of the value itself."""
-    return [Property(name, _SHAPES[name], attrgetter(f"{of}{name}"), "2.0") for name in _FIGURES]
+    return [Property(name, _SHAPES[name], attrgetter(f"{of}{name}")) for name in _FIGURES]
 
 
 _LIMITED: Object[LimitedHosts] = Object(
@@ -35,27 +35,25 @@ _LIMITED: Object[LimitedHosts] = Object(
             }
         ),
         attrgetter("limit.code"),
-        "2.0",
     ),
-    Property("group", Json(GROUP), attrgetter("limit.group"), "2.0"),
+    Property("group", Json(GROUP), attrgetter("limit.group")),
     Property(
         "resource_class",
         Json({"type": ["string", "null"], "examples": ["MEMORY_MB"]}),
         attrgetter("limit.resource_class"),
-        "2.0",
     ),
-    Property("meaning", MEANING, attrgetter("limit.code.meaning"), "2.0"),
-    Property("hosts", Json({"type": "integer", "examples": [80]}), since="2.0"),
+    Property("meaning", MEANING, attrgetter("limit.code.meaning")),
+    Property("hosts", Json({"type": "integer", "examples": [80]})),
 )
 _OF_AGGREGATE: Object[Figures] = Object("AggregateHeadroom", *_figures())
 HEADROOM: Object[Headroom] = Object(
     "Headroom",
     *_figures("total."),
-    Property("limited_by", Array(_LIMITED), since="2.0"),
-    Property("by", Table(UUID_KEY, _OF_AGGREGATE), since="2.0"),
+    Property("limited_by", Array(_LIMITED)),
+    Property("by", Table(UUID_KEY, _OF_AGGREGATE)),
 )
 # Name of a request -> its headroom.
 BY_REQUEST = Table({"type": "string", "examples": ["m1.large"]}, HEADROOM)
 HEADROOMS: Object[Mapping[str, Headroom]] = Object(
-    "Headrooms", Property("headroom", BY_REQUEST, itself, "2.0")
+    "Headrooms", Property("headroom", BY_REQUEST, itself)
 )

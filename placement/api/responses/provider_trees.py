@@ -50,29 +50,28 @@ def _rows(tree: ProviderTree) -> Sequence[Mapping[str, Any]]:
 
 
 _PROVIDER: Object[Mapping[str, Any]] = Object(
-    "TreeMember", *(Property(name, shape, since="2.0") for name, shape in _PROPERTIES.items())
+    "TreeMember", *(Property(name, shape) for name, shape in _PROPERTIES.items())
 )
 
 
 TREE: Object[ProviderTree] = Object(
     "ProviderTree",
-    Property("providers", ready(Array(_PROVIDER)), _rows, since="2.0"),
-    Property("changing", CHANGING, lambda tree: tree.changing or None, since="2.0"),
+    Property("providers", ready(Array(_PROVIDER)), _rows),
+    Property("changing", CHANGING, lambda tree: tree.changing or None),
     optional=["changing"],
 )
 _OUTCOME: Object[ProviderOutcome] = Object(
     "TreeChange",
-    Property("generation", _GENERATION, since="2.0"),
+    Property("generation", _GENERATION),
     Property(
         "change",
         Json(
             {"type": "string", "enum": ["created", "updated", "unchanged"], "examples": ["updated"]}
         ),
-        since="2.0",
     ),
 )
 WRITTEN: Object[TreeOutcome] = Object(
     "WrittenTree",
-    Property("providers", Table(UUID_KEY, _OUTCOME), since="2.0"),
-    Property("deleted", Array(_UUID), since="2.0"),
+    Property("providers", Table(UUID_KEY, _OUTCOME)),
+    Property("deleted", Array(_UUID)),
 )

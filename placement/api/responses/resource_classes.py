@@ -16,9 +16,9 @@ _LINKS = Custom(
 )
 RESOURCE_CLASS: Object[str] = Object(
     "ResourceClass",
-    Property("name", Json({"type": "string", "examples": [samples.CUSTOM_CLASS]}), itself, "1.2"),
-    Property("links", _LINKS, itself, "1.2"),
+    Property("name", Json({"type": "string", "examples": [samples.CUSTOM_CLASS]}), itself),
+    Property("links", _LINKS, itself),
 )
 RESOURCE_CLASSES: Object[Iterable[str]] = Object(
-    "ResourceClasses", Property("resource_classes", Array(RESOURCE_CLASS), itself, "1.2")
+    "ResourceClasses", Property("resource_classes", Array(RESOURCE_CLASS), itself)
 )

@@ -9,17 +9,15 @@ _EXAMPLES = {"total": 64, "reserved": 2, "capacity": 992, "used": 12, "free": 98
 _SUM: Object[Sum] = Object(
     "Sum",
     *(
-        Property(name, Json({"type": "integer", "examples": [amount]}), since="2.0")
+        Property(name, Json({"type": "integer", "examples": [amount]}))
         for name, amount in _EXAMPLES.items()
     ),
 )
 _RESOURCES = Table(CLASS_KEY, _SUM)
-_SHARING: Object[Sums] = Object(
-    "SharingRollup", Property("resources", _RESOURCES, itself, since="2.0")
-)
+_SHARING: Object[Sums] = Object("SharingRollup", Property("resources", _RESOURCES, itself))
 ROLLUP: Object[Rollup] = Object(
     "Rollup",
-    Property("providers", Json({"type": "integer", "examples": [5]}), since="2.0"),
-    Property("resources", _RESOURCES, since="2.0"),
-    Property("sharing", Table(UUID_KEY, _SHARING), since="2.0"),
+    Property("providers", Json({"type": "integer", "examples": [5]})),
+    Property("resources", _RESOURCES),
+    Property("sharing", Table(UUID_KEY, _SHARING)),
 )

@@ -62,28 +62,28 @@ def _body(move: ConsumerMove) -> Mapping[str, Any]:
 _OWNER = Json({"type": ["string", "null"], "examples": [samples.PROJECT]})
 _BODY: Object[ConsumerMove] = Object(
     "MovedAllocations",
-    Property("allocations", BY_PROVIDER, since="2.0"),
-    Property("project_id", _OWNER, since="2.0"),
-    Property("user_id", _OWNER, since="2.0"),
-    Property("consumer_generation", Json({"type": "integer", "examples": [1]}), since="2.0"),
-    Property("consumer_type", Json({"type": "string", "examples": ["INSTANCE"]}), since="2.0"),
-    Property("mappings", MAPPINGS, since="2.0"),
+    Property("allocations", BY_PROVIDER),
+    Property("project_id", _OWNER),
+    Property("user_id", _OWNER),
+    Property("consumer_generation", Json({"type": "integer", "examples": [1]})),
+    Property("consumer_type", Json({"type": "string", "examples": ["INSTANCE"]})),
+    Property("mappings", MAPPINGS),
     optional=("mappings",),
 )
 _MOVE: Object[ConsumerMove] = Object(
     "Move",
-    Property("consumer", _CONSUMER, lambda move: move.consumer.uuid, since="2.0"),
-    Property("from", _ROOTS, lambda move: move.origins, since="2.0"),
-    Property("to", _ROOTS, lambda move: move.destinations, since="2.0"),
-    Property("request", _SOURCE, lambda move: move.source, since="2.0"),
-    Property("body", ready(_BODY), _body, since="2.0"),
+    Property("consumer", _CONSUMER, lambda move: move.consumer.uuid),
+    Property("from", _ROOTS, lambda move: move.origins),
+    Property("to", _ROOTS, lambda move: move.destinations),
+    Property("request", _SOURCE, lambda move: move.source),
+    Property("body", ready(_BODY), _body),
 )
 _UNPLACEABLE: Object[Unplaceable] = Object(
     "Unplaceable",
-    Property("consumer", _CONSUMER, since="2.0"),
-    Property("code", _CODE, lambda unplaceable: unplaceable.reason.code, since="2.0"),
-    Property("text", _TEXT, lambda unplaceable: unplaceable.reason.text, since="2.0"),
-    Property("request", _SOURCE, lambda unplaceable: unplaceable.source, since="2.0"),
+    Property("consumer", _CONSUMER),
+    Property("code", _CODE, lambda unplaceable: unplaceable.reason.code),
+    Property("text", _TEXT, lambda unplaceable: unplaceable.reason.text),
+    Property("request", _SOURCE, lambda unplaceable: unplaceable.source),
 )
 
 
@@ -95,10 +95,10 @@ def _claim(claim: Candidate | Unplaced) -> Mapping[str, Any]:
 
 _CLAIM: Object[Candidate | Unplaced] = Object(
     "SimulatedClaim",
-    Property("allocations", BY_PROVIDER, since="2.0"),
-    Property("mappings", MAPPINGS, since="2.0"),
-    Property("code", _CODE, since="2.0"),
-    Property("text", _TEXT, since="2.0"),
+    Property("allocations", BY_PROVIDER),
+    Property("mappings", MAPPINGS),
+    Property("code", _CODE),
+    Property("text", _TEXT),
     optional=("allocations", "mappings", "code", "text"),
 )
 
@@ -115,22 +115,19 @@ SIMULATION: Object[Simulation] = Object(
                 "examples": [True],
             }
         ),
-        since="2.0",
     ),
-    Property("moves", Array(_MOVE), since="2.0"),
-    Property("unplaceable", Array(_UNPLACEABLE), since="2.0"),
+    Property("moves", Array(_MOVE)),
+    Property("unplaceable", Array(_UNPLACEABLE)),
     Property(
         "undecided",
         Json({"type": "array", "items": {"type": "string", "examples": [samples.CONSUMER]}}),
-        since="2.0",
     ),
     Property(
         "claims",
         ready(Array(_CLAIM)),
         lambda simulation: [_claim(claim) for claim in simulation.claims],
-        since="2.0",
     ),
-    Property("complete", Json({"type": "boolean", "examples": [True]}), since="2.0"),
-    Property("headroom", BY_REQUEST, since="2.0"),
+    Property("complete", Json({"type": "boolean", "examples": [True]})),
+    Property("headroom", BY_REQUEST),
     optional=("headroom",),
 )

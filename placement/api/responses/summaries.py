@@ -53,7 +53,7 @@ _STOCK: Object[Stock] = Object(
     Property("used", Json({"type": "integer", "examples": [6]})),
 )
 _FACTS = (
-    Property("resources", ready(Table(CLASS_KEY, _STOCK)), _resources, since="1.10"),
+    Property("resources", ready(Table(CLASS_KEY, _STOCK)), _resources),
     Property("parent_provider_uuid", PARENT_UUID, _parent_uuid, since="1.29"),
     Property("root_provider_uuid", ROOT_UUID, attrgetter("tree.uuid"), since="1.29"),
 )

@@ -1,7 +1,6 @@
 """Responses about traits, which are their names."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from placement.api import samples
 from placement.api.responses.common import GENERATION, AtGeneration
@@ -15,9 +14,9 @@ def _names(traits: Iterable[Trait]) -> Sequence[str]:
     return [trait.name for trait in traits]
 
 
-TRAITS: Object[Iterable[Trait]] = Object("Traits", Property("traits", NAMES, _names, since="1.6"))
+TRAITS: Object[Iterable[Trait]] = Object("Traits", Property("traits", NAMES, _names))
 PROVIDER_TRAITS: Object[AtGeneration[Iterable[Trait]]] = Object(
     "ProviderTraits",
-    Property("traits", NAMES, lambda provider: _names(provider.value), since="1.6"),
-    replace(GENERATION, since="1.6"),
+    Property("traits", NAMES, lambda provider: _names(provider.value)),
+    GENERATION,
 )

@@ -35,6 +35,6 @@ def _by_type(by_type: Mapping[str, Usage]) -> Mapping[str, Mapping[str, int]]:
 
 USAGES: Object[Mapping[str, Usage]] = Object(
     "Usages",
-    Property("usages", AMOUNTS, _together, since="1.9"),
+    Property("usages", AMOUNTS, _together),
     Property("usages", _BY_TYPE, _by_type, since="1.38"),
 )
