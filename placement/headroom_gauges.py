@@ -9,7 +9,7 @@ from placement import client
 from placement.api.handler import Service
 from placement.api.json_body import Schema, path_of
 from placement.api.query import read_headroom
-from placement.api.request_schemas.headroom import HEADROOM, MAX_LIMIT
+from placement.api.request_schemas.headroom import HEADROOM_REQUESTS, MAX_LIMIT
 from placement.candidates import HeadroomQuery, find_headroom
 from placement.errors import ConfigurationError, PlacementError
 from placement.metrics.headroom import HeadroomGauges, RequestHeadroom
@@ -17,7 +17,7 @@ from placement.objects import revisions
 
 LOG = logging.getLogger(__name__)
 
-_SCHEMA = Schema(HEADROOM, path_of)
+_SCHEMA = Schema(HEADROOM_REQUESTS, path_of)
 
 
 class HeadroomFile:

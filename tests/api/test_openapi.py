@@ -27,9 +27,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from placement import app, cli, config
+from placement.api.bodies import UUID_LIKE, UUID_PATTERN
 from placement.api.history import HISTORY, LATEST, v
 from placement.api.openapi import describe
-from placement.api.request_schemas.common import UUID_KEY, UUID_LIKE
 from placement.api.routes import OPERATIONS
 from tests.kit.builders import make_database
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid
@@ -231,8 +231,8 @@ def with_known_names(schema: Any) -> Any:
         return {"enum": UUIDS}
     made = {key: with_known_names(value) for key, value in schema.items()}
     pattern = made.get("propertyNames", {}).get("pattern", "")
-    if pattern == UUID_KEY or pattern.startswith("^[A-Z0-9_]"):
-        names = UUIDS if pattern == UUID_KEY else CLASSES
+    if pattern == UUID_PATTERN or pattern.startswith("^[A-Z0-9_]"):
+        names = UUIDS if pattern == UUID_PATTERN else CLASSES
         del made["propertyNames"]
         made["properties"] = dict.fromkeys(names, made["additionalProperties"])
         made["additionalProperties"] = False

@@ -12,10 +12,10 @@ import pytest
 
 from falcon_placement_client.flavors import request_of_flavor
 from falcon_placement_client.query import pairs_of
-from placement.api.commands import provider_tree
 from placement.api.history import v
 from placement.api.query import json_of, parse_candidates, read_candidates
 from placement.api.request_schemas import candidates, provider_trees
+from placement.api.resources.provider_trees import read_tree
 
 PAGE = (Path(__file__).parents[2] / "docs" / "requests.rst").read_text()
 NEWEST = v("2.0")
@@ -55,7 +55,7 @@ def test_the_request_as_json_is_understood() -> None:
 def test_the_tree_as_json_is_understood() -> None:
     body = body_below("Whole trees")
     provider_trees.PUT.at(NEWEST).check(body)
-    root, child = provider_tree(body["providers"][0]["uuid"], body).providers
+    root, child = read_tree(body["providers"][0]["uuid"], body).providers
     assert child.parent_uuid == root.uuid
 
 

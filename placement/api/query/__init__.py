@@ -15,12 +15,7 @@ from placement.api.query.json_form import (
     read_candidates,
     read_order_request,
 )
-from placement.api.query.providers import (
-    after,
-    parse_page,
-    parse_provider_filter,
-    parse_show,
-)
+from placement.api.query.providers import after, parse_page, parse_provider_filter, parse_show
 from placement.api.query.strings import Parameter, pairs, parse_include, refuse_parameters
 from placement.api.query.traits import parse_trait_filter
 from placement.api.query.usages import UsageQuery, parse_usage_query

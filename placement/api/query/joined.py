@@ -5,12 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from placement.api.history import Feature
 from placement.api.query.strings import bad
 from placement.api.versioned import Versioned
-from placement.candidates.request import (
-    UNSUFFIXED,
-    CandidateRequest,
-    ErrorPath,
-    parameter_of,
-)
+from placement.candidates.request import UNSUFFIXED, CandidateRequest, ErrorPath, parameter_of
 from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits, Term, of_kind
 from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
 from placement.suggestions import did_you_mean, nearest

@@ -1,11 +1,11 @@
 """Bodies of provider aggregates."""
 
 from placement.api import samples
+from placement.api.bodies import GENERATION, MAX_ITEMS, UUID_LIKE, closed, sample
 from placement.api.json_body import Schema
-from placement.api.request_schemas.common import GENERATION, MAX_ITEMS, UUID_LIKE, closed, sample
 from placement.api.versioned import Versioned
 
-UUIDS = {
+NEW_UUIDS = {
     "type": "array",
     "items": sample(UUID_LIKE, samples.AGGREGATE),
     "uniqueItems": True,
@@ -14,7 +14,9 @@ UUIDS = {
 
 REPLACE = Versioned(
     {
-        "1.1": Schema(UUIDS),
-        "1.19": Schema(closed({"aggregates": UUIDS, "resource_provider_generation": GENERATION})),
+        "1.1": Schema(NEW_UUIDS),
+        "1.19": Schema(
+            closed({"aggregates": NEW_UUIDS, "resource_provider_generation": GENERATION})
+        ),
     }
 )

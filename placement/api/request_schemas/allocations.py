@@ -1,8 +1,7 @@
 """Bodies of allocations."""
 
 from placement.api import samples
-from placement.api.json_body import Schema
-from placement.api.request_schemas.common import (
+from placement.api.bodies import (
     CLASS_NAME,
     END,
     GENERATION,
@@ -14,6 +13,7 @@ from placement.api.request_schemas.common import (
     closed,
     sample,
 )
+from placement.api.json_body import Schema
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
@@ -25,7 +25,7 @@ RESOURCES = {
     "examples": [samples.AMOUNTS],
 }
 
-BY_PROVIDER = {
+NEW_BY_PROVIDER = {
     **by_uuid(
         closed({"resources": RESOURCES}, {"generation": GENERATION}, "RequestedAllocation"),
         samples.PROVIDER,
@@ -78,13 +78,13 @@ TYPED_OR_UNKNOWN = {
 MAPPED = {"mappings": MAPPINGS}
 
 TITLE = "RequestedAllocations"
-CONSUMER = Versioned(
+NEW_CONSUMER = Versioned(
     {
-        "1.13": closed({"allocations": BY_PROVIDER, **OWNED}, {}, TITLE),
-        "1.28": closed({"allocations": BY_PROVIDER, **GUARDED}, {}, TITLE),
-        "1.34": closed({"allocations": BY_PROVIDER, **GUARDED}, MAPPED, TITLE),
-        "1.38": closed({"allocations": BY_PROVIDER, **TYPED}, MAPPED, TITLE),
-        "2.0": closed({"allocations": BY_PROVIDER, **TYPED_OR_UNKNOWN}, MAPPED, TITLE),
+        "1.13": closed({"allocations": NEW_BY_PROVIDER, **OWNED}, {}, TITLE),
+        "1.28": closed({"allocations": NEW_BY_PROVIDER, **GUARDED}, {}, TITLE),
+        "1.34": closed({"allocations": NEW_BY_PROVIDER, **GUARDED}, MAPPED, TITLE),
+        "1.38": closed({"allocations": NEW_BY_PROVIDER, **TYPED}, MAPPED, TITLE),
+        "2.0": closed({"allocations": NEW_BY_PROVIDER, **TYPED_OR_UNKNOWN}, MAPPED, TITLE),
     }
 )
 
@@ -93,10 +93,10 @@ REPLACE = Versioned(
     {
         "1.0": Schema(closed({"allocations": LIST})),
         "1.8": Schema(closed({"allocations": LIST, **OWNED})),
-        "1.12": Schema(closed({"allocations": {**BY_PROVIDER, "minProperties": 1}, **OWNED})),
-        **CONSUMER.map(Schema, since="1.28").table,
+        "1.12": Schema(closed({"allocations": {**NEW_BY_PROVIDER, "minProperties": 1}, **OWNED})),
+        **NEW_CONSUMER.map(Schema, since="1.28").table,
     }
 )
-MANAGE = CONSUMER.map(
+MANAGE = NEW_CONSUMER.map(
     lambda consumer: Schema({**by_uuid(consumer, samples.CONSUMER), "minProperties": 1})
 )

@@ -3,16 +3,8 @@
 from collections.abc import Iterable
 
 from placement.api import samples
+from placement.api.bodies import CLASS_NAME, END, MAX_ITEMS, UUID_LIKE, by_class, closed, sample
 from placement.api.json_body import EitherSchema, Schema, path_of
-from placement.api.request_schemas.common import (
-    CLASS_NAME,
-    END,
-    MAX_ITEMS,
-    UUID_LIKE,
-    by_class,
-    closed,
-    sample,
-)
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
 from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS, Term

@@ -1,10 +1,10 @@
 """Bodies of claims for one consumer or several."""
 
 from placement.api import samples
+from placement.api.bodies import CLASS_NAME, END, UUID_LIKE, closed, sample
 from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.request_schemas.allocations import OWNED
 from placement.api.request_schemas.candidates import FIRST_AVAILABLE, REQUEST
-from placement.api.request_schemas.common import CLASS_NAME, END, UUID_LIKE, closed, sample
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
 from placement.vocabulary import MAX_INTEGER
@@ -42,7 +42,7 @@ _NEW_CONSUMER = {
 }
 
 
-def _claim(request: Fragment, title: str) -> Fragment:
+def _claim_schema(request: Fragment, title: str) -> Fragment:
     """Return the schema of a claim with a request of one form."""
     return closed(
         {
@@ -59,14 +59,14 @@ def _claim(request: Fragment, title: str) -> Fragment:
     )
 
 
-CLAIM = _claim(REQUEST, "NewClaim")
-FIRST_AVAILABLE_CLAIM = _claim(FIRST_AVAILABLE, "NewFirstAvailableClaim")
-CLAIMS = closed(
-    {"claims": {"type": "array", "minItems": 1, "maxItems": MAX_CLAIMS, "items": CLAIM}},
+NEW_CLAIM = _claim_schema(REQUEST, "NewClaim")
+FIRST_AVAILABLE_CLAIM = _claim_schema(FIRST_AVAILABLE, "NewFirstAvailableClaim")
+NEW_CLAIMS = closed(
+    {"claims": {"type": "array", "minItems": 1, "maxItems": MAX_CLAIMS, "items": NEW_CLAIM}},
     title="NewClaims",
 )
 ONE: Schema = EitherSchema(
-    Schema(CLAIM, path_of),
+    Schema(NEW_CLAIM, path_of),
     Schema(FIRST_AVAILABLE_CLAIM, path_of),
     "first_available",
     within="request",
@@ -75,5 +75,5 @@ FROM_HOLD = closed(
     {"from_hold": sample(UUID_LIKE, samples.HOLD), **_NEW_CONSUMER}, _GENERATION, "ClaimFromHold"
 )
 NEW_OR_HELD: Schema = EitherSchema(ONE, Schema(FROM_HOLD, path_of), "from_hold")
-ONE_OR_MANY: Schema = EitherSchema(NEW_OR_HELD, Schema(CLAIMS, path_of), "claims")
+ONE_OR_MANY: Schema = EitherSchema(NEW_OR_HELD, Schema(NEW_CLAIMS, path_of), "claims")
 CREATE = Versioned({"2.0": ONE_OR_MANY})

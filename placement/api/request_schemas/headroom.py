@@ -1,8 +1,8 @@
 """The body of a request for headroom."""
 
+from placement.api.bodies import END, closed
 from placement.api.json_body import Schema, path_of
 from placement.api.request_schemas.candidates import AGGREGATE, BARE_REQUEST
-from placement.api.request_schemas.common import END, closed
 from placement.api.versioned import Versioned
 
 MAX_REQUESTS = 100
@@ -11,7 +11,7 @@ MAX_LIMIT = 1_000_000
 
 # The reader of the requests refuses all other characters that are not printable.
 REQUEST_NAME = rf"^[^\x00-\x1f\x7f-\x9f]{{1,255}}{END}"
-HEADROOM = closed(
+HEADROOM_REQUESTS = closed(
     {
         "requests": {
             "type": "object",
@@ -32,4 +32,4 @@ HEADROOM = closed(
     },
     "HeadroomRequests",
 )
-MEASURE: Versioned[Schema] = Versioned({"2.0": Schema(HEADROOM, path_of)})
+MEASURE: Versioned[Schema] = Versioned({"2.0": Schema(HEADROOM_REQUESTS, path_of)})

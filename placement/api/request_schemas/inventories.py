@@ -1,7 +1,7 @@
 """Bodies of inventories."""
 
+from placement.api.bodies import CLASS_NAME, GENERATION, by_class, closed, sample
 from placement.api.json_body import Schema
-from placement.api.request_schemas.common import CLASS_NAME, GENERATION, by_class, closed, sample
 from placement.api.versioned import Versioned
 from placement.vocabulary import MAX_INTEGER
 
@@ -16,11 +16,11 @@ OPTIONAL = {
 }
 STATED = {"resource_provider_generation": GENERATION}
 
-RECORD = closed(TOTAL, {**OPTIONAL, **STATED}, "NewInventory")
-SET = closed({**STATED, "inventories": by_class(RECORD)}, title="NewInventories")
+NEW_RECORD = closed(TOTAL, {**OPTIONAL, **STATED}, "NewInventory")
+NEW_INVENTORIES = closed({**STATED, "inventories": by_class(NEW_RECORD)}, title="NewInventories")
 
 CREATE = Versioned(
     {"1.0": Schema(closed({**TOTAL, "resource_class": CLASS_NAME}, {**OPTIONAL, **STATED}))}
 )
 UPDATE = Versioned({"1.0": Schema(closed({**TOTAL, **STATED}, OPTIONAL))})
-REPLACE = Versioned({"1.0": Schema(SET)})
+REPLACE = Versioned({"1.0": Schema(NEW_INVENTORIES)})

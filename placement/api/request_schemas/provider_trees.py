@@ -1,8 +1,8 @@
 """Body of a whole tree of providers."""
 
+from placement.api.bodies import GENERATION, by_class, closed, sample
 from placement.api.json_body import Schema, path_of
 from placement.api.request_schemas import aggregates, inventories, providers, traits
-from placement.api.request_schemas.common import GENERATION, by_class, closed, sample
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
 
@@ -15,7 +15,7 @@ MAX_PARTS = 50_000
 MAX_NEW_NAMES = 10_000
 
 
-def _edit(names: Fragment) -> Fragment:
+def _edit_schema(names: Fragment) -> Fragment:
     """Return the schema of a complete list of names, or of names to add and names to remove."""
     lists = {"add": names, "remove": names}
     types = ["array", "object"]
@@ -24,14 +24,14 @@ def _edit(names: Fragment) -> Fragment:
     return sample(either, example)
 
 
-RECORD = closed(inventories.TOTAL, inventories.OPTIONAL, "TreeInventory")
-PROVIDER = closed(
-    {"uuid": providers.UUID, **providers.NEW, **providers.NESTED},
+NEW_RECORD = closed(inventories.TOTAL, inventories.OPTIONAL, "TreeInventory")
+NEW_PROVIDER = closed(
+    {"uuid": providers.NEW_UUID, **providers.NEW, **providers.NESTED},
     {
         "generation": sample({**GENERATION, "type": ["integer", "null"]}, 6),
-        "inventories": by_class(RECORD),
-        "traits": _edit(traits.NAMES),
-        "aggregates": _edit(aggregates.UUIDS),
+        "inventories": by_class(NEW_RECORD),
+        "traits": _edit_schema(traits.NEW_NAMES),
+        "aggregates": _edit_schema(aggregates.NEW_UUIDS),
     },
     "TreeProvider",
 )
@@ -44,7 +44,7 @@ PUT = Versioned(
                         "type": "array",
                         "minItems": 1,
                         "maxItems": MAX_PROVIDERS,
-                        "items": PROVIDER,
+                        "items": NEW_PROVIDER,
                         "description": "All providers together may have "
                         f"{MAX_PARTS:,} inventories, traits and aggregates.",
                     }

@@ -1,12 +1,12 @@
 """Bodies of resource providers."""
 
 from placement.api import samples
+from placement.api.bodies import TEXT, UUID_LIKE, closed, sample
 from placement.api.json_body import Schema
-from placement.api.request_schemas.common import TEXT, UUID_LIKE, closed, sample
 from placement.api.versioned import Versioned
 
 NAME = sample({**TEXT, "maxLength": 200}, samples.PROVIDER_NAME)
-UUID = sample(UUID_LIKE, samples.PROVIDER)
+NEW_UUID = sample(UUID_LIKE, samples.PROVIDER)
 PARENT = sample({**UUID_LIKE, "type": ["string", "null"]}, samples.PARENT)
 
 NESTED = {"parent_provider_uuid": PARENT}
@@ -15,8 +15,8 @@ NEW = {"name": {**NAME, "minLength": 1}}
 
 CREATE = Versioned(
     {
-        "1.0": Schema(closed(NEW, {"uuid": UUID})),
-        "1.14": Schema(closed(NEW, {"uuid": UUID, **NESTED})),
+        "1.0": Schema(closed(NEW, {"uuid": NEW_UUID})),
+        "1.14": Schema(closed(NEW, {"uuid": NEW_UUID, **NESTED})),
     }
 )
 

@@ -1,13 +1,13 @@
 """The body of a reshape."""
 
 from placement.api import samples
+from placement.api.bodies import by_uuid, closed
 from placement.api.json_body import Schema
 from placement.api.request_schemas import allocations, inventories
-from placement.api.request_schemas.common import by_uuid, closed
 
-INVENTORIES = {**by_uuid(inventories.SET, samples.PROVIDER), "minProperties": 1}
+INVENTORIES = {**by_uuid(inventories.NEW_INVENTORIES, samples.PROVIDER), "minProperties": 1}
 
-RESHAPE = allocations.CONSUMER.map(
+RESHAPE = allocations.NEW_CONSUMER.map(
     lambda consumer: Schema(
         closed({"inventories": INVENTORIES, "allocations": by_uuid(consumer, samples.CONSUMER)})
     ),

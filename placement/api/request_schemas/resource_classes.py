@@ -1,7 +1,7 @@
 """Bodies of resource classes."""
 
+from placement.api.bodies import CUSTOM_NAME, closed
 from placement.api.json_body import Schema
-from placement.api.request_schemas.common import CUSTOM_NAME, closed
 from placement.api.versioned import Versioned
 
 NAMED = Schema(closed({"name": CUSTOM_NAME}))

@@ -1,11 +1,11 @@
 """The body of a simulation, with changes of hosts and requests of consumers."""
 
 from placement.api import samples
+from placement.api.bodies import END, MAX_ITEMS, by_uuid, closed, sample
 from placement.api.json_body import Schema, path_of
 from placement.api.request_schemas.candidates import ORDER, REQUEST
 from placement.api.request_schemas.claims import SPREAD_GROUP
-from placement.api.request_schemas.common import END, MAX_ITEMS, by_uuid, closed, sample
-from placement.api.request_schemas.headroom import HEADROOM
+from placement.api.request_schemas.headroom import HEADROOM_REQUESTS
 from placement.api.versioned import Versioned
 from placement.candidates.simulation import MAX_ADDED, MAX_CONSUMERS
 
@@ -51,7 +51,7 @@ RUN = Versioned(
                         "maxProperties": MAX_CONSUMERS,
                     },
                     "order": ORDER,
-                    "headroom": HEADROOM,
+                    "headroom": HEADROOM_REQUESTS,
                 },
                 "SimulationRequest",
             ),

@@ -1,15 +1,72 @@
 """`/allocations` and the allocations on a provider."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from placement.api import commands, query, tags
+from placement.api import query, tags
+from placement.api.bodies import check_uuids
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.responses.common import AtGeneration
 from placement.errors import BadPath
 from placement.objects import allocations, holds, identifiers
 from placement.objects.claims import Claim
+from placement.objects.unset import UNSET
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
+
+
+def read_claim(
+    consumer: str,
+    body: Mapping[str, Any],
+    consumer_owner: tuple[str, str] | None = None,
+    field: str = "allocations",
+) -> Claim:
+    """Return the claim of a consumer.
+
+    Members that older versions do not have are UNSET.
+
+    Args:
+        consumer: its UUID.
+        body: states the allocations.
+        consumer_owner: project and user if the body states none.
+        field: name of the allocations in errors.
+
+    Raises:
+        BadBody: a key is not a UUID, or two keys are the same UUID.
+    """
+    allocations = body["allocations"]
+    if isinstance(allocations, list):
+        allocations = {item["resource_provider"]["uuid"]: item for item in allocations}
+    check_uuids(allocations, field)
+    project, user = consumer_owner or (body["project_id"], body["user_id"])
+    generation = body.get("consumer_generation", UNSET)
+    if isinstance(generation, float):
+        generation = int(generation)
+    consumer_type = body.get("consumer_type", UNSET)
+    if consumer_type == UNKNOWN_CONSUMER_TYPE:
+        consumer_type = UNSET
+    return Claim(
+        consumer,
+        {provider: _amounts(allocation) for provider, allocation in allocations.items()},
+        project,
+        user,
+        generation,
+        consumer_type,
+    )
+
+
+def _amounts(allocation: Mapping[str, Any]) -> Mapping[str, int]:
+    return {name: int(amount) for name, amount in allocation["resources"].items()}
+
+
+def read_claims(body: Mapping[str, Any], field: str = "body") -> list[Claim]:
+    """Return the claims of several consumers, in the order of the body.  Raises BadBody."""
+    check_uuids(body, field)
+    return [
+        read_claim(consumer, member, field=f"{consumer}.allocations")
+        for consumer, member in body.items()
+    ]
 
 
 def show_allocations(call: Call) -> Reply:
@@ -46,7 +103,7 @@ def replace_allocations(call: Call) -> Reply:
     """
     owned = Feature.ALLOCATION_OWNERS.at(call.version)
     consumer_owner = None if owned else call.service.settings.incomplete_consumer_owner
-    claim = commands.claim(call.path["consumer"], call.body, consumer_owner)
+    claim = read_claim(call.path["consumer"], call.body, consumer_owner)
     _replace(call, [claim])
     return Reply(204)
 
@@ -56,7 +113,7 @@ def manage_allocations(call: Call) -> Reply:
 
     All changes are made in one transaction. A consumer without allocations is deleted.
     """
-    _replace(call, commands.claims(call.body))
+    _replace(call, read_claims(call.body))
     return Reply(204)
 
 

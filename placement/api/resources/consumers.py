@@ -14,11 +14,11 @@ def list_consumers(call: Call) -> Reply:
 
     Consumers without allocations are not listed.
     """
-    pairs = query.pairs(call.query_string)
-    conditions, page, parts = query.parse_consumer_query(pairs, call.version)
+    stated = query.pairs(call.query_string)
+    conditions, page, parts = query.parse_consumer_query(stated, call.version)
     with call.service.database.read() as conn:
         listed = consumer_list.find(conn, conditions, page, parts)
-    more = query.after(pairs, listed.consumers[-1].uuid) if listed.are_more else None
+    more = query.after(stated, listed.consumers[-1].uuid) if listed.are_more else None
     return Reply(200, ListedConsumers(listed.consumers, more), changed_at=NOW)
 
 

@@ -1,16 +1,32 @@
 """Inventories of a provider and their usages."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from placement.api import commands, tags
+from placement.api import tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.responses.common import AtGeneration
 from placement.api.versioned import Versioned
+from placement.inventory import InventoryRecord
 from placement.objects import inventories
+from placement.vocabulary import INVENTORY_AMOUNTS
 
 # A capacity of 0 is allowed: all units are reserved.
 MIN_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})
+
+
+def read_record(body: Mapping[str, Any]) -> InventoryRecord:
+    """Return an inventory record. Missing members get their defaults."""
+    # 5.0 and 5 are the same number in JSON.
+    amounts = {name: int(body[name]) for name in INVENTORY_AMOUNTS if name in body}
+    return InventoryRecord(**amounts, allocation_ratio=float(body.get("allocation_ratio", 1.0)))
+
+
+def read_records(body: Mapping[str, Any]) -> dict[str, InventoryRecord]:
+    """Return the inventories of a provider, by class."""
+    return {name: read_record(inventory) for name, inventory in body["inventories"].items()}
 
 
 def list_inventories(call: Call) -> Reply:
@@ -40,7 +56,7 @@ def create_inventory(call: Call) -> Reply:
 
     A generation in the body is ignored.
     """
-    record, name = commands.record(call.body), call.body["resource_class"]
+    record, name = read_record(call.body), call.body["resource_class"]
     generation = call.service.database.write(
         partial(
             inventories.create,
@@ -60,7 +76,7 @@ def create_inventory(call: Call) -> Reply:
 
 def replace_inventories(call: Call) -> Reply:
     """Replace all inventories of a provider."""
-    records = commands.records(call.body)
+    records = read_records(call.body)
     generation = call.service.database.write(
         partial(
             inventories.replace,
@@ -75,7 +91,7 @@ def replace_inventories(call: Call) -> Reply:
 
 def update_inventory(call: Call) -> Reply:
     """Update a provider's inventory of one resource class."""
-    record = commands.record(call.body)
+    record = read_record(call.body)
     generation = call.service.database.write(
         partial(
             inventories.update,

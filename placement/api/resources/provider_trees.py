@@ -1,16 +1,95 @@
 """`/provider_trees`."""
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from placement.api import commands, query
+from placement.api import query
+from placement.api.bodies import canonical_uuid
 from placement.api.handler import NOW, Call, Reply
-from placement.objects import provider_trees
+from placement.api.request_schemas.provider_trees import MAX_NEW_NAMES, MAX_PARTS
+from placement.api.resources.inventories import read_records
+from placement.errors import BadBody, BadPath
+from placement.objects import identifiers, provider_trees
+from placement.objects.tree_state import NO_EDIT, Edit, ListedProvider, TreeCommand
+from placement.objects.unset import UNSET
+from placement.vocabulary import is_custom_name
 
 # Kind of names -> the policy rule that a caller needs to create them.
 CREATION_RULES = {
     "resource_class": "placement:resource_classes:update",
     "trait": "placement:traits:update",
 }
+
+
+def read_tree(root: str, body: Mapping[str, Any]) -> TreeCommand:
+    """Return a whole tree of providers.
+
+    Raises BadPath if the root is not a UUID, and BadBody if members contradict each other.
+    """
+    root_uuid = identifiers.canonical(root)
+    if root_uuid is None:
+        raise BadPath(f"root={root!r}: expected the UUID of a root resource provider")
+    listed = [_listed(member, index) for index, member in enumerate(body["providers"])]
+    _check_size(listed, creates=body.get("create_names", False))
+    position_by_uuid: dict[str, int] = {}
+    for index, provider in enumerate(listed):
+        if provider.uuid in position_by_uuid:
+            first = position_by_uuid[provider.uuid]
+            raise BadBody(f"providers[{index}].uuid: providers[{first}].uuid is the same UUID")
+        position_by_uuid[provider.uuid] = index
+    if root_uuid not in position_by_uuid:
+        raise BadBody(f"providers: the root {root_uuid} must be one of them")
+    return TreeCommand(root_uuid, listed, body.get("prune", False), body.get("create_names", False))
+
+
+def _check_size(providers: Sequence[ListedProvider], *, creates: bool) -> None:
+    """Raise BadBody if a tree has more parts or new names than one transaction can write."""
+    parts = 0
+    names: set[str] = set()
+    for provider in providers:
+        classes = provider.inventories or {}
+        edits = (provider.traits, provider.aggregates)
+        parts += len(classes) + sum(len(edit.add) + len(edit.remove) for edit in edits)
+        names.update(classes, provider.traits.add)
+    if parts > MAX_PARTS:
+        raise BadBody(
+            f"providers: all together may have {MAX_PARTS} inventories, traits and aggregates, "
+            f"not {parts}; send several requests"
+        )
+    custom = sum(map(is_custom_name, names)) if creates else 0
+    if custom > MAX_NEW_NAMES:
+        raise BadBody(
+            f"create_names: the request may contain {MAX_NEW_NAMES} different custom names, not "
+            f"{custom}; send several requests"
+        )
+
+
+def _listed(body: Mapping[str, Any], index: int) -> ListedProvider:
+    parent = body["parent_provider_uuid"]
+    generation = body.get("generation", UNSET)
+    return ListedProvider(
+        canonical_uuid(body["uuid"]),
+        body["name"],
+        None if parent is None else canonical_uuid(parent),
+        int(generation) if isinstance(generation, float) else generation,
+        read_records(body) if "inventories" in body else None,
+        _edit(body.get("traits"), f"providers[{index}].traits", str),
+        _edit(body.get("aggregates"), f"providers[{index}].aggregates", identifiers.key),
+    )
+
+
+def _edit(value: Any, path: str, key: Callable[[str], str]) -> Edit:
+    """Return the change of a set of names. key: function that normalizes a name."""
+    if value is None:
+        return NO_EDIT
+    if isinstance(value, list):
+        return Edit(value, (), replaces=True)
+    add, remove = value.get("add", ()), value.get("remove", ())
+    both = set(map(key, add)).intersection(map(key, remove))
+    if both:
+        raise BadBody(f"{path}: {min(both)} is both in add and in remove")
+    return Edit(add, remove, replaces=False)
 
 
 def show_provider_tree(call: Call) -> Reply:
@@ -32,7 +111,7 @@ def replace_provider_tree(call: Call) -> Reply:
     `prune`, providers of the tree that are not listed are deleted. With `create_names`, custom
     resource classes and traits that do not exist are created first. Only differences are written.
     """
-    command = commands.provider_tree(call.path["root"], call.body)
+    command = read_tree(call.path["root"], call.body)
     outcome = call.service.database.write(
         partial(
             provider_trees.put,

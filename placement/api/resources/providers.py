@@ -32,16 +32,16 @@ MAX_CACHED = 14_000
 
 def list_resource_providers(call: Call) -> Reply:
     """List the resource providers that satisfy all filters."""
-    pairs = query.pairs(call.query_string)
-    filters = query.parse_provider_filter(pairs, call.version)
-    included = query.parse_include(pairs, Part)
-    page = query.parse_page(pairs, included)
+    stated = query.pairs(call.query_string)
+    filters = query.parse_provider_filter(stated, call.version)
+    included = query.parse_include(stated, Part)
+    page = query.parse_page(stated, included)
     with call.service.database.read_trees() as conn:
         selection = provider_list.resolve(conn, filters, page)
         if page is None:
             return _whole_list(call, conn, selection)
         listed, parts, tag = _page(call, conn, selection, included)
-    more = query.after(pairs, listed.providers[-1].uuid) if listed.are_more else None
+    more = query.after(stated, listed.providers[-1].uuid) if listed.are_more else None
     listing = WithParts(listed.providers, parts, more)
     return Reply(200, listing, changed_at=NOW if parts else _newest(listed), tag=tag)
 

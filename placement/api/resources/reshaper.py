@@ -1,11 +1,28 @@
 """`/reshaper`."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from placement.api import commands
+from placement.api.bodies import check_uuids
 from placement.api.handler import Call, Reply
+from placement.api.resources.allocations import read_claims
+from placement.api.resources.inventories import read_records
 from placement.objects import holds
 from placement.objects import reshape as reshaper
+from placement.objects.reshape import ProviderInventories, ReshapeCommand
+
+
+def read_command(body: Mapping[str, Any]) -> ReshapeCommand:
+    """Return the inventories and claims that are replaced together.  Raises BadBody."""
+    check_uuids(body["inventories"], "inventories")
+    inventories = {
+        provider: ProviderInventories(
+            int(member["resource_provider_generation"]), read_records(member)
+        )
+        for provider, member in body["inventories"].items()
+    }
+    return ReshapeCommand(inventories, read_claims(body["allocations"], "allocations"))
 
 
 def reshape(call: Call) -> Reply:
@@ -14,6 +31,6 @@ def reshape(call: Call) -> Reply:
     Services use this operation to move inventories to other providers of a tree while they are in
     use. All changes are made in one transaction.
     """
-    work = partial(reshaper.reshape, command=commands.reshape(call.body))
+    work = partial(reshaper.reshape, command=read_command(call.body))
     holds.retry_with_room(call.service.database, lambda primary: primary.write(work))
     return Reply(204)

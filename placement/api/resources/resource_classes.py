@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from placement.api import commands
+from placement.api.bodies import custom_name
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.objects import resource_classes
 
@@ -39,7 +39,7 @@ def rename_resource_class(call: Call) -> Reply:
 
 def ensure_resource_class(call: Call) -> Reply:
     """Create a custom resource class, unless it exists."""
-    name = commands.custom_name(call.path["name"], "resource class")
+    name = custom_name(call.path["name"], "resource class")
     new = call.service.database.write(partial(resource_classes.ensure, name=name))
     return Reply(201 if new else 204, location=f"/resource_classes/{name}")
 

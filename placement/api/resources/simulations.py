@@ -1,8 +1,50 @@
 """`/simulations`."""
 
-from placement.api import commands
+from collections.abc import Mapping
+from typing import Any
+
+from placement.api.bodies import canonical_uuid, check_uuids
 from placement.api.handler import Call, Reply
-from placement.candidates.simulation import simulate
+from placement.api.query import read_candidates, read_headroom, read_order_request
+from placement.api.resources.claims import read_spread_group
+from placement.candidates.simulation import (
+    Add,
+    Change,
+    ClaimOnCopies,
+    Drain,
+    Remove,
+    SimulationRequest,
+    simulate,
+)
+
+
+def _read_simulation(body: Mapping[str, Any]) -> SimulationRequest:
+    """Return the changes to simulate.  Raises BadBody, BadQuery."""
+    requests = body.get("requests", {})
+    check_uuids(requests, "requests")
+    return SimulationRequest(
+        [_change(change, index) for index, change in enumerate(body["changes"])],
+        read_candidates,
+        {
+            canonical_uuid(consumer): read_candidates(request, ("requests", consumer))
+            for consumer, request in requests.items()
+        },
+        read_order_request(body),
+        read_headroom(body["headroom"], ("headroom",)) if "headroom" in body else None,
+    )
+
+
+def _change(change: Mapping[str, Any], index: int) -> Change:
+    if "drain" in change:
+        return Drain(change["drain"])
+    if "remove" in change:
+        return Remove(change["remove"])
+    if "add" in change:
+        return Add(change["add"]["like"], int(change["add"].get("count", 1)))
+    steps = ("changes", index, "claim", "request")
+    claim = change["claim"]
+    spread = read_spread_group(claim.get("spread_group"))
+    return ClaimOnCopies(read_candidates(claim["request"], steps), spread)
 
 
 def create_simulation(call: Call) -> Reply:
@@ -12,7 +54,7 @@ def create_simulation(call: Call) -> Reply:
     added, and resources are claimed. Nothing is stored. The body of each move is valid for `POST
     /allocations`, unless it names an added host.
     """
-    request = commands.simulation(call.body)
+    request = _read_simulation(call.body)
     service = call.service
     with service.large_work.turn(), service.database.read() as conn:
         result = simulate(conn, service.trees, request, service.settings.candidates, service.tuning)

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from placement.api import commands, query, tags
+from placement.api import query, tags
+from placement.api.bodies import custom_name
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.responses.common import AtGeneration
 from placement.objects import traits
@@ -24,7 +25,7 @@ def check_trait(call: Call) -> Reply:
 
 def ensure_trait(call: Call) -> Reply:
     """Create a custom trait, unless it exists."""
-    name = commands.custom_name(call.path["name"], "trait")
+    name = custom_name(call.path["name"], "trait")
     trait, new = call.service.database.write(partial(traits.ensure, name=name))
     return Reply(
         201 if new else 204, location=f"/traits/{name}", changed_at=trait.changed_at or NOW

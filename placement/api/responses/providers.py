@@ -22,17 +22,7 @@ from placement.api.responses.common import (
 )
 from placement.api.responses.inventories import BY_CLASS
 from placement.api.responses.traits import NAMES
-from placement.api.shapes import (
-    Array,
-    Custom,
-    Json,
-    Object,
-    Property,
-    Renderer,
-    Shape,
-    View,
-    ready,
-)
+from placement.api.shapes import Array, Custom, Json, Object, Property, Renderer, Shape, View, ready
 from placement.api.versioned import Versioned
 from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider

@@ -2,7 +2,10 @@
 
 import pytest
 
-from placement.api import commands
+from placement.api.bodies import custom_name
+from placement.api.resources.allocations import read_claim, read_claims
+from placement.api.resources.inventories import read_record
+from placement.api.resources.reshaper import read_command
 from placement.errors import BadBody, BadPath
 from placement.inventory import InventoryRecord
 from placement.objects.unset import UNSET
@@ -15,7 +18,7 @@ OWNER = {"project_id": "p", "user_id": "u"}
 
 @pytest.mark.parametrize("name", ["CUSTOM_A", "CUSTOM_1_B"])
 def test_a_custom_name_is_taken_as_it_is(name: str) -> None:
-    assert commands.custom_name(name, "trait") == name
+    assert custom_name(name, "trait") == name
 
 
 @pytest.mark.parametrize(
@@ -23,16 +26,16 @@ def test_a_custom_name_is_taken_as_it_is(name: str) -> None:
 )
 def test_any_other_name_is_a_bad_path(name: str) -> None:
     with pytest.raises(BadPath, match="CUSTOM_"):
-        commands.custom_name(name, "trait")
+        custom_name(name, "trait")
 
 
 def test_what_an_inventory_leaves_out_has_its_default() -> None:
-    assert commands.record({"total": 5}) == InventoryRecord(total=5, allocation_ratio=1.0)
+    assert read_record({"total": 5}) == InventoryRecord(total=5, allocation_ratio=1.0)
 
 
 def test_whole_numbers_may_be_written_as_floats() -> None:
     stated = {"total": 5.0, "reserved": 1.0, "allocation_ratio": 2}
-    record = commands.record(stated)
+    record = read_record(stated)
     assert record == InventoryRecord(total=5, reserved=1, allocation_ratio=2.0)
     assert {type(record.total), type(record.reserved)} == {int}
 
@@ -41,13 +44,13 @@ def test_allocations_are_read_as_a_list_or_as_an_object() -> None:
     as_object = {"allocations": {HOST: {"resources": {"VCPU": 2.0}}}, **OWNER}
     item = {"resource_provider": {"uuid": HOST}, "resources": {"VCPU": 2}}
     as_list = {"allocations": [item], **OWNER}
-    claims = [commands.claim(CONSUMER, body) for body in (as_object, as_list)]
+    claims = [read_claim(CONSUMER, body) for body in (as_object, as_list)]
     assert claims[0] == claims[1]
     assert claims[0].allocations == {HOST: {"VCPU": 2}}
 
 
 def test_what_a_version_could_not_say_is_unset_and_null_is_null() -> None:
-    old = commands.claim(CONSUMER, {"allocations": {}}, ("incomplete-p", "incomplete-u"))
+    old = read_claim(CONSUMER, {"allocations": {}}, ("incomplete-p", "incomplete-u"))
     assert (old.generation, old.consumer_type) == (UNSET, UNSET)
     assert (old.project, old.user) == ("incomplete-p", "incomplete-u")
     body: dict[str, object] = {
@@ -56,14 +59,14 @@ def test_what_a_version_could_not_say_is_unset_and_null_is_null() -> None:
         "consumer_generation": None,
         "consumer_type": "INSTANCE",
     }
-    new = commands.claim(CONSUMER, body)
+    new = read_claim(CONSUMER, body)
     assert (new.generation, new.consumer_type) == (None, "INSTANCE")
-    assert commands.claim(CONSUMER, {**body, "consumer_generation": 3.0}).generation == 3
+    assert read_claim(CONSUMER, {**body, "consumer_generation": 3.0}).generation == 3
 
 
 def test_consumers_stay_in_the_order_of_the_body() -> None:
     body = {name: {"allocations": {}, **OWNER} for name in (CONSUMER, HOST, OTHER)}
-    assert [claim.consumer for claim in commands.claims(body)] == [CONSUMER, HOST, OTHER]
+    assert [claim.consumer for claim in read_claims(body)] == [CONSUMER, HOST, OTHER]
 
 
 @pytest.mark.parametrize(
@@ -79,14 +82,14 @@ def test_keys_that_are_no_uuids_or_mean_one_are_refused_where_they_stand(
 ) -> None:
     allocations = {"allocations": {key: {"resources": {"VCPU": 1}} for key in keys}, **OWNER}
     with pytest.raises(BadBody, match=f"^allocations: .*{words}"):
-        commands.claim(CONSUMER, allocations)
+        read_claim(CONSUMER, allocations)
     with pytest.raises(BadBody, match=f"^{CONSUMER}.allocations: .*{words}"):
-        commands.claims({CONSUMER: allocations})
+        read_claims({CONSUMER: allocations})
     with pytest.raises(BadBody, match=f"^body: .*{words}"):
-        commands.claims(dict.fromkeys(keys, allocations))
+        read_claims(dict.fromkeys(keys, allocations))
     shape = {"resource_provider_generation": 0, "inventories": {}}
     with pytest.raises(BadBody, match=f"^inventories: .*{words}"):
-        commands.reshape({"inventories": dict.fromkeys(keys, shape), "allocations": {}})
+        read_command({"inventories": dict.fromkeys(keys, shape), "allocations": {}})
 
 
 def test_a_reshape_has_shapes_and_claims() -> None:
@@ -95,7 +98,7 @@ def test_a_reshape_has_shapes_and_claims() -> None:
         "inventories": {HOST: shape},
         "allocations": {CONSUMER: {"allocations": {}, **OWNER, "consumer_generation": 1}},
     }
-    reshape = commands.reshape(body)
+    reshape = read_command(body)
     assert reshape.inventories[HOST].generation == 2
     assert reshape.inventories[HOST].records == {"VCPU": InventoryRecord(total=4)}
     assert [claim.consumer for claim in reshape.claims] == [CONSUMER]

@@ -8,10 +8,10 @@ import orjson
 import pytest
 from jsonschema.exceptions import SchemaError
 
+from placement.api.bodies import MAX_ITEMS, OWNER, UUID_LIKE
 from placement.api.json_body import MAX_DEPTH, MAX_MEMBERS, Schema, decode
 from placement.api.keywords import Validator
 from placement.api.request_schemas import aggregates, allocations, inventories, providers, traits
-from placement.api.request_schemas.common import MAX_ITEMS, OWNER, UUID_LIKE
 from placement.api.routes import ROUTES
 from placement.errors import BadBody
 

@@ -21,7 +21,7 @@ from falcon_placement_client import (
 )
 from placement.api.history import v
 from placement.api.request_schemas.candidates import EXPLAIN, FIND, GROUP
-from placement.api.request_schemas.headroom import HEADROOM
+from placement.api.request_schemas.headroom import HEADROOM_REQUESTS
 from placement.api.request_schemas.simulations import CHANGE, RUN
 
 BODY, FIRST_AVAILABLE = [form["properties"] for form in FIND.at(v("2.0")).schema["oneOf"]]
@@ -38,7 +38,7 @@ BODY, FIRST_AVAILABLE = [form["properties"] for form in FIND.at(v("2.0")).schema
         (JsonOrderKey, BODY["order"]["items"]["properties"]),
         (JsonSimulation, RUN.at(v("2.0")).schema["properties"]),
         (JsonChange, CHANGE["properties"]),
-        (JsonHeadroom, HEADROOM["properties"]),
+        (JsonHeadroom, HEADROOM_REQUESTS["properties"]),
         (JsonAddedHosts, CHANGE["properties"]["add"]["properties"]),
         (JsonSimulatedClaim, CHANGE["properties"]["claim"]["properties"]),
     ],

@@ -1,12 +1,14 @@
-"""Parts of schemas that several bodies share."""
+"""Parts of the schemas of several bodies, and readers of names and UUIDs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from placement.api import samples
 from placement.api.keywords import CLASS_KEYS
 from placement.api.shapes import Fragment
-from placement.vocabulary import CUSTOM_PREFIX
+from placement.errors import BadBody, BadPath
+from placement.objects import identifiers
+from placement.vocabulary import CUSTOM_PREFIX, is_custom_name
 
 # `$` alone would also match before a trailing newline.
 END = r"$(?!\n)"
@@ -25,8 +27,8 @@ CUSTOM_NAME: Fragment = {
     "maxLength": 255,
     "examples": [samples.CUSTOM_CLASS],
 }
-UUID_KEY = rf"^[0-9a-fA-F-]{{36}}{END}"
-CLASS_KEY = rf"^[A-Z0-9_]{{1,255}}{END}"
+UUID_PATTERN = rf"^[0-9a-fA-F-]{{36}}{END}"
+CLASS_PATTERN = rf"^[A-Z0-9_]{{1,255}}{END}"
 GENERATION: Fragment = {"type": "integer", "examples": [6]}
 # NUL is excluded because some databases cannot store it.
 TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$", "description": "text without NUL"}
@@ -40,12 +42,12 @@ MAX_ITEMS = 10_000
 
 def by_uuid(value: Fragment, example: str) -> Fragment:
     """Return the schema of an object that maps UUIDs to values."""
-    return _by_key(UUID_KEY, "a 'uuid'", example, value)
+    return _by_key(UUID_PATTERN, "a 'uuid'", example, value)
 
 
 def by_class(value: Fragment) -> Fragment:
     """Return the schema of an object that maps resource classes to values."""
-    return {**_by_key(CLASS_KEY, CLASS_KEYS, "VCPU", value), "maxProperties": MAX_ITEMS}
+    return {**_by_key(CLASS_PATTERN, CLASS_KEYS, "VCPU", value), "maxProperties": MAX_ITEMS}
 
 
 def _by_key(pattern: str, noun: str, example: str, value: Fragment) -> Fragment:
@@ -76,3 +78,33 @@ def closed(
         "required": sorted(required),
         "additionalProperties": False,
     }
+
+
+def custom_name(name: str, kind: str) -> str:
+    """Return the name of a custom resource class or trait.
+
+    Raises:
+        BadPath: it is not a valid custom name.
+    """
+    if not is_custom_name(name):
+        raise BadPath(f"{name!r}: a custom {kind} is named {CUSTOM_PREFIX}[A-Z0-9_]+")
+    return name
+
+
+def check_uuids(keys: Iterable[str], field: str) -> None:
+    """Raise BadBody if a key is not a UUID, or if two keys are the same UUID."""
+    key_by_uuid: dict[str, str] = {}
+    for key in keys:
+        uuid = identifiers.canonical(key)
+        if uuid is None:
+            raise BadBody(f"{field}: {key!r} is not a 'uuid'")
+        if uuid in key_by_uuid:
+            raise BadBody(f"{field}: {key_by_uuid[uuid]!r} and {key!r} are the same UUID")
+        key_by_uuid[uuid] = key
+
+
+def canonical_uuid(text: str) -> str:
+    """Return the canonical form of a UUID that conforms to its schema."""
+    uuid = identifiers.canonical(text)
+    assert uuid is not None, "the schema allows UUIDs only"
+    return uuid
