@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 from placement.api.history import v
 from placement.api.microversion import HEADER as VERSION_HEADER
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Parameter, bad, last_values, pairs
+from placement.api.parameters import Parameter, bad, last_values, pairs
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from placement.api import dry_run
+from placement.api.candidate_requests import query_form as candidate_query
+from placement.api.candidate_requests import schema as candidate_bodies
 from placement.api.handler import Call, Reply
 from placement.api.history import HISTORY, v
 from placement.api.json_body import Schema
 from placement.api.metrics_page import METRICS_RULE
+from placement.api.parameters import Parameter
 from placement.api.policy import EXPLAIN
-from placement.api.query import Parameter
 from placement.api.query import allocations as allocation_query
-from placement.api.query import candidates as candidate_query
 from placement.api.query import changes as change_query
 from placement.api.query import consumers as consumer_query
 from placement.api.query import providers as provider_query
@@ -20,7 +21,6 @@ from placement.api.query import traits as trait_query
 from placement.api.query import usages as usage_query
 from placement.api.request_schemas import aggregates as aggregate_bodies
 from placement.api.request_schemas import allocations as allocation_bodies
-from placement.api.request_schemas import candidates as candidate_bodies
 from placement.api.request_schemas import claims as claim_bodies
 from placement.api.request_schemas import consumers as consumer_bodies
 from placement.api.request_schemas import headroom as headroom_bodies

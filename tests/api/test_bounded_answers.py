@@ -8,8 +8,9 @@ import pytest
 
 from bench.clouds import HOST, wide
 from bench.scenarios import FLAT, devices
+from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import LATEST
-from placement.api.query import pairs, parse_candidates
+from placement.api.parameters import pairs
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.candidate import longest_text
 from tests.kit.cloud import Cloud, Provider, load

@@ -11,8 +11,9 @@ import pytest
 
 from bench.clouds import nested, unequal
 from bench.scenarios import APART, FLAT, FOUR_GROUPS, NOBODY, UNMET
+from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v
-from placement.api.query import pairs, parse_candidates
+from placement.api.parameters import pairs
 from placement.candidates import (
     DEFAULT_TUNING,
     CandidateRequest,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from placement.api.query import read_alternatives
+from placement.api.candidate_requests.json_form import read_alternatives
 from placement.candidates import SearchResult, find_candidates, find_first_available
 from placement.errors import SearchExhausted
 from tests.kit.cloud import building

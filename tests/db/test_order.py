@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placement.api.query import read_candidates
+from placement.api.candidate_requests.json_form import read_candidates
 from placement.candidates import DEFAULT_TUNING, ClaimRequest, SearchResult, find_candidates
 from placement.candidates.budget import Budget
 from placement.candidates.claims.choices import DEFAULT_CANDIDATES, ClaimSearches

@@ -12,9 +12,11 @@ import pytest
 
 from falcon_placement_client.flavors import request_of_flavor
 from falcon_placement_client.query import pairs_of
+from placement.api.candidate_requests import schema as candidates
+from placement.api.candidate_requests.json_form import json_of, read_candidates
+from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v
-from placement.api.query import json_of, parse_candidates, read_candidates
-from placement.api.request_schemas import candidates, provider_trees
+from placement.api.request_schemas import provider_trees
 from placement.api.resources.provider_trees import read_tree
 
 PAGE = (Path(__file__).parents[2] / "docs" / "requests.rst").read_text()

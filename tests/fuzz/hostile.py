@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from placement.api.candidate_requests.schema import SUFFIX_KEY
 from placement.api.history import HISTORY
-from placement.api.request_schemas.candidates import SUFFIX_KEY
 from placement.api.routes import ROUTES, Route
 from tests.kit.cloud import aggregate_uuid, provider_uuid
 

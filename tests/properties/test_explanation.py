@@ -11,8 +11,9 @@ from urllib.parse import urlencode
 import pytest
 
 from falcon_placement_client.query import parse_query
+from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v
-from placement.api.query import pairs, parse_candidates
+from placement.api.parameters import pairs
 from placement.candidates import Explanation, TreeCache, explain
 from placement.candidates.request import SubtreeRule
 from placement.candidates.stated_terms import StatedTerm

@@ -7,7 +7,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from placement.api.query import Parameter
+from placement.api.parameters import Parameter
 from placement.api.routes import ROUTES
 from placement_docs import text
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from placement.api.microversion import Microversion
+from placement.api.parameters import PROVIDER_UUID, Pairs, Parameter, bad, last_values, matching
 from placement.api.query.providers import DASHED_UUID
-from placement.api.query.strings import PROVIDER_UUID, Pairs, Parameter, bad, last_values, matching
 from placement.errors import BadQuery
 from placement.objects import identifiers
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Pairs, Parameter, bad, last_values, matching, positive
+from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, positive
 from placement.objects.changes import ChangeCursor
 
 MAX_CHANGES = 1000

@@ -5,8 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from placement.api.microversion import Microversion
-from placement.api.query.providers import DASHED_UUID
-from placement.api.query.strings import (
+from placement.api.parameters import (
     PROVIDER_UUID,
     Pairs,
     Parameter,
@@ -17,6 +16,7 @@ from placement.api.query.strings import (
     parse_include,
     positive,
 )
+from placement.api.query.providers import DASHED_UUID
 from placement.errors import BadQuery
 from placement.objects import identifiers
 from placement.objects.consumer_list import ConsumerFilter, ConsumerPage, ConsumerPart

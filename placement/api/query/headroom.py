@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.json_body import path_of
-from placement.api.query.json_form import read_candidates
 from placement.candidates import HeadroomQuery
 from placement.errors import BadQuery
 

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from urllib.parse import urlencode
 
+from placement.api.candidate_requests.checks import choices
+from placement.api.candidate_requests.terms import TermReader, effective, resources
 from placement.api.history import v
 from placement.api.microversion import Microversion
-from placement.api.query.joined import choices
-from placement.api.query.strings import (
+from placement.api.parameters import (
     PROVIDER_UUID,
     Pairs,
     Parameter,
@@ -20,7 +20,6 @@ from placement.api.query.strings import (
     parse_include,
     positive,
 )
-from placement.api.query.terms import TermReader, effective, resources
 from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree, ordered
 from placement.errors import BadQuery
 from placement.objects import identifiers
@@ -133,12 +132,6 @@ def parse_show(query_string: str, version: Microversion) -> tuple[Part, ...]:
     query = pairs(query_string)
     last_values(query, SHOW_PARAMETERS, version)
     return parse_include(query, Part)
-
-
-def after(query: Pairs, uuid: str) -> str:
-    """Return the query string of the next page after a provider, with all other parameters."""
-    others = [(key, value) for key, value in query if key != "marker"]
-    return urlencode([*others, ("marker", uuid)], safe=":,!")
 
 
 def _check_number(conditions: int) -> None:

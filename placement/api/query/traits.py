@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Pairs, Parameter, bad, last_values, matching
+from placement.api.parameters import Pairs, Parameter, bad, last_values, matching
 from placement.objects.traits import TraitFilter
 
 PARAMETERS: Mapping[str, Parameter] = {

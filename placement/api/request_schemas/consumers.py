@@ -1,8 +1,8 @@
 """Bodies about consumers: remembered requests, spread groups, and decisions about holds."""
 
 from placement.api.bodies import closed
+from placement.api.candidate_requests.schema import REQUEST
 from placement.api.json_body import Schema, path_of
-from placement.api.request_schemas.candidates import REQUEST
 from placement.api.request_schemas.claims import EXPIRES_IN, SPREAD_GROUP
 from placement.api.versioned import Versioned
 

@@ -1,8 +1,8 @@
 """The body of a request for headroom."""
 
 from placement.api.bodies import END, closed
+from placement.api.candidate_requests.schema import AGGREGATE, BARE_REQUEST
 from placement.api.json_body import Schema, path_of
-from placement.api.request_schemas.candidates import AGGREGATE, BARE_REQUEST
 from placement.api.versioned import Versioned
 
 MAX_REQUESTS = 100

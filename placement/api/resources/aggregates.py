@@ -5,7 +5,7 @@ from functools import partial
 from placement.api import tags
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Feature
-from placement.api.responses.common import AtGeneration
+from placement.api.members import AtGeneration
 from placement.objects import aggregates
 from placement.objects.unset import UNSET
 

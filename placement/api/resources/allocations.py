@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from placement.api import query, tags
+from placement.api import tags
 from placement.api.bodies import check_uuids
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
-from placement.api.responses.common import AtGeneration
+from placement.api.members import AtGeneration
+from placement.api.parameters import pairs
+from placement.api.query.allocations import parse_allocation_query
 from placement.errors import BadPath
 from placement.objects import allocations, holds, identifiers
 from placement.objects.claims import Claim
@@ -83,7 +85,7 @@ def list_allocations(call: Call) -> Reply:
     Each consumer includes its allocations in other trees. Unlike the responses of
     several requests, the list is consistent.
     """
-    uuid = query.parse_allocation_query(query.pairs(call.query_string), call.version)
+    uuid = parse_allocation_query(pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
         consumers = allocations.get_for_tree(conn, uuid)
     times = [consumer.changed_at for consumer in consumers.values()]

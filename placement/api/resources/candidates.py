@@ -8,9 +8,11 @@ import orjson
 from sqlalchemy.engine import Connection
 
 from placement import deadline
-from placement.api import query
+from placement.api.candidate_requests.json_form import json_of, read_alternatives
+from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Feature
+from placement.api.parameters import pairs
 from placement.api.policy import EXPLAIN
 from placement.api.responses.candidates import Candidates
 from placement.api.responses.explanations import Explained
@@ -36,8 +38,8 @@ def list_allocation_candidates(call: Call) -> Reply:
     trees that the candidates use. With `explain`, the response also contains the reasons why hosts
     cannot serve the request.
     """
-    request = query.parse_candidates(query.pairs(call.query_string), call.version)
-    return _candidates(call, request, query.json_of(request) if request.explain else {})
+    request = parse_candidates(pairs(call.query_string), call.version)
+    return _candidates(call, request, json_of(request) if request.explain else {})
 
 
 def find_allocation_candidates(call: Call) -> Reply:
@@ -46,7 +48,7 @@ def find_allocation_candidates(call: Call) -> Reply:
     The body can express the same requests as the query, without a limit on the length of a URL. A
     nested list of names matches any of them. Nothing is changed.
     """
-    requests = query.read_alternatives(call.body)
+    requests = read_alternatives(call.body)
     if "first_available" in call.body:
         return _first_available(call, requests)
     return _candidates(call, requests[0], call.body)

@@ -1,7 +1,8 @@
 """`/changes`."""
 
-from placement.api import query
 from placement.api.handler import Call, Reply
+from placement.api.parameters import pairs
+from placement.api.query.changes import parse_changes_query
 from placement.objects import changes
 
 
@@ -15,7 +16,7 @@ def list_changes(call: Call) -> Reply:
     commit, and more than once. A cursor expires (410) when later changes are deleted (`[placement]
     changes_kept`), or when the database is replaced by an older copy.
     """
-    parameters = query.parse_changes_query(query.pairs(call.query_string), call.version)
+    parameters = parse_changes_query(pairs(call.query_string), call.version)
     service = call.service
     answer = changes.get_since(
         service.database.primary(),

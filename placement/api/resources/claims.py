@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from placement.api.candidate_requests.json_form import read_alternatives
 from placement.api.handler import Call, Reply
 from placement.api.json_body import path_of
 from placement.api.policy import EXPLAIN
-from placement.api.query import read_alternatives
 from placement.candidates import Claimed, ClaimRequest, claim
 from placement.errors import BadBody
 from placement.objects import holds, identifiers

@@ -2,8 +2,10 @@
 
 from functools import partial
 
-from placement.api import query
+from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.handler import NOW, Call, Reply
+from placement.api.parameters import after, pairs
+from placement.api.query.consumers import parse_consumer_parts, parse_consumer_query
 from placement.api.responses.consumers import ListedConsumers
 from placement.objects import claim_records, consumer_list
 from placement.objects.claims import SpreadGroup
@@ -14,17 +16,17 @@ def list_consumers(call: Call) -> Reply:
 
     Consumers without allocations are not listed.
     """
-    stated = query.pairs(call.query_string)
-    conditions, page, parts = query.parse_consumer_query(stated, call.version)
+    stated = pairs(call.query_string)
+    conditions, page, parts = parse_consumer_query(stated, call.version)
     with call.service.database.read() as conn:
         listed = consumer_list.find(conn, conditions, page, parts)
-    more = query.after(stated, listed.consumers[-1].uuid) if listed.are_more else None
+    more = after(stated, listed.consumers[-1].uuid) if listed.are_more else None
     return Reply(200, ListedConsumers(listed.consumers, more), changed_at=NOW)
 
 
 def show_consumer(call: Call) -> Reply:
     """Show a consumer that has allocations."""
-    parts = query.parse_consumer_parts(query.pairs(call.query_string), call.version)
+    parts = parse_consumer_parts(pairs(call.query_string), call.version)
     show = partial(consumer_list.get, uuid=call.path["consumer"], parts=parts)
     with call.service.database.read() as conn:
         return Reply(200, show(conn), changed_at=NOW)
@@ -47,7 +49,7 @@ def remember_request(call: Call) -> Reply:
 
     It is shown while its amounts equal the allocated amounts of the consumer, by class.
     """
-    query.read_candidates(call.body)
+    read_candidates(call.body)
     call.service.database.write(
         partial(claim_records.remember, uuid=call.path["consumer"], request=call.body)
     )

@@ -2,7 +2,7 @@
 
 from placement import deadline
 from placement.api.handler import NOW, Call, Reply
-from placement.api.query import read_headroom
+from placement.api.query.headroom import read_headroom
 from placement.candidates import find_headroom
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from placement.api import tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
-from placement.api.responses.common import AtGeneration
+from placement.api.members import AtGeneration
 from placement.api.versioned import Versioned
 from placement.inventory import InventoryRecord
 from placement.objects import inventories

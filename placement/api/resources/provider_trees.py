@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from placement.api import query
 from placement.api.bodies import canonical_uuid
 from placement.api.handler import NOW, Call, Reply
+from placement.api.parameters import refuse_parameters
 from placement.api.request_schemas.provider_trees import MAX_NEW_NAMES, MAX_PARTS
 from placement.api.resources.inventories import read_records
 from placement.errors import BadBody, BadPath
@@ -97,7 +97,7 @@ def show_provider_tree(call: Call) -> Reply:
 
     The response has the form of the request that replaces the tree.
     """
-    query.refuse_parameters(call.query_string, call.version)
+    refuse_parameters(call.query_string, call.version)
     with call.service.database.read_trees() as conn:
         tree = provider_trees.get(conn, call.path["root"])
     return Reply(200, tree, changed_at=NOW)

@@ -6,9 +6,11 @@ from functools import partial
 
 from sqlalchemy.engine import Connection
 
-from placement.api import query, tags
+from placement.api import tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
+from placement.api.parameters import after, pairs, parse_include
+from placement.api.query.providers import parse_page, parse_provider_filter, parse_show
 from placement.api.responses.providers import (
     ProviderTexts,
     WithParts,
@@ -32,16 +34,16 @@ MAX_CACHED = 14_000
 
 def list_resource_providers(call: Call) -> Reply:
     """List the resource providers that satisfy all filters."""
-    stated = query.pairs(call.query_string)
-    filters = query.parse_provider_filter(stated, call.version)
-    included = query.parse_include(stated, Part)
-    page = query.parse_page(stated, included)
+    stated = pairs(call.query_string)
+    filters = parse_provider_filter(stated, call.version)
+    included = parse_include(stated, Part)
+    page = parse_page(stated, included)
     with call.service.database.read_trees() as conn:
         selection = provider_list.resolve(conn, filters, page)
         if page is None:
             return _whole_list(call, conn, selection)
         listed, parts, tag = _page(call, conn, selection, included)
-    more = query.after(stated, listed.providers[-1].uuid) if listed.are_more else None
+    more = after(stated, listed.providers[-1].uuid) if listed.are_more else None
     listing = WithParts(listed.providers, parts, more)
     return Reply(200, listing, changed_at=NOW if parts else _newest(listed), tag=tag)
 
@@ -107,7 +109,7 @@ def create_resource_provider(call: Call) -> Reply:
 
 def show_resource_provider(call: Call) -> Reply:
     """Show a resource provider."""
-    included = query.parse_show(call.query_string, call.version)
+    included = parse_show(call.query_string, call.version)
     database = call.service.database
     if not included and not tags.TAGGED.at(call.version):
         provider = database.read_one(partial(providers.get, uuid=call.path["uuid"]))

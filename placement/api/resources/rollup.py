@@ -1,7 +1,7 @@
 """`/resource_providers/{uuid}/rollup`."""
 
-from placement.api import query
 from placement.api.handler import NOW, Call, Reply
+from placement.api.parameters import refuse_parameters
 from placement.objects import rollup
 
 
@@ -12,7 +12,7 @@ def show_provider_rollup(call: Call) -> Reply:
     can serve. `sharing` lists the sharing providers outside of the tree that all its providers can
     use.
     """
-    query.refuse_parameters(call.query_string, call.version)
+    refuse_parameters(call.query_string, call.version)
     with call.service.database.read() as conn:
         sums = rollup.sum_subtree(conn, call.path["uuid"])
     return Reply(200, sums, changed_at=NOW)

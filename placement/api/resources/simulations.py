@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from placement.api.bodies import canonical_uuid, check_uuids
+from placement.api.candidate_requests.json_form import read_candidates, read_order_request
 from placement.api.handler import Call, Reply
-from placement.api.query import read_candidates, read_headroom, read_order_request
+from placement.api.query.headroom import read_headroom
 from placement.api.resources.claims import read_spread_group
 from placement.candidates.simulation import (
     Add,

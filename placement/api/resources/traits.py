@@ -2,16 +2,18 @@
 
 from functools import partial
 
-from placement.api import query, tags
+from placement.api import tags
 from placement.api.bodies import custom_name
 from placement.api.handler import NOW, Call, Reply, newest
-from placement.api.responses.common import AtGeneration
+from placement.api.members import AtGeneration
+from placement.api.parameters import pairs
+from placement.api.query.traits import parse_trait_filter
 from placement.objects import traits
 
 
 def list_traits(call: Call) -> Reply:
     """List the traits that satisfy all filters."""
-    filters = query.parse_trait_filter(query.pairs(call.query_string), call.version)
+    filters = parse_trait_filter(pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
         matching = traits.find(conn, filters)
     return Reply(200, matching, changed_at=newest([trait.changed_at for trait in matching]))

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 from placement.api import samples
-from placement.api.responses.common import (
+from placement.api.members import (
     AMOUNTS,
-    GENERATION,
+    GENERATION_MEMBER,
     PROVIDER_GENERATION,
     UUID_KEY,
     AtGeneration,
@@ -67,6 +67,6 @@ _HOLDING: Object[Holding] = Object(
 BY_CONSUMER = Table({"type": "string", "examples": [samples.CONSUMER]}, _HOLDING)
 ON_PROVIDER: Object[AtGeneration[Mapping[str, Holding]]] = Object(
     "ProviderAllocations",
-    GENERATION,
+    GENERATION_MEMBER,
     Property("allocations", BY_CONSUMER, attrgetter("value")),
 )

@@ -13,8 +13,8 @@ import orjson
 
 from placement.api import samples
 from placement.api.history import Feature
+from placement.api.members import AMOUNTS, UUID, UUID_KEY
 from placement.api.responses.candidate_texts import RenderInput, texts
-from placement.api.responses.common import AMOUNTS, UUID, UUID_KEY
 from placement.api.responses.explanations import EXPLANATION, Explained
 from placement.api.responses.summaries import SUMMARY, used_providers, whole_trees
 from placement.api.shapes import Array, Custom, Json, Object, Property, Renderer, Table, View, ready

@@ -1,7 +1,7 @@
 """The changes of trees as clients see them."""
 
 from placement.api import samples
-from placement.api.responses.common import ROOT_UUID
+from placement.api.members import ROOT_UUID
 from placement.api.shapes import Array, Json, Object, Property
 from placement.objects.changes import Change, Changes
 

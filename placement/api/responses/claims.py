@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from placement.api.members import UTC_TIME
 from placement.api.microversion import Microversion
 from placement.api.responses.candidates import ALTERNATIVE, BY_PROVIDER, MAPPINGS
-from placement.api.responses.times import UTC_TIME
 from placement.api.shapes import (
     Array,
     Fragment,

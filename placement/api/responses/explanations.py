@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from placement.api import samples
 from placement.api.json_body import path_of
-from placement.api.responses.common import UUID, UUID_KEY
+from placement.api.members import UUID, UUID_KEY
 from placement.api.shapes import Array, Fragment, Json, Object, Property, Table, ready
 from placement.candidates.explanation import CODES, Explanation
 from placement.candidates.explanation.value import UnservedHost

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from operator import attrgetter
 
-from placement.api.responses.common import UUID_KEY
+from placement.api.members import UUID_KEY
 from placement.api.responses.explanations import GROUP, MEANING
 from placement.api.shapes import Array, Json, Object, Property, Shape, Table, itself
 from placement.candidates import Headroom

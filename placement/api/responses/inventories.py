@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from operator import attrgetter
 
-from placement.api.responses.common import AMOUNTS, CLASS_KEY, GENERATION, AtGeneration
+from placement.api.members import AMOUNTS, CLASS_KEY, GENERATION_MEMBER, AtGeneration
 from placement.api.shapes import Json, Object, Property, Table
 from placement.inventory import InventoryRecord
 
@@ -22,14 +22,14 @@ RECORD: Object[InventoryRecord] = Object(
 BY_CLASS = Table(CLASS_KEY, RECORD)
 INVENTORY: Object[AtGeneration[InventoryRecord]] = Object(
     "Inventory",
-    GENERATION,
+    GENERATION_MEMBER,
     *(Property(name, shape, attrgetter(f"value.{name}")) for name, shape in _RECORD.items()),
 )
 INVENTORIES: Object[AtGeneration[Mapping[str, InventoryRecord]]] = Object(
     "Inventories",
-    GENERATION,
+    GENERATION_MEMBER,
     Property("inventories", BY_CLASS, attrgetter("value")),
 )
 USAGES: Object[AtGeneration[Mapping[str, int]]] = Object(
-    "ProviderUsages", GENERATION, Property("usages", AMOUNTS, attrgetter("value"))
+    "ProviderUsages", GENERATION_MEMBER, Property("usages", AMOUNTS, attrgetter("value"))
 )

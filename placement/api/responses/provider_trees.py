@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from placement.api import samples
-from placement.api.responses.common import CHANGING, UUID_KEY
+from placement.api.members import CHANGING, UUID_KEY
 from placement.api.responses.inventories import BY_CLASS
 from placement.api.shapes import Array, Json, Object, Property, Shape, Table, ready
 from placement.objects.provider_parts import Part

@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from placement.api import members as common
 from placement.api import samples
 from placement.api.history import v
-from placement.api.responses import common
-from placement.api.responses.aggregates import UUIDS
-from placement.api.responses.allocations import BY_CONSUMER
-from placement.api.responses.common import (
+from placement.api.members import (
     AMOUNTS,
     CHANGING,
     PARENT_UUID,
@@ -20,6 +18,8 @@ from placement.api.responses.common import (
     ROOT_UUID,
     UUID,
 )
+from placement.api.responses.aggregates import UUIDS
+from placement.api.responses.allocations import BY_CONSUMER
 from placement.api.responses.inventories import BY_CLASS
 from placement.api.responses.traits import NAMES
 from placement.api.shapes import Array, Custom, Json, Object, Property, Renderer, Shape, View, ready

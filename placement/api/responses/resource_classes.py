@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from placement.api import samples
-from placement.api.responses.common import LINK
+from placement.api.members import LINK
 from placement.api.shapes import Array, Custom, Json, Object, Property, itself
 
 _PATH = "/resource_classes/"

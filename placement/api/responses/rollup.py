@@ -1,6 +1,6 @@
 """Responses with the sums of a provider and its descendants."""
 
-from placement.api.responses.common import CLASS_KEY, UUID_KEY
+from placement.api.members import CLASS_KEY, UUID_KEY
 from placement.api.shapes import Json, Object, Property, Table, itself
 from placement.objects.rollup import Rollup, Sum, Sums
 

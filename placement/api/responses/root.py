@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from placement.api.history import LATEST, OLDEST, Line
-from placement.api.responses.common import LINK
+from placement.api.members import LINK
 from placement.api.shapes import Array, Fragment, Json, Object, Property, itself
 
 _HREF: Fragment = {**LINK["properties"], "href": {"type": "string", "examples": [""]}}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import orjson
 
 from placement.api.history import Feature
-from placement.api.responses.common import CLASS_KEY, PARENT_UUID, ROOT_UUID
+from placement.api.members import CLASS_KEY, PARENT_UUID, ROOT_UUID
 from placement.api.responses.traits import NAMES
 from placement.api.shapes import Json, Object, Property, Table, View, ready
 from placement.candidates import CandidateRequest, SearchResult

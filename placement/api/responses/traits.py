@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from placement.api import samples
-from placement.api.responses.common import GENERATION, AtGeneration
+from placement.api.members import GENERATION_MEMBER, AtGeneration
 from placement.api.shapes import Array, Json, Object, Property
 from placement.objects.traits import Trait
 
@@ -18,5 +18,5 @@ TRAITS: Object[Iterable[Trait]] = Object("Traits", Property("traits", NAMES, _na
 PROVIDER_TRAITS: Object[AtGeneration[Iterable[Trait]]] = Object(
     "ProviderTraits",
     Property("traits", NAMES, lambda provider: _names(provider.value)),
-    GENERATION,
+    GENERATION_MEMBER,
 )

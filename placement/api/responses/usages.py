@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from placement.api.responses.common import AMOUNTS
+from placement.api.members import AMOUNTS
 from placement.api.shapes import Json, Object, Property, Table
 from placement.objects import usages
 from placement.objects.usages import Usage

@@ -19,8 +19,8 @@ from falcon_placement_client import (
     JsonSimulation,
     JsonSubtreeRule,
 )
+from placement.api.candidate_requests.schema import EXPLAIN, FIND, GROUP
 from placement.api.history import v
-from placement.api.request_schemas.candidates import EXPLAIN, FIND, GROUP
 from placement.api.request_schemas.headroom import HEADROOM_REQUESTS
 from placement.api.request_schemas.simulations import CHANGE, RUN
 

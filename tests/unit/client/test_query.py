@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query, query_of
 from falcon_placement_client.request_errors import RequestError
+from placement.api.candidate_requests.json_form import read_candidates
+from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v
-from placement.api.query.candidates import parse_candidates
-from placement.api.query.json_form import read_candidates
-from placement.api.query.strings import pairs
+from placement.api.parameters import pairs
 from tests.unit.client.any_request import UUIDS, json_requests
 
 A, B = UUIDS[:2]

@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.api import query
+from placement.api import parameters
+from placement.api.candidate_requests.query_form import parse_candidates
+from placement.api.candidate_requests.terms import TOO_MUCH
 from placement.api.history import HISTORY, LATEST, v
 from placement.api.microversion import Microversion
-from placement.api.query.providers import NO_LIMIT
-from placement.api.query.terms import TOO_MUCH
+from placement.api.parameters import after, parse_include
+from placement.api.query.providers import NO_LIMIT, parse_page, parse_provider_filter, parse_show
+from placement.api.query.traits import parse_trait_filter
+from placement.api.query.usages import parse_usage_query
 from placement.candidates import CandidateRequest
 from placement.candidates.terms import (
     ForbiddenTrait,
@@ -51,7 +55,7 @@ PIECES = (
 
 
 def parse(*pairs: tuple[str, str], version: str = str(LATEST)) -> CandidateRequest:
-    return query.parse_candidates(query.pairs(urlencode(pairs)), v(version))
+    return parse_candidates(parameters.pairs(urlencode(pairs)), v(version))
 
 
 def test_groups_stand_in_the_order_of_the_query() -> None:
@@ -172,8 +176,8 @@ def test_before_resourceless_groups_every_group_asks_for_resources() -> None:
 
 
 def page(*pairs: tuple[str, str]) -> ProviderPage | None:
-    decoded = query.pairs(urlencode(pairs))
-    return query.parse_page(decoded, query.parse_include(decoded, Part))
+    decoded = parameters.pairs(urlencode(pairs))
+    return parse_page(decoded, parse_include(decoded, Part))
 
 
 def test_a_list_is_paged_where_that_is_asked_for() -> None:
@@ -192,9 +196,9 @@ def test_a_list_with_parts_has_1000_providers_at_the_most(limit: str, size: int)
 
 
 def test_parts_are_united_and_come_in_one_order() -> None:
-    pairs = query.pairs("include=traits,usages&name=x&include=inventories,traits")
-    assert query.parse_include(pairs, Part) == (Part.INVENTORIES, Part.USAGES, Part.TRAITS)
-    assert query.parse_include(query.pairs("name=x"), Part) == ()
+    pairs = parameters.pairs("include=traits,usages&name=x&include=inventories,traits")
+    assert parse_include(pairs, Part) == (Part.INVENTORIES, Part.USAGES, Part.TRAITS)
+    assert parse_include(parameters.pairs("name=x"), Part) == ()
 
 
 @pytest.mark.parametrize(
@@ -225,22 +229,22 @@ def test_pages_and_parts_that_are_none_are_refused_by_name(key: str, value: str)
 
 
 def test_what_comes_after_a_provider_is_asked_for_with_all_else() -> None:
-    pairs = query.pairs(f"required=in:T1,T2&marker={AGG}&name=%C3%A9%26b&marker=x&limit=2")
-    assert query.after(pairs, OTHER) == f"required=in:T1,T2&name=%C3%A9%26b&limit=2&marker={OTHER}"
+    pairs = parameters.pairs(f"required=in:T1,T2&marker={AGG}&name=%C3%A9%26b&marker=x&limit=2")
+    assert after(pairs, OTHER) == f"required=in:T1,T2&name=%C3%A9%26b&limit=2&marker={OTHER}"
 
 
 def test_one_provider_has_parts_since_2_0_and_ignored_all_before() -> None:
-    assert query.parse_show("include=nothing&limit=x", v("1.39")) == ()
-    assert query.parse_show("include=usages", v("2.0")) == (Part.USAGES,)
+    assert parse_show("include=nothing&limit=x", v("1.39")) == ()
+    assert parse_show("include=usages", v("2.0")) == (Part.USAGES,)
     with pytest.raises(BadQuery, match="limit='1': no such parameter; there are include"):
-        query.parse_show("limit=1", v("2.0"))
+        parse_show("limit=1", v("2.0"))
 
 
 PARSERS = (
-    (query.parse_candidates, "1.10"),
-    (query.parse_provider_filter, "1.0"),
-    (query.parse_trait_filter, "1.6"),
-    (query.parse_usage_query, "1.9"),
+    (parse_candidates, "1.10"),
+    (parse_provider_filter, "1.0"),
+    (parse_trait_filter, "1.6"),
+    (parse_usage_query, "1.9"),
 )
 Reader = Callable[[Sequence[tuple[str, str]], Microversion], object]
 
@@ -260,13 +264,13 @@ def test_any_request_is_understood_or_refused(
     pairs = [(key, value.encode("utf-8", "ignore").decode()) for key, value in pairs]
     with contextlib.suppress(BadQuery):
         encoded = urlencode([(key.encode("utf-8", "ignore"), value) for key, value in pairs])
-        parser(query.pairs(encoded), version)
+        parser(parameters.pairs(encoded), version)
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_query_string_or_refused(raw: bytes) -> None:
     with contextlib.suppress(BadQuery):
-        query.pairs(raw.decode("latin-1"))
+        parameters.pairs(raw.decode("latin-1"))
 
 
 def test_since_2_0_the_root_may_have_any_number_of_terms() -> None:

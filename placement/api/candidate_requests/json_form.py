@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from placement.api.json_body import path_of, size_of
-from placement.api.query.joined import (
+from placement.api.candidate_requests.checks import (
     check_contradictions,
     check_joins,
     check_resourceless,
     check_root,
     check_splits,
 )
-from placement.api.query.strings import MAX_ITEMS, bad
-from placement.api.query.terms import TOO_MUCH
+from placement.api.candidate_requests.terms import TOO_MUCH
+from placement.api.json_body import path_of, size_of
+from placement.api.parameters import MAX_ITEMS, bad
 from placement.candidates.order import AggregateKey, FreeKey, Order, OrderKey, TraitKey
 from placement.candidates.request import (
     UNSUFFIXED,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from placement.api.history import Feature
-from placement.api.query.strings import bad
+from placement.api.parameters import bad
 from placement.api.versioned import Versioned
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, ErrorPath, parameter_of
 from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits, Term, of_kind

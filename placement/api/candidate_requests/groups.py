@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from placement.api.candidate_requests.terms import TermReader, effective, resources
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Pairs, Parameter, bad
-from placement.api.query.terms import TermReader, effective, resources
+from placement.api.parameters import Pairs, Parameter, bad
 from placement.api.versioned import Versioned
 from placement.candidates.request import UNSUFFIXED, RequestGroup
 from placement.candidates.terms import ordered

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
-from placement.api.query.strings import PROVIDER_UUID, Pairs, bad, check_feature
+from placement.api.parameters import PROVIDER_UUID, Pairs, bad, check_feature
 from placement.candidates.terms import (
     ForbiddenTrait,
     InSubtree,

@@ -1,5 +1,6 @@
 """Shapes that several responses have in common."""
 
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Generic, NamedTuple, TypeVar
 
@@ -11,7 +12,6 @@ T = TypeVar("T")
 UUID_KEY: Fragment = {"type": "string", "examples": [samples.PROVIDER]}
 CLASS_KEY: Fragment = {"type": "string", "examples": ["VCPU"]}
 
-TEXT = Json({"type": "string"})
 UUID = Json(UUID_KEY)
 ROOT_UUID = Json({"type": "string", "examples": [samples.ROOT]})
 PARENT_UUID = Json({"type": ["string", "null"], "examples": [samples.PARENT]})
@@ -47,7 +47,9 @@ CHANGING = Json(
 )
 
 PROVIDER_GENERATION = Json({"type": "integer", "examples": [7]})
-GENERATION = Property("resource_provider_generation", PROVIDER_GENERATION, attrgetter("generation"))
+GENERATION_MEMBER = Property(
+    "resource_provider_generation", PROVIDER_GENERATION, attrgetter("generation")
+)
 
 
 LINK: Fragment = {
@@ -69,3 +71,12 @@ def next_links(path: str) -> Custom:
         LINKS,
         lambda view: lambda query: [{"rel": "next", "href": f"{view.mount}{path}?{query}"}],
     )
+
+
+def utc_time(seconds: int) -> str:
+    """Return a time in seconds since 1970 as the API shows it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+TIME_SCHEMA = {"type": "string", "format": "date-time", "examples": ["2026-01-31T12:00:00Z"]}
+UTC_TIME = Custom(Json(TIME_SCHEMA), lambda _view: utc_time)

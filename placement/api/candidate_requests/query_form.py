@@ -2,16 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from placement.api.history import Feature, v
-from placement.api.microversion import Microversion
-from placement.api.query.groups import (
-    GROUP_PARAMETERS,
-    Group,
-    check_suffix,
-    keyword_of,
-    read_groups,
-)
-from placement.api.query.joined import (
+from placement.api.candidate_requests.checks import (
     CHECK_RESOURCES,
     NOT_SPLIT,
     check_contradictions,
@@ -19,8 +10,17 @@ from placement.api.query.joined import (
     check_root,
     check_splits,
 )
-from placement.api.query.strings import Pairs, Parameter, bad, positive, unknown
-from placement.api.query.terms import TermReader
+from placement.api.candidate_requests.groups import (
+    GROUP_PARAMETERS,
+    Group,
+    check_suffix,
+    keyword_of,
+    read_groups,
+)
+from placement.api.candidate_requests.terms import TermReader
+from placement.api.history import Feature, v
+from placement.api.microversion import Microversion
+from placement.api.parameters import Pairs, Parameter, bad, positive, unknown
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, SubtreeRule
 from placement.candidates.terms import ROOT_TERMS, Term, ordered
 from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, BadQuery

@@ -1,11 +1,11 @@
-"""Parsing of query strings, and the parameters of operations by version."""
+"""Query parameters: their declarations by version, and the parsing of query strings."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from placement.api.history import HISTORY, v
 from placement.api.microversion import Microversion, exists_from
@@ -154,3 +154,9 @@ def check_feature(
     """Raise BadQuery if a value has a form that only later versions support."""
     if version < since:
         raise bad(key, value, f"{what} needs microversion {since} or later")
+
+
+def after(query: Pairs, uuid: str) -> str:
+    """Return the query string of the next page after a provider, with all other parameters."""
+    others = [(key, value) for key, value in query if key != "marker"]
+    return urlencode([*others, ("marker", uuid)], safe=":,!")
