@@ -8,8 +8,8 @@ import pytest
 from placement.api.candidate_requests.groups import GROUP_PARAMETERS
 from placement.api.history import HISTORY, v
 from placement.api.microversion import Microversion
+from placement.api.operations import inventories, root, traits
 from placement.api.parameters import Parameter
-from placement.api.resources import inventories, root, traits
 from placement.api.routes import OPERATIONS, ROUTES, Route, operations
 from placement.api.shapes import CREATED, View
 from tests.kit.builders import make_app

@@ -2,7 +2,8 @@
 
 from placement.api.bodies import GENERATION, by_class, closed, sample
 from placement.api.json_body import Schema, path_of
-from placement.api.request_schemas import aggregates, inventories, providers, traits
+from placement.api.operations import aggregates, inventories, traits
+from placement.api.request_schemas import providers
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
 

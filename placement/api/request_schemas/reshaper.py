@@ -3,7 +3,8 @@
 from placement.api import samples
 from placement.api.bodies import by_uuid, closed
 from placement.api.json_body import Schema
-from placement.api.request_schemas import allocations, inventories
+from placement.api.operations import inventories
+from placement.api.request_schemas import allocations
 
 INVENTORIES = {**by_uuid(inventories.NEW_INVENTORIES, samples.PROVIDER), "minProperties": 1}
 

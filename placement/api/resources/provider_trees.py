@@ -6,9 +6,9 @@ from typing import Any
 
 from placement.api.bodies import canonical_uuid
 from placement.api.handler import NOW, Call, Reply
+from placement.api.operations.inventories import read_records
 from placement.api.parameters import refuse_parameters
 from placement.api.request_schemas.provider_trees import MAX_NEW_NAMES, MAX_PARTS
-from placement.api.resources.inventories import read_records
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers, provider_trees
 from placement.objects.tree_state import NO_EDIT, Edit, ListedProvider, TreeCommand

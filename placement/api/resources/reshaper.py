@@ -6,8 +6,8 @@ from typing import Any
 
 from placement.api.bodies import check_uuids
 from placement.api.handler import Call, Reply
+from placement.api.operations.inventories import read_records
 from placement.api.resources.allocations import read_claims
-from placement.api.resources.inventories import read_records
 from placement.objects import holds
 from placement.objects import reshape as reshaper
 from placement.objects.reshape import ProviderInventories, ReshapeCommand

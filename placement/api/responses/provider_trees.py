@@ -5,7 +5,7 @@ from typing import Any
 
 from placement.api import samples
 from placement.api.members import CHANGING, UUID_KEY
-from placement.api.responses.inventories import BY_CLASS
+from placement.api.operations.inventories import BY_CLASS
 from placement.api.shapes import Array, Json, Object, Property, Shape, Table, ready
 from placement.objects.provider_parts import Part
 from placement.objects.provider_trees import ProviderOutcome, ProviderTree, TreeOutcome

@@ -18,10 +18,10 @@ from placement.api.members import (
     ROOT_UUID,
     UUID,
 )
-from placement.api.responses.aggregates import UUIDS
+from placement.api.operations.aggregates import UUIDS
+from placement.api.operations.inventories import BY_CLASS
+from placement.api.operations.traits import NAMES
 from placement.api.responses.allocations import BY_CONSUMER
-from placement.api.responses.inventories import BY_CLASS
-from placement.api.responses.traits import NAMES
 from placement.api.shapes import Array, Custom, Json, Object, Property, Renderer, Shape, View, ready
 from placement.api.versioned import Versioned
 from placement.objects.provider_parts import ByProvider, Part

@@ -13,7 +13,7 @@ import orjson
 
 from placement.api.history import Feature
 from placement.api.members import CLASS_KEY, PARENT_UUID, ROOT_UUID
-from placement.api.responses.traits import NAMES
+from placement.api.operations.traits import NAMES
 from placement.api.shapes import Json, Object, Property, Table, View, ready
 from placement.candidates import CandidateRequest, SearchResult
 from placement.candidates.model import Member, Tree

@@ -3,8 +3,8 @@
 import pytest
 
 from placement.api.bodies import custom_name
+from placement.api.operations.inventories import read_record
 from placement.api.resources.allocations import read_claim, read_claims
-from placement.api.resources.inventories import read_record
 from placement.api.resources.reshaper import read_command
 from placement.errors import BadBody, BadPath
 from placement.inventory import InventoryRecord

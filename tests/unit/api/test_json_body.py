@@ -11,7 +11,8 @@ from jsonschema.exceptions import SchemaError
 from placement.api.bodies import MAX_ITEMS, OWNER, UUID_LIKE
 from placement.api.json_body import MAX_DEPTH, MAX_MEMBERS, Schema, decode
 from placement.api.keywords import Validator
-from placement.api.request_schemas import aggregates, allocations, inventories, providers, traits
+from placement.api.operations import aggregates, inventories, traits
+from placement.api.request_schemas import allocations, providers
 from placement.api.routes import ROUTES
 from placement.errors import BadBody
 

@@ -1,10 +1,39 @@
 """`/resource_classes`."""
 
+from collections.abc import Iterable
 from functools import partial
 
-from placement.api.bodies import custom_name
+from placement.api import samples
+from placement.api.bodies import CUSTOM_NAME, closed, custom_name
 from placement.api.handler import NOW, Call, Reply, newest
+from placement.api.json_body import Schema
+from placement.api.members import LINK
+from placement.api.shapes import Array, Custom, Json, Object, Property, itself
+from placement.api.versioned import Versioned
 from placement.objects import resource_classes
+
+NAMED = Schema(closed({"name": CUSTOM_NAME}))
+
+CREATE = Versioned({"1.2": NAMED})
+RENAME = Versioned({"1.2": NAMED})
+
+
+_PATH = "/resource_classes/"
+
+
+_EXAMPLE = {"rel": "self", "href": f"{_PATH}{samples.CUSTOM_CLASS}"}
+_LINKS = Custom(
+    Json({"type": "array", "items": LINK, "examples": [[_EXAMPLE]]}),
+    lambda view: lambda name: [{"rel": "self", "href": f"{view.mount}{_PATH}{name}"}],
+)
+RESOURCE_CLASS: Object[str] = Object(
+    "ResourceClass",
+    Property("name", Json({"type": "string", "examples": [samples.CUSTOM_CLASS]}), itself),
+    Property("links", _LINKS, itself),
+)
+RESOURCE_CLASSES: Object[Iterable[str]] = Object(
+    "ResourceClasses", Property("resource_classes", Array(RESOURCE_CLASS), itself)
+)
 
 
 def list_resource_classes(call: Call) -> Reply:

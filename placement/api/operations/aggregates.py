@@ -1,13 +1,45 @@
 """`/resource_providers/{uuid}/aggregates`."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 
-from placement.api import tags
+from placement.api import samples, tags
+from placement.api.bodies import GENERATION, MAX_ITEMS, UUID_LIKE, closed, sample
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Feature
-from placement.api.members import AtGeneration
+from placement.api.json_body import Schema
+from placement.api.members import GENERATION_MEMBER, AtGeneration
+from placement.api.shapes import Array, Json, Object, Property
+from placement.api.versioned import Versioned
 from placement.objects import aggregates
 from placement.objects.unset import UNSET
+
+NEW_UUIDS = {
+    "type": "array",
+    "items": sample(UUID_LIKE, samples.AGGREGATE),
+    "uniqueItems": True,
+    "maxItems": MAX_ITEMS,
+}
+
+REPLACE = Versioned(
+    {
+        "1.1": Schema(NEW_UUIDS),
+        "1.19": Schema(
+            closed({"aggregates": NEW_UUIDS, "resource_provider_generation": GENERATION})
+        ),
+    }
+)
+
+
+UUIDS = Array(Json({"type": "string", "examples": [samples.AGGREGATE]}))
+
+AGGREGATES: Object[AtGeneration[Sequence[str]]] = Object(
+    "ProviderAggregates",
+    Property("aggregates", UUIDS, attrgetter("value")),
+    replace(GENERATION_MEMBER, since=Feature.AGGREGATE_GENERATION.value),
+)
 
 
 def list_aggregates(call: Call) -> Reply:

@@ -1,12 +1,17 @@
-"""The parameters of `GET /usages`."""
+"""`/usages`."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from placement.api.handler import NOW, Call, Reply
+from placement.api.members import AMOUNTS
 from placement.api.microversion import Microversion
-from placement.api.parameters import Pairs, Parameter, bad, last_values, matching
+from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, pairs
+from placement.api.shapes import Json, Object, Property, Table
 from placement.errors import BadQuery
+from placement.objects import usages
+from placement.objects.usages import Usage
 
 CONSUMER_TYPE = "([A-Z0-9_]+|all|unknown)"
 _CONSUMER_TYPE = re.compile(rf"{CONSUMER_TYPE}\Z", re.ASCII)
@@ -46,3 +51,44 @@ def parse_usage_query(query: Pairs, version: Microversion) -> UsageQuery:
     if consumer_type is not None and not _CONSUMER_TYPE.match(consumer_type):
         raise bad("consumer_type", consumer_type, "expected a type, or all, or unknown")
     return UsageQuery(values["project_id"], values.get("user_id"), consumer_type)
+
+
+_BY_TYPE = Table(
+    {"type": "string", "examples": ["INSTANCE"]},
+    Json(
+        {
+            "title": "ConsumerTypeUsages",
+            "type": "object",
+            "properties": {"consumer_count": {"type": "integer"}},
+            "required": ["consumer_count"],
+            "additionalProperties": {"type": "integer"},
+            "examples": [{"consumer_count": 3, "VCPU": 6, "MEMORY_MB": 12288}],
+        }
+    ),
+)
+
+
+def _together(by_type: Mapping[str, Usage]) -> Mapping[str, int]:
+    return usages.total(by_type).amounts
+
+
+def _by_type(by_type: Mapping[str, Usage]) -> Mapping[str, Mapping[str, int]]:
+    return {
+        name: {"consumer_count": usage.consumer_count, **usage.amounts}
+        for name, usage in by_type.items()
+    }
+
+
+USAGES: Object[Mapping[str, Usage]] = Object(
+    "Usages",
+    Property("usages", AMOUNTS, _together),
+    Property("usages", _BY_TYPE, _by_type, since="1.38"),
+)
+
+
+def show_usages(call: Call) -> Reply:
+    """Show the usage of each resource class by a project, or by one of its users."""
+    filters = parse_usage_query(pairs(call.query_string), call.version)
+    with call.service.database.read() as conn:
+        by_type = usages.get_for_project(conn, filters.project, filters.user, filters.consumer_type)
+    return Reply(200, by_type, changed_at=NOW)

@@ -2,16 +2,69 @@
 
 from collections.abc import Mapping
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from placement.api import tags
+from placement.api.bodies import CLASS_NAME, GENERATION, by_class, closed, sample
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
-from placement.api.members import AtGeneration
+from placement.api.json_body import Schema
+from placement.api.members import AMOUNTS, CLASS_KEY, GENERATION_MEMBER, AtGeneration
+from placement.api.shapes import Json, Object, Property, Table
 from placement.api.versioned import Versioned
 from placement.inventory import InventoryRecord
 from placement.objects import inventories
-from placement.vocabulary import INVENTORY_AMOUNTS
+from placement.vocabulary import INVENTORY_AMOUNTS, MAX_INTEGER
+
+AMOUNT = {"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}
+TOTAL = {"total": sample(AMOUNT, 64)}
+OPTIONAL = {
+    "reserved": sample({**AMOUNT, "minimum": 0}, 0),
+    "min_unit": sample(AMOUNT, 1),
+    "max_unit": sample(AMOUNT, 64),
+    "step_size": sample(AMOUNT, 1),
+    "allocation_ratio": sample({"type": "number", "minimum": 0, "maximum": 3.40282e38}, 16.0),
+}
+STATED = {"resource_provider_generation": GENERATION}
+
+NEW_RECORD = closed(TOTAL, {**OPTIONAL, **STATED}, "NewInventory")
+NEW_INVENTORIES = closed({**STATED, "inventories": by_class(NEW_RECORD)}, title="NewInventories")
+
+CREATE = Versioned(
+    {"1.0": Schema(closed({**TOTAL, "resource_class": CLASS_NAME}, {**OPTIONAL, **STATED}))}
+)
+UPDATE = Versioned({"1.0": Schema(closed({**TOTAL, **STATED}, OPTIONAL))})
+REPLACE = Versioned({"1.0": Schema(NEW_INVENTORIES)})
+
+
+_RECORD = {
+    "total": Json({"type": "integer", "examples": [64]}),
+    "reserved": Json({"type": "integer", "examples": [0]}),
+    "min_unit": Json({"type": "integer", "examples": [1]}),
+    "max_unit": Json({"type": "integer", "examples": [64]}),
+    "step_size": Json({"type": "integer", "examples": [1]}),
+    "allocation_ratio": Json({"type": "number", "examples": [16.0]}),
+}
+
+RECORD: Object[InventoryRecord] = Object(
+    "InventoryRecord", *(Property(name, shape) for name, shape in _RECORD.items())
+)
+BY_CLASS = Table(CLASS_KEY, RECORD)
+INVENTORY: Object[AtGeneration[InventoryRecord]] = Object(
+    "Inventory",
+    GENERATION_MEMBER,
+    *(Property(name, shape, attrgetter(f"value.{name}")) for name, shape in _RECORD.items()),
+)
+INVENTORIES: Object[AtGeneration[Mapping[str, InventoryRecord]]] = Object(
+    "Inventories",
+    GENERATION_MEMBER,
+    Property("inventories", BY_CLASS, attrgetter("value")),
+)
+USAGES: Object[AtGeneration[Mapping[str, int]]] = Object(
+    "ProviderUsages", GENERATION_MEMBER, Property("usages", AMOUNTS, attrgetter("value"))
+)
+
 
 # A capacity of 0 is allowed: all units are reserved.
 MIN_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})

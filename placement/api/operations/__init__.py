@@ -1,0 +1,1 @@
+"""The operations of the API: bodies, parameters, responses and handlers of each noun."""

@@ -1,0 +1,93 @@
+"""`/changes`."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from placement.api import samples
+from placement.api.handler import Call, Reply
+from placement.api.members import ROOT_UUID
+from placement.api.microversion import Microversion
+from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, pairs, positive
+from placement.api.shapes import Array, Json, Object, Property
+from placement.objects import changes
+from placement.objects.changes import Change, ChangeCursor, Changes
+
+MAX_CHANGES = 1000
+
+_CURSOR = re.compile(r"([0-7][0-9a-f]{15})([0-7][0-9a-f]{15})")
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "since": Parameter(
+        "2.0",
+        "A cursor of an earlier answer; the changes since are listed.",
+        matching("([0-7][0-9a-f]{15}){2}"),
+    ),
+    "limit": Parameter(
+        "2.0",
+        f"Maximum number of changes, {MAX_CHANGES} by default.",
+        {"type": "integer", "minimum": 1, "maximum": MAX_CHANGES},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesQuery:
+    """The requested changes."""
+
+    # Cursor of the client. None requests a new cursor and no changes.
+    since: ChangeCursor | None
+    # Maximum number of changes.
+    limit: int
+
+
+def parse_changes_query(query: Pairs, version: Microversion) -> ChangesQuery:
+    """Parse the parameters.  Raises BadQuery."""
+    values = last_values(query, PARAMETERS, version)
+    limit = positive("limit", values["limit"]) if "limit" in values else MAX_CHANGES
+    if limit > MAX_CHANGES:
+        raise bad("limit", values["limit"], f"expected at most {MAX_CHANGES}")
+    if "since" not in values:
+        return ChangesQuery(None, limit)
+    match = _CURSOR.fullmatch(values["since"])
+    if match is None:
+        raise bad("since", values["since"], "expected the cursor of an earlier answer")
+    return ChangesQuery(ChangeCursor(int(match[1], 16), int(match[2], 16)), limit)
+
+
+_CHANGE: Object[Change] = Object(
+    "ChangedTree",
+    Property("uuid", ROOT_UUID),
+    Property("gone", Json({"type": "boolean", "examples": [False]})),
+)
+CHANGES: Object[Changes] = Object(
+    "Changes",
+    Property("changes", Array(_CHANGE)),
+    Property(
+        "cursor",
+        Json({"type": "string", "examples": [samples.CURSOR]}),
+        lambda changes: f"{changes.cursor.position:016x}{changes.cursor.token:016x}",
+    ),
+    Property("complete", Json({"type": "boolean", "examples": [True]})),
+)
+
+
+def list_changes(call: Call) -> Reply:
+    """List the trees of resource providers that have changed since a cursor.
+
+    Without `since`, the response contains no changes and the newest cursor. Each changed tree is
+    listed once, by the UUID of its root, and clients then read its current state. `gone` means that
+    no root has this UUID now. A provider of the tree may be in another tree, which is also listed.
+    If `complete` is false, more changes are available. A change may be listed a second after its
+    commit, and more than once. A cursor expires (410) when later changes are deleted (`[placement]
+    changes_kept`), or when the database is replaced by an older copy.
+    """
+    parameters = parse_changes_query(pairs(call.query_string), call.version)
+    service = call.service
+    answer = changes.get_since(
+        service.database.primary(),
+        parameters.since,
+        parameters.limit,
+        service.settings.changes_kept,
+    )
+    return Reply(200, answer, storable=False)

@@ -1,0 +1,134 @@
+"""`/traits` and the traits of providers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from placement.api import samples, tags
+from placement.api.bodies import GENERATION, MAX_ITEMS, TEXT, closed, custom_name, sample
+from placement.api.handler import NOW, Call, Reply, newest
+from placement.api.json_body import Schema
+from placement.api.members import GENERATION_MEMBER, AtGeneration
+from placement.api.microversion import Microversion
+from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, pairs
+from placement.api.shapes import Array, Json, Object, Property
+from placement.api.versioned import Versioned
+from placement.objects import traits
+from placement.objects.traits import Trait, TraitFilter
+
+NEW_NAMES = {
+    "type": "array",
+    "maxItems": MAX_ITEMS,
+    "items": sample({**TEXT, "minLength": 1, "maxLength": 255}, samples.TRAIT),
+}
+
+REPLACE = Versioned(
+    {"1.6": Schema(closed({"traits": NEW_NAMES, "resource_provider_generation": GENERATION}))}
+)
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "name": Parameter(
+        "1.6",
+        "Names of traits (`in:NAME,NAME`), or a prefix of names (`startswith:PREFIX`).",
+        matching(".*:.*"),
+    ),
+    "associated": Parameter(
+        "1.6", "Whether at least one provider has the trait.", {"type": "boolean"}
+    ),
+}
+
+
+def parse_trait_filter(query: Pairs, version: Microversion) -> TraitFilter:
+    """Parse the filters.  Raises BadQuery."""
+    values = last_values(query, PARAMETERS, version)
+    names: frozenset[str] | None = None
+    prefix: str | None = None
+    if "name" in values:
+        operator, colon, text = values["name"].partition(":")
+        if not colon:
+            raise bad("name", values["name"], "expected in:NAME,NAME… or startswith:PREFIX")
+        if operator == "in":
+            names = frozenset(text.split(","))
+        elif operator == "startswith":
+            prefix = text
+    associated: bool | None = None
+    if "associated" in values:
+        stated = values["associated"].lower()
+        if stated not in {"true", "false"}:
+            raise bad("associated", values["associated"], "expected true or false")
+        associated = stated == "true"
+    return TraitFilter(names, prefix, associated)
+
+
+NAMES = Array(Json({"type": "string", "examples": [samples.TRAIT]}))
+
+
+def _names(traits: Iterable[Trait]) -> Sequence[str]:
+    return [trait.name for trait in traits]
+
+
+TRAITS: Object[Iterable[Trait]] = Object("Traits", Property("traits", NAMES, _names))
+PROVIDER_TRAITS: Object[AtGeneration[Iterable[Trait]]] = Object(
+    "ProviderTraits",
+    Property("traits", NAMES, lambda provider: _names(provider.value)),
+    GENERATION_MEMBER,
+)
+
+
+def list_traits(call: Call) -> Reply:
+    """List the traits that satisfy all filters."""
+    filters = parse_trait_filter(pairs(call.query_string), call.version)
+    with call.service.database.read() as conn:
+        matching = traits.find(conn, filters)
+    return Reply(200, matching, changed_at=newest([trait.changed_at for trait in matching]))
+
+
+def check_trait(call: Call) -> Reply:
+    """Check whether a trait exists."""
+    trait = call.service.database.read_one(partial(traits.get, name=call.path["name"]))
+    return Reply(204, changed_at=trait.changed_at or NOW)
+
+
+def ensure_trait(call: Call) -> Reply:
+    """Create a custom trait, unless it exists."""
+    name = custom_name(call.path["name"], "trait")
+    trait, new = call.service.database.write(partial(traits.ensure, name=name))
+    return Reply(
+        201 if new else 204, location=f"/traits/{name}", changed_at=trait.changed_at or NOW
+    )
+
+
+def delete_trait(call: Call) -> Reply:
+    """Delete a custom trait that no provider has."""
+    call.service.database.write(partial(traits.delete, name=call.path["name"]))
+    return Reply(204)
+
+
+def list_provider_traits(call: Call) -> Reply:
+    """List the traits of a provider."""
+    tag_of = partial(tags.get_for_provider, call)
+    with call.service.database.read_trees() as conn:
+        provider, provider_traits = traits.get_for_provider(conn, call.path["uuid"], tag_of)
+    changed_at = newest([trait.changed_at for trait in provider_traits])
+    answer = AtGeneration(provider.generation, provider_traits)
+    return Reply(200, answer, changed_at=changed_at, tag=tag_of(provider))
+
+
+def replace_provider_traits(call: Call) -> Reply:
+    """Replace the traits of a provider."""
+    generation, provider_traits = call.service.database.write(
+        partial(
+            traits.replace,
+            uuid=call.path["uuid"],
+            generation=call.body["resource_provider_generation"],
+            trait_names=call.body["traits"],
+        )
+    )
+    changed_at = newest([trait.changed_at for trait in provider_traits])
+    return Reply(200, AtGeneration(generation, provider_traits), changed_at=changed_at)
+
+
+def delete_provider_traits(call: Call) -> Reply:
+    """Remove all traits from a provider."""
+    call.service.database.write(partial(traits.clear, uuid=call.path["uuid"]))
+    return Reply(204)
