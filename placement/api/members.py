@@ -62,13 +62,13 @@ LINK: Fragment = {
     },
     "additionalProperties": False,
 }
-LINKS = Json({"type": "array", "items": LINK})
+LINK_LIST = Json({"type": "array", "items": LINK})
 
 
 def next_links(path: str) -> Custom:
     """Return the shape of links to the next page of a list, for the query string of that page."""
     return Custom(
-        LINKS,
+        LINK_LIST,
         lambda view: lambda query: [{"rel": "next", "href": f"{view.mount}{path}?{query}"}],
     )
 

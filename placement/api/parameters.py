@@ -50,6 +50,7 @@ class Parameter:
             raise ValueError(f"no such microversion: {self.since}")
 
 
+DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 # Error for a value that is not a UUID. Clients often send a name instead.
 PROVIDER_UUID = (
     "expected the UUID of a resource provider, which GET /resource_providers?name=NAME shows"

@@ -13,8 +13,13 @@ from placement.api.json_body import Schema
 from placement.api.metrics_page import METRICS_RULE
 from placement.api.operations import (
     aggregates,
+    allocation_bodies,
+    allocations,
     changes,
     inventories,
+    provider_trees,
+    providers,
+    reshaper,
     resource_classes,
     rollup,
     root,
@@ -22,15 +27,23 @@ from placement.api.operations import (
     usages,
 )
 from placement.api.operations import aggregates as aggregate_bodies
+from placement.api.operations import allocations as allocation_query
 from placement.api.operations import changes as change_query
 from placement.api.operations import inventories as inventory_bodies
+from placement.api.operations import provider_trees as tree_bodies
+from placement.api.operations import providers as provider_bodies
+from placement.api.operations import providers as provider_query
+from placement.api.operations import reshaper as reshaper_bodies
 from placement.api.operations import resource_classes as class_bodies
 from placement.api.operations import traits as trait_bodies
 from placement.api.operations import traits as trait_query
 from placement.api.operations import usages as usage_query
 from placement.api.operations.aggregates import AGGREGATES
+from placement.api.operations.allocations import CONSUMER, CONSUMERS, ON_PROVIDER
 from placement.api.operations.changes import CHANGES
 from placement.api.operations.inventories import INVENTORIES, INVENTORY, USAGES
+from placement.api.operations.provider_shapes import PROVIDER, PROVIDERS, SHOWN
+from placement.api.operations.provider_trees import TREE, WRITTEN
 from placement.api.operations.resource_classes import RESOURCE_CLASS, RESOURCE_CLASSES
 from placement.api.operations.rollup import ROLLUP
 from placement.api.operations.root import DOCUMENT, HEALTH, VERSIONS
@@ -38,37 +51,17 @@ from placement.api.operations.traits import PROVIDER_TRAITS, TRAITS
 from placement.api.operations.usages import USAGES as PROJECT_USAGES
 from placement.api.parameters import Parameter
 from placement.api.policy import EXPLAIN
-from placement.api.query import allocations as allocation_query
 from placement.api.query import consumers as consumer_query
-from placement.api.query import providers as provider_query
-from placement.api.request_schemas import allocations as allocation_bodies
 from placement.api.request_schemas import claims as claim_bodies
 from placement.api.request_schemas import consumers as consumer_bodies
 from placement.api.request_schemas import headroom as headroom_bodies
-from placement.api.request_schemas import provider_trees as tree_bodies
-from placement.api.request_schemas import providers as provider_bodies
-from placement.api.request_schemas import reshaper as reshaper_bodies
 from placement.api.request_schemas import simulations as simulation_bodies
-from placement.api.resources import (
-    allocations,
-    candidates,
-    claims,
-    consumers,
-    headroom,
-    holds,
-    provider_trees,
-    providers,
-    reshaper,
-    simulations,
-)
-from placement.api.responses.allocations import CONSUMER, CONSUMERS, ON_PROVIDER
+from placement.api.resources import candidates, claims, consumers, headroom, holds, simulations
 from placement.api.responses.candidates import CANDIDATES
 from placement.api.responses.claims import CLAIMED
 from placement.api.responses.consumers import CONSUMER as SHOWN_CONSUMER
 from placement.api.responses.consumers import CONSUMERS as LISTED_CONSUMERS
 from placement.api.responses.headroom import HEADROOMS
-from placement.api.responses.provider_trees import TREE, WRITTEN
-from placement.api.responses.providers import PROVIDER, PROVIDERS, SHOWN
 from placement.api.responses.simulations import SIMULATION
 from placement.api.responses.times import HOLD
 from placement.api.shapes import CREATED, ENSURED, NO_CONTENT, Response, Shape

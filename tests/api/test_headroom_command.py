@@ -10,7 +10,7 @@ import pytest
 from falcon_placement_client import ReportClient
 from falcon_placement_client.identity import connect
 from placement import cli
-from placement.api.query import providers
+from placement.api.operations import providers
 from tests.kit.builders import make_app
 from tests.kit.listener import listening
 from tests.kit.service import Client, inventories

@@ -13,9 +13,8 @@ import sqlalchemy as sa
 
 from placement.api.handler import MAX_TEXT
 from placement.api.history import LATEST
-from placement.api.resources import providers
-from placement.api.responses import providers as written
-from placement.api.responses.providers import provider_texts
+from placement.api.operations import provider_shapes
+from placement.api.operations.provider_shapes import provider_texts
 from placement.api.shapes import View
 from placement.db import tables as t
 from placement.db.conditions import ProviderCondition
@@ -269,10 +268,10 @@ def test_a_list_that_would_not_be_kept_is_written_at_once(
         return service.send("GET", "/resource_providers").content
 
     kept, number = content(), len(listed(service))
-    monkeypatch.setattr(providers, "MAX_CACHED", number)
+    monkeypatch.setattr(provider_shapes, "MAX_CACHED", number)
     assert content() == kept
-    monkeypatch.setattr(providers, "provider_texts", None)  # not of each
-    monkeypatch.setattr(providers, "MAX_CACHED", number - 1)
+    monkeypatch.setattr(provider_shapes, "provider_texts", None)  # not of each
+    monkeypatch.setattr(provider_shapes, "MAX_CACHED", number - 1)
     assert content() == kept
 
 
@@ -286,10 +285,10 @@ def test_a_list_in_pieces_is_the_same_as_one_in_a_piece(
     def content() -> bytes:
         return service.send("GET", f"/resource_providers?{query}", version="2.0").content
 
-    monkeypatch.setattr(providers, "MAX_CACHED", 0)
+    monkeypatch.setattr(provider_shapes, "MAX_CACHED", 0)
     whole = content()
     assert orjson.dumps(orjson.loads(whole)) == whole
-    monkeypatch.setattr(written, "CHUNK_SIZE", together)
+    monkeypatch.setattr(provider_shapes, "CHUNK_SIZE", together)
     assert content() == whole
 
 
@@ -297,7 +296,7 @@ def test_there_is_room_for_the_text_of_lists_that_are_kept() -> None:
     uuid, name, prefix = provider_uuid(1), "compute-1.rack-12.region-1.example.org", "/placement"
     provider = Provider(uuid, name, 10**6, uuid, uuid, None, 1)
     size = provider_texts([provider], View(LATEST, prefix))[1].size
-    assert MAX_TEXT / 2 < providers.MAX_CACHED * size <= MAX_TEXT
+    assert MAX_TEXT / 2 < provider_shapes.MAX_CACHED * size <= MAX_TEXT
 
 
 def test_many_changed_providers_are_read_with_all_others(

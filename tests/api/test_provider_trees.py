@@ -179,8 +179,8 @@ def test_a_tree_that_is_too_large_is_refused_before_the_first_statement(
     members: Body,
     text: str | None,
 ) -> None:
-    monkeypatch.setattr("placement.api.resources.provider_trees.MAX_PARTS", 100)
-    monkeypatch.setattr("placement.api.resources.provider_trees.MAX_NEW_NAMES", 10)
+    monkeypatch.setattr("placement.api.operations.provider_trees.MAX_PARTS", 100)
+    monkeypatch.setattr("placement.api.operations.provider_trees.MAX_NEW_NAMES", 10)
     traits = [f"CUSTOM_{number}" for number in range(names)]
     half = names // 2
     listed = [root(traits=traits[:half]), provider(CHILD, "child", traits=traits[half:])]

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from placement.api.history import LATEST
+from placement.api.operations.providers import MAX_CONDITIONS, parse_provider_filter
 from placement.api.parameters import MAX_ITEMS, pairs
-from placement.api.query.providers import MAX_CONDITIONS, parse_provider_filter
 from placement.db.engine import Database
 from placement.db.statements.provider_list import MAX_JOINED
 from placement.errors import BadQuery

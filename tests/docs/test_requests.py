@@ -16,8 +16,8 @@ from placement.api.candidate_requests import schema as candidates
 from placement.api.candidate_requests.json_form import json_of, read_candidates
 from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v
-from placement.api.request_schemas import provider_trees
-from placement.api.resources.provider_trees import read_tree
+from placement.api.operations import provider_trees
+from placement.api.operations.provider_trees import read_tree
 
 PAGE = (Path(__file__).parents[2] / "docs" / "requests.rst").read_text()
 NEWEST = v("2.0")

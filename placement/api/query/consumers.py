@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from placement.api.microversion import Microversion
 from placement.api.parameters import (
+    DASHED_UUID,
     PROVIDER_UUID,
     Pairs,
     Parameter,
@@ -16,7 +17,6 @@ from placement.api.parameters import (
     parse_include,
     positive,
 )
-from placement.api.query.providers import DASHED_UUID
 from placement.errors import BadQuery
 from placement.objects import identifiers
 from placement.objects.consumer_list import ConsumerFilter, ConsumerPage, ConsumerPart

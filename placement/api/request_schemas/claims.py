@@ -4,7 +4,7 @@ from placement.api import samples
 from placement.api.bodies import CLASS_NAME, END, UUID_LIKE, closed, sample
 from placement.api.candidate_requests.schema import FIRST_AVAILABLE, REQUEST
 from placement.api.json_body import EitherSchema, Schema, path_of
-from placement.api.request_schemas.allocations import OWNED
+from placement.api.operations.allocation_bodies import OWNED
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
 from placement.vocabulary import MAX_INTEGER

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from placement.api import samples
 from placement.api.members import UTC_TIME, next_links
-from placement.api.responses.allocations import BY_PROVIDER
+from placement.api.operations.allocations import BY_PROVIDER
 from placement.api.shapes import Array, Json, Object, Property
 from placement.objects.claims import SpreadGroup
 from placement.objects.consumer_list import ListedConsumer

@@ -13,10 +13,15 @@ from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.candidate_requests.terms import TOO_MUCH
 from placement.api.history import HISTORY, LATEST, v
 from placement.api.microversion import Microversion
+from placement.api.operations.providers import (
+    NO_LIMIT,
+    parse_page,
+    parse_provider_filter,
+    parse_show,
+)
 from placement.api.operations.traits import parse_trait_filter
 from placement.api.operations.usages import parse_usage_query
 from placement.api.parameters import after, parse_include
-from placement.api.query.providers import NO_LIMIT, parse_page, parse_provider_filter, parse_show
 from placement.candidates import CandidateRequest
 from placement.candidates.terms import (
     ForbiddenTrait,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from placement.api.history import LATEST, v
-from placement.api.responses.providers import (
+from placement.api.operations.provider_shapes import (
     CHUNK_SIZE,
     PROVIDERS,
     WithParts,

@@ -6,24 +6,29 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
+from sqlalchemy.engine import Connection
 
-from placement.api import members as common
 from placement.api import samples
+from placement.api.handler import Call
 from placement.api.history import v
 from placement.api.members import (
     AMOUNTS,
     CHANGING,
+    LINK_LIST,
     PARENT_UUID,
     PROVIDER_GENERATION,
     ROOT_UUID,
     UUID,
+    next_links,
 )
 from placement.api.operations.aggregates import UUIDS
+from placement.api.operations.allocations import BY_CONSUMER
 from placement.api.operations.inventories import BY_CLASS
 from placement.api.operations.traits import NAMES
-from placement.api.responses.allocations import BY_CONSUMER
 from placement.api.shapes import Array, Custom, Json, Object, Property, Renderer, Shape, View, ready
 from placement.api.versioned import Versioned
+from placement.objects import provider_list
+from placement.objects.provider_list import ProviderSelection
 from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider
 from placement.objects.revision_cache import CachedText
@@ -112,7 +117,7 @@ _FACTS = (
     Property("uuid", UUID),
     Property("name", Json({"type": "string", "examples": [samples.PROVIDER_NAME]})),
     Property("generation", PROVIDER_GENERATION),
-    Property("links", Custom(common.LINKS, _links), attrgetter("uuid")),
+    Property("links", Custom(LINK_LIST, _links), attrgetter("uuid")),
     Property("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since=TREES_SINCE),
     Property("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since=TREES_SINCE),
 )
@@ -187,7 +192,30 @@ def provider_texts(providers: Iterable[Provider], view: View) -> dict[int, Cache
     return texts
 
 
-_NEXT = common.next_links("/resource_providers")
+# Maximum number of listed providers whose texts are cached. Rendering texts one by one takes longer
+# than rendering all of them at once, so it is only worthwhile if later requests use the cached
+# texts.
+MAX_CACHED = 14_000
+
+
+def read_texts(
+    call: Call, conn: Connection, selection: ProviderSelection
+) -> list[CachedText] | None:
+    """Return the text of each listed provider, or None if there are too many for the cache."""
+    view = text_view(View(call.version, call.mount))
+    blocks = provider_list.revisions(conn, selection)
+    if provider_list.count_providers(blocks) > MAX_CACHED:
+        return None
+
+    def load(missing: Mapping[int, int]) -> dict[int, CachedText]:
+        # The changes since the revisions were read may be incomplete, and providers may have been
+        # deleted.
+        return provider_texts(provider_list.read(conn, selection, missing.keys()), view)
+
+    return call.service.lists.get(view).read(blocks, provider_list.parse_revisions, load)
+
+
+_NEXT = next_links("/resource_providers")
 
 
 def _list(view: View) -> Renderer:

@@ -4,16 +4,141 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from placement.api.bodies import canonical_uuid
+from placement.api import samples
+from placement.api.bodies import GENERATION, by_class, canonical_uuid, closed, sample
 from placement.api.handler import NOW, Call, Reply
-from placement.api.operations.inventories import read_records
+from placement.api.json_body import Schema, path_of
+from placement.api.members import CHANGING, UUID_KEY
+from placement.api.operations import aggregates, inventories, providers, traits
+from placement.api.operations.inventories import BY_CLASS, read_records
 from placement.api.parameters import refuse_parameters
-from placement.api.request_schemas.provider_trees import MAX_NEW_NAMES, MAX_PARTS
+from placement.api.shapes import Array, Fragment, Json, Object, Property, Shape, Table, ready
+from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers, provider_trees
+from placement.objects.provider_parts import Part
+from placement.objects.provider_trees import ProviderOutcome, ProviderTree, TreeOutcome
 from placement.objects.tree_state import NO_EDIT, Edit, ListedProvider, TreeCommand
 from placement.objects.unset import UNSET
 from placement.vocabulary import is_custom_name
+
+MAX_PROVIDERS = 1000
+# Maximum number of inventories, traits and aggregates of all providers of a tree. A write of so
+# many takes about one second of CPU time.
+MAX_PARTS = 50_000
+# Maximum number of different custom names in a request that may create them. The creation of so
+# many takes about one second of CPU time.
+MAX_NEW_NAMES = 10_000
+
+
+def _edit_schema(names: Fragment) -> Fragment:
+    """Return the schema of a complete list of names, or of names to add and names to remove."""
+    lists = {"add": names, "remove": names}
+    types = ["array", "object"]
+    example = {"add": names["items"]["examples"], "remove": []}
+    either = {**names, "type": types, "properties": lists, "additionalProperties": False}
+    return sample(either, example)
+
+
+NEW_RECORD = closed(inventories.TOTAL, inventories.OPTIONAL, "TreeInventory")
+NEW_PROVIDER = closed(
+    {"uuid": providers.NEW_UUID, **providers.NEW, **providers.NESTED},
+    {
+        "generation": sample({**GENERATION, "type": ["integer", "null"]}, 6),
+        "inventories": by_class(NEW_RECORD),
+        "traits": _edit_schema(traits.NEW_NAMES),
+        "aggregates": _edit_schema(aggregates.NEW_UUIDS),
+    },
+    "TreeProvider",
+)
+PUT = Versioned(
+    {
+        "2.0": Schema(
+            closed(
+                {
+                    "providers": {
+                        "type": "array",
+                        "minItems": 1,
+                        "maxItems": MAX_PROVIDERS,
+                        "items": NEW_PROVIDER,
+                        "description": "All providers together may have "
+                        f"{MAX_PARTS:,} inventories, traits and aggregates.",
+                    }
+                },
+                {
+                    "prune": sample({"type": "boolean"}, example=False),
+                    "create_names": {
+                        **sample({"type": "boolean"}, example=False),
+                        "description": "With true, the body may contain "
+                        f"{MAX_NEW_NAMES:,} different custom names.",
+                    },
+                },
+                "NewProviderTree",
+            ),
+            path_of,
+        )
+    }
+)
+
+
+_UUID = Json({"type": "string", "format": "uuid", "examples": [samples.PROVIDER]})
+_PARENT = Json({"type": ["string", "null"], "format": "uuid", "examples": [samples.PARENT]})
+_GENERATION = Json({"type": "integer", "examples": [6]})
+_PROPERTIES: Mapping[str, Shape] = {
+    "uuid": _UUID,
+    "name": Json({"type": "string", "examples": [samples.PROVIDER_NAME]}),
+    "parent_provider_uuid": _PARENT,
+    "generation": _GENERATION,
+    "inventories": ready(BY_CLASS),
+    "traits": Json({"type": "array", "items": {"type": "string", "examples": [samples.TRAIT]}}),
+    "aggregates": Json(
+        {"type": "array", "items": {"type": "string", "examples": [samples.AGGREGATE]}}
+    ),
+}
+
+
+def _rows(tree: ProviderTree) -> Sequence[Mapping[str, Any]]:
+    return [
+        {
+            "uuid": member.uuid,
+            "name": member.name,
+            "parent_provider_uuid": member.parent_uuid,
+            "generation": member.generation,
+            "inventories": tree.parts[Part.INVENTORIES][member.id],
+            "traits": tree.parts[Part.TRAITS][member.id],
+            "aggregates": tree.parts[Part.AGGREGATES][member.id],
+        }
+        for member in tree.members
+    ]
+
+
+_PROVIDER: Object[Mapping[str, Any]] = Object(
+    "TreeMember", *(Property(name, shape) for name, shape in _PROPERTIES.items())
+)
+
+
+TREE: Object[ProviderTree] = Object(
+    "ProviderTree",
+    Property("providers", ready(Array(_PROVIDER)), _rows),
+    Property("changing", CHANGING, lambda tree: tree.changing or None),
+    optional=["changing"],
+)
+_OUTCOME: Object[ProviderOutcome] = Object(
+    "TreeChange",
+    Property("generation", _GENERATION),
+    Property(
+        "change",
+        Json(
+            {"type": "string", "enum": ["created", "updated", "unchanged"], "examples": ["updated"]}
+        ),
+    ),
+)
+WRITTEN: Object[TreeOutcome] = Object(
+    "WrittenTree",
+    Property("providers", Table(UUID_KEY, _OUTCOME)),
+    Property("deleted", Array(_UUID)),
+)
+
 
 # Kind of names -> the policy rule that a caller needs to create them.
 CREATION_RULES = {

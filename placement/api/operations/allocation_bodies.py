@@ -1,4 +1,7 @@
-"""Bodies of allocations."""
+"""Bodies that state the allocations of consumers."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from placement.api import samples
 from placement.api.bodies import (
@@ -10,12 +13,15 @@ from placement.api.bodies import (
     UUID_LIKE,
     by_class,
     by_uuid,
+    check_uuids,
     closed,
     sample,
 )
 from placement.api.json_body import Schema
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
+from placement.objects.claims import Claim
+from placement.objects.unset import UNSET
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 RESOURCES = {
@@ -100,3 +106,56 @@ REPLACE = Versioned(
 MANAGE = NEW_CONSUMER.map(
     lambda consumer: Schema({**by_uuid(consumer, samples.CONSUMER), "minProperties": 1})
 )
+
+
+def read_claim(
+    consumer: str,
+    body: Mapping[str, Any],
+    consumer_owner: tuple[str, str] | None = None,
+    field: str = "allocations",
+) -> Claim:
+    """Return the claim of a consumer.
+
+    Members that older versions do not have are UNSET.
+
+    Args:
+        consumer: its UUID.
+        body: states the allocations.
+        consumer_owner: project and user if the body states none.
+        field: name of the allocations in errors.
+
+    Raises:
+        BadBody: a key is not a UUID, or two keys are the same UUID.
+    """
+    allocations = body["allocations"]
+    if isinstance(allocations, list):
+        allocations = {item["resource_provider"]["uuid"]: item for item in allocations}
+    check_uuids(allocations, field)
+    project, user = consumer_owner or (body["project_id"], body["user_id"])
+    generation = body.get("consumer_generation", UNSET)
+    if isinstance(generation, float):
+        generation = int(generation)
+    consumer_type = body.get("consumer_type", UNSET)
+    if consumer_type == UNKNOWN_CONSUMER_TYPE:
+        consumer_type = UNSET
+    return Claim(
+        consumer,
+        {provider: _amounts(allocation) for provider, allocation in allocations.items()},
+        project,
+        user,
+        generation,
+        consumer_type,
+    )
+
+
+def _amounts(allocation: Mapping[str, Any]) -> Mapping[str, int]:
+    return {name: int(amount) for name, amount in allocation["resources"].items()}
+
+
+def read_claims(body: Mapping[str, Any], field: str = "body") -> list[Claim]:
+    """Return the claims of several consumers, in the order of the body.  Raises BadBody."""
+    check_uuids(body, field)
+    return [
+        read_claim(consumer, member, field=f"{consumer}.allocations")
+        for consumer, member in body.items()
+    ]

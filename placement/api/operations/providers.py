@@ -1,0 +1,299 @@
+"""`/resource_providers`."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from sqlalchemy.engine import Connection
+
+from placement.api import samples, tags
+from placement.api.bodies import TEXT, UUID_LIKE, closed, sample
+from placement.api.candidate_requests.checks import choices
+from placement.api.candidate_requests.terms import TermReader, effective, resources
+from placement.api.handler import NOW, Call, Reply, newest
+from placement.api.history import Feature, v
+from placement.api.json_body import Schema
+from placement.api.microversion import Microversion
+from placement.api.operations.provider_shapes import (
+    ProviderTexts,
+    WithParts,
+    part_texts,
+    read_texts,
+)
+from placement.api.parameters import (
+    DASHED_UUID,
+    PROVIDER_UUID,
+    Pairs,
+    Parameter,
+    after,
+    bad,
+    include_parameter,
+    last_values,
+    matching,
+    pairs,
+    parse_include,
+    positive,
+)
+from placement.api.shapes import View
+from placement.api.versioned import Versioned
+from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree, ordered
+from placement.errors import BadQuery
+from placement.objects import identifiers, provider_list, provider_parts, providers
+from placement.objects.provider_list import (
+    PartTexts,
+    ProviderFilter,
+    ProviderList,
+    ProviderPage,
+    ProviderSelection,
+)
+from placement.objects.provider_parts import Part
+from placement.objects.providers import Provider
+from placement.objects.unset import UNSET
+from placement.vocabulary import MAX_INTEGER
+
+NAME = sample({**TEXT, "maxLength": 200}, samples.PROVIDER_NAME)
+NEW_UUID = sample(UUID_LIKE, samples.PROVIDER)
+PARENT = sample({**UUID_LIKE, "type": ["string", "null"]}, samples.PARENT)
+
+NESTED = {"parent_provider_uuid": PARENT}
+
+NEW = {"name": {**NAME, "minLength": 1}}
+
+CREATE = Versioned(
+    {
+        "1.0": Schema(closed(NEW, {"uuid": NEW_UUID})),
+        "1.14": Schema(closed(NEW, {"uuid": NEW_UUID, **NESTED})),
+    }
+)
+
+UPDATE = Versioned(
+    {"1.0": Schema(closed({"name": NAME})), "1.14": Schema(closed({"name": NAME}, NESTED))}
+)
+
+
+# Each condition is evaluated for each provider. With fifty conditions, PostgreSQL takes 0.4 s for
+# 1,000 hosts.
+MAX_CONDITIONS = 50
+
+_DASHED_UUID = re.compile(rf"{DASHED_UUID}\Z")
+
+# Parameters that may be repeated.
+_LISTED_TERMS = {kind.parameter for kind in GROUP_TERMS if kind.is_listed}
+
+# Maximum number of providers in a list with parts. Each part requires a statement.
+MAX_WITH_PARTS = 1_000
+# Default limit of a list without parts.
+NO_LIMIT = MAX_INTEGER
+
+_INCLUDE = include_parameter("provider", Part)
+SHOW_PARAMETERS: Mapping[str, Parameter] = {"include": _INCLUDE}
+PARAMETERS: Mapping[str, Parameter] = {
+    "name": Parameter("1.0", "The name of a provider."),
+    "uuid": Parameter("1.0", "The UUID of a provider.", matching(DASHED_UUID)),
+    "member_of": Parameter(
+        "1.3",
+        "Aggregates that providers must be in (`UUID`), must be in one of (`in:UUID,UUID`), or "
+        "must not be in (`!UUID`).",
+    ),
+    "resources": Parameter(
+        "1.4", "Amounts that must be free on a provider: `CLASS:AMOUNT`, separated by commas."
+    ),
+    "in_tree": Parameter(
+        "1.14",
+        "UUID of a provider; only providers of its tree are listed.",
+        matching(DASHED_UUID),
+    ),
+    "subtree": Parameter(
+        "2.0",
+        "UUID of a provider; only this provider and its descendants are listed.",
+        matching(DASHED_UUID),
+    ),
+    "required": Parameter(
+        "1.18",
+        "Traits that providers must have (`T1,T2`), must not have (`!T`), or must have one of "
+        "(`in:T1,T2`).",
+    ),
+    "include": replace(
+        _INCLUDE,
+        about=f"{_INCLUDE.about} The list then has at most {MAX_WITH_PARTS} providers.",
+    ),
+    "limit": Parameter(
+        "2.0",
+        "Maximum number of providers, in the order of their UUIDs. "
+        "`resource_providers_links` has a link to the next page.",
+        {"type": "integer", "minimum": 1},
+    ),
+    "marker": Parameter(
+        "2.0",
+        "A UUID; only providers after it are listed, in the order of their UUIDs.",
+        matching("[{}A-Za-z0-9:-]+"),
+    ),
+}
+
+
+def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter:
+    """Read the filters.  Raises BadQuery."""
+    values = last_values(query, PARAMETERS, version)
+    for key in ("uuid", "in_tree", "subtree"):
+        if key in values and not _DASHED_UUID.match(values[key]):
+            raise bad(key, values[key], f"{PROVIDER_UUID}; it has dashes")
+    reader = TermReader(version)
+    for key, value in effective(query, version):
+        if key in _LISTED_TERMS:
+            reader.read(key, key, value)
+    amounts = resources("resources", values["resources"]) if "resources" in values else ()
+    _check_number(choices(reader.terms) + len(amounts))
+    places = [kind(values[kind.keyword]) for kind in (InTree, InSubtree) if kind.keyword in values]
+    return ProviderFilter(
+        name=values.get("name") or None,
+        uuid=values.get("uuid"),
+        resources=amounts,
+        terms=ordered([*reader.terms, *places]),
+    )
+
+
+def parse_page(query: Pairs, parts: Collection[Part]) -> ProviderPage | None:
+    """Return the requested page, or None if the whole list is requested. Raises BadQuery."""
+    values = dict(query)
+    marker = values.get("marker")
+    if marker is not None and identifiers.canonical(marker) is None:
+        raise bad("marker", marker, PROVIDER_UUID)
+    most = MAX_WITH_PARTS if parts else NO_LIMIT
+    if "limit" in values:
+        return ProviderPage(min(positive("limit", values["limit"]), most), marker)
+    return ProviderPage(most, marker) if parts or marker is not None else None
+
+
+def parse_show(query_string: str, version: Microversion) -> tuple[Part, ...]:
+    """Return the parts to include with one provider.
+
+    Raises:
+        BadQuery: the query is invalid; older versions ignore it.
+    """
+    if version < v(_INCLUDE.since):
+        return ()
+    query = pairs(query_string)
+    last_values(query, SHOW_PARAMETERS, version)
+    return parse_include(query, Part)
+
+
+def _check_number(conditions: int) -> None:
+    if conditions > MAX_CONDITIONS:
+        raise BadQuery(
+            f"required=in:, member_of, resources: {conditions} conditions (sets of traits, sets of "
+            f"aggregates, classes) are too many; at most {MAX_CONDITIONS} are allowed together"
+        )
+
+
+def list_resource_providers(call: Call) -> Reply:
+    """List the resource providers that satisfy all filters."""
+    stated = pairs(call.query_string)
+    filters = parse_provider_filter(stated, call.version)
+    included = parse_include(stated, Part)
+    page = parse_page(stated, included)
+    with call.service.database.read_trees() as conn:
+        selection = provider_list.resolve(conn, filters, page)
+        if page is None:
+            return _whole_list(call, conn, selection)
+        listed, parts, tag = _page(call, conn, selection, included)
+    more = after(stated, listed.providers[-1].uuid) if listed.are_more else None
+    listing = WithParts(listed.providers, parts, more)
+    return Reply(200, listing, changed_at=NOW if parts else _newest(listed), tag=tag)
+
+
+def _newest(listed: ProviderList) -> datetime | str:
+    return newest([provider.changed_at for provider in listed.providers])
+
+
+def _page(
+    call: Call, conn: Connection, selection: ProviderSelection, included: Collection[Part]
+) -> tuple[ProviderList, PartTexts, str | None]:
+    """Return a page, the requested parts of its providers, and its tag."""
+    caches = {part: call.service.parts.get((part, call.version)) for part in included}
+    render = partial(part_texts, view=View(call.version))
+    tag_of = partial(tags.get_for_page, call)
+    listed, parts = provider_list.find_with_parts(conn, selection, caches, render, seen=tag_of)
+    return listed, parts, tag_of(listed)
+
+
+def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> Reply:
+    """Return the response that lists all providers of a selection."""
+    tag = tags.get_for_all(call, conn)
+    texts = read_texts(call, conn, selection) if selection.is_unbounded else None
+    if texts is not None:
+        changed_at = newest({provider.changed_at for provider in texts})
+        tag = tags.confirm(call, conn, tag)
+        return Reply(200, ProviderTexts(texts), changed_at=changed_at, tag=tag)
+    listed = provider_list.find(conn, selection)
+    tag = tags.confirm(call, conn, tag)
+    return Reply(200, WithParts(listed.providers), changed_at=_newest(listed), tag=tag)
+
+
+def create_resource_provider(call: Call) -> Reply:
+    """Create a resource provider."""
+    provider = call.service.database.write(
+        partial(
+            providers.create,
+            name=call.body["name"],
+            uuid=call.body.get("uuid"),
+            parent_uuid=call.body.get("parent_provider_uuid"),
+        )
+    )
+    location = f"/resource_providers/{provider.uuid}"
+    if not Feature.CREATED_PROVIDER_SHOWN.at(call.version):
+        return Reply(201, location=location)
+    return Reply(200, provider, location=location, changed_at=provider.changed_at or NOW)
+
+
+def show_resource_provider(call: Call) -> Reply:
+    """Show a resource provider."""
+    included = parse_show(call.query_string, call.version)
+    database = call.service.database
+    if not included and not tags.TAGGED.at(call.version):
+        provider = database.read_one(partial(providers.get, uuid=call.path["uuid"]))
+        return Reply(200, WithParts([provider]), changed_at=provider.changed_at or NOW)
+    tag_of = partial(tags.get_for_provider, call)
+    with database.read_trees() as conn:
+
+        def read(provider: Provider) -> PartTexts:
+            values = provider_parts.read(conn, [provider.id], included)
+            view = View(call.version)
+            return {part: part_texts(part, by_id, view) for part, by_id in values.items()}
+
+        provider, parts = providers.get_with(conn, call.path["uuid"], read, tag_of)
+    changed_at = NOW if parts else provider.changed_at or NOW
+    shown = WithParts([provider], parts)
+    return Reply(200, shown, changed_at=changed_at, tag=tag_of(provider))
+
+
+def check_provider(call: Call) -> None:
+    """Raise ProviderNotFound unless the provider in the path exists."""
+    call.service.database.read_one(partial(providers.get, uuid=call.path["uuid"]))
+
+
+def update_resource_provider(call: Call) -> Reply:
+    """Rename a resource provider, or move it to another parent.
+
+    If no parent is stated, the provider keeps its parent.
+    """
+    provider = call.service.database.write(
+        partial(
+            providers.update,
+            uuid=call.path["uuid"],
+            name=call.body["name"],
+            parent_uuid=call.body.get("parent_provider_uuid", UNSET),
+            movable=Feature.MOVES.at(call.version),
+        )
+    )
+    return Reply(200, provider, changed_at=provider.changed_at or NOW)
+
+
+def delete_resource_provider(call: Call) -> Reply:
+    """Delete a resource provider and its inventories, traits and aggregate memberships.
+
+    The request is refused while the provider has allocations or children.
+    """
+    call.service.database.write(partial(providers.delete, uuid=call.path["uuid"]))
+    return Reply(204)
