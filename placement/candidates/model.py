@@ -28,11 +28,8 @@ Roots = Mapping[int, int]
 Options = Sequence[Sequence[int]]
 
 
-# Slot -> position of the pool member that serves it, or the negative number of a split.
+# Slot -> position of the pool member that serves it, or -1 if the slot is not assigned.
 Assignment = tuple[int, ...]
-
-# (position, units) of each pool member that serves a part of an amount.
-Split = tuple[tuple[int, int], ...]
 
 
 class Stocks(dict[str, Stock]):

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from placement.candidates.budget import Charge, uncharged
-from placement.candidates.model import Pool, Tree
+from placement.candidates.budget import COST_PER_STEP, Charge, uncharged
+from placement.candidates.model import Options, Pool, Tree
 from placement.candidates.request import CandidateRequest, Slot
 from placement.candidates.requirements import Requirement
 from placement.candidates.stats import TraitSet
@@ -19,8 +19,8 @@ class SearchPlan:
 
     split = False  # each slot of a candidate is served by a single provider
 
-    def __init__(self, request: CandidateRequest, *, splits: bool = False) -> None:
-        """splits: whether several providers serve at least one of the splittable classes."""
+    def __init__(self, request: CandidateRequest, spend: Charge = uncharged) -> None:
+        """Plan a request. `spend` charges the evaluation of terms."""
         # The request of the plan.
         self.request = request
         # One slot per suffixed group, and one per class of the unsuffixed group.
@@ -29,12 +29,14 @@ class SearchPlan:
         self.unsuffixed_slots, suffixed = _by_suffix(self.slots)
         # Suffix -> position of the slot of the group.
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
-        # Slots that several providers may serve in parts. Empty in a plan without splits.
-        self.splittable = self._splittable() if splits else ()
+        # Slots that several providers may serve in parts.
+        self.splittable = tuple(
+            [slot for slot in self.unsuffixed_slots if self.slots[slot].may_split]
+        )
         # Whether one provider serves the whole unsuffixed group.
-        self.alone = len(self.unsuffixed_slots) == 1 and not splits
+        self.alone = len(self.unsuffixed_slots) == 1 and not self.splittable
         # Requirements on a single provider. Slots with equal requirements share one object.
-        self.requirements: list[Requirement] = requirements(self.slots, alone=self.alone)
+        self.requirements = requirements(self.slots, alone=self.alone, spend=spend)
         # Slot -> its requirement.
         self.requirement_of = {
             slot: requirement for requirement in self.requirements for slot in requirement.slots
@@ -55,9 +57,10 @@ class SearchPlan:
         self.shared_slots = tuple([slot for slot in suffixed if slot not in isolated])
         # Class -> slot -> requested units.
         self._amounts = _amounts_by_class(self.slots)
-        # Classes that several slots request whole, and the splittable slots whose class another
-        # slot also requests.
-        self.contended_classes, self.contended_splits = self._contended()
+        # Classes that several slots request.
+        self.contended_classes = tuple(
+            [name for name, amounts in self._amounts.items() if len(amounts) > 1]
+        )
         # Contended class -> sorted sums of the amounts of any of its slots.
         self.sums = {name: _sums(self._amounts[name].values()) for name in self.contended_classes}
 
@@ -65,14 +68,6 @@ class SearchPlan:
     def combined_amounts(self) -> Mapping[str, int]:
         """Class -> units requested by all slots together."""
         return {name: sum(amounts.values()) for name, amounts in self._amounts.items()}
-
-    def _splittable(self) -> tuple[int, ...]:
-        slots = []
-        for slot in self.unsuffixed_slots:
-            group, ((name, _units),) = self.slots[slot]
-            if name in group.can_split:
-                slots.append(slot)
-        return tuple(slots)
 
     def _collective_terms(self) -> tuple[RequiredTraits, ...]:
         """Return the collective terms. Empty if one provider serves the whole group."""
@@ -83,28 +78,27 @@ class SearchPlan:
                 return of_kind(group.terms, RequiredTraits)
         return ()
 
-    def _contended(self) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Return the classes that several slots request, and the splittable slots among them."""
-        classes: list[str] = []
-        splits: list[int] = []
-        for name, amounts in self._amounts.items():
-            if len(amounts) == 1:
-                continue
-            # At most one slot of a class can be split. It belongs to the unsuffixed group.
-            splittable = amounts.keys() & self.splittable
-            if splittable:
-                splits += splittable
-            else:
-                classes.append(name)
-        return tuple(classes), tuple(sorted(splits))
-
     def slot_of(self, suffix: str) -> int:
         """Return the slot of a suffixed group."""
         return self._slot_by_suffix[suffix]
 
+    def class_of(self, slot: int) -> str:
+        """Return the class of a slot of the unsuffixed group."""
+        return self.slots[slot].resources[0][0]
+
     def amounts_of(self, name: str) -> Mapping[int, int]:
         """Return slot -> units of a class, for the slots that request it."""
         return self._amounts[name]
+
+    def options(self, pool: Pool, spend: Charge) -> Options:
+        """Return slot -> members that can serve it or, of a splittable slot, a part of it."""
+        options: list[Sequence[int]] = [()] * len(self.slots)
+        for requirement in self.requirements:
+            spend(COST_PER_STEP + len(pool.members) * requirement.cost)
+            providers = requirement.part_providers(pool)
+            for slot in requirement.slots:
+                options[slot] = providers
+        return options
 
     def root_refusal(self, anchor: Tree) -> Refusal | None:
         """Return why the anchor's root fails the conditions on roots, or None if it does not."""
@@ -160,14 +154,13 @@ def slots_of(request: CandidateRequest) -> tuple[Slot, ...]:
 
 
 def requirements(
-    slots: Sequence[Slot], *, alone: bool, in_parts: bool = False, spend: Charge = uncharged
+    slots: Sequence[Slot], *, alone: bool, spend: Charge = uncharged
 ) -> list[Requirement]:
     """Return the distinct requirements, each with the positions of its slots.
 
     Args:
         slots: the slots of a request.
         alone: whether one provider serves the whole unsuffixed group.
-        in_parts: whether several providers may serve amounts of `can_split`.
         spend: charges the evaluation of terms.
     """
     by_key: dict[tuple[object, ...], Requirement] = {}
@@ -180,7 +173,6 @@ def requirements(
             requirement = by_key[key] = Requirement(
                 slot,
                 alone=group.suffixed or alone,
-                in_parts=in_parts and not group.can_split.isdisjoint(dict(slot.resources)),
                 checks=None if group.suffixed else checks,
                 spend=spend,
             )

@@ -55,6 +55,11 @@ class Slot(NamedTuple):
     # (class, units) pairs.
     resources: tuple[tuple[str, int], ...]
 
+    @property
+    def may_split(self) -> bool:
+        """Whether several providers may serve the amount in parts."""
+        return not self.group.can_split.isdisjoint(dict(self.resources))
+
 
 class SubtreeRule(NamedTuple):
     """Groups that must be served in the same subtree, and groups that must be served outside of it.

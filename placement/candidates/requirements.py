@@ -28,7 +28,7 @@ from placement.candidates.terms import (
 from placement.candidates.terms.amounts import AMOUNT_CODES, Amount, unfit_for_a_part, unfit_whole
 from placement.candidates.terms.checks import NO_MASKS
 from placement.candidates.trace import Refusal
-from placement.inventory import fits, sizes
+from placement.inventory import fits
 
 
 class Requirement:
@@ -46,7 +46,6 @@ class Requirement:
         slot: Slot,
         *,
         alone: bool,
-        in_parts: bool = False,
         checks: TermChecks | None = None,
         spend: Charge = uncharged,
     ) -> None:
@@ -56,7 +55,6 @@ class Requirement:
             slot: the slot.
             alone: whether a single provider serves the whole group. If several providers serve it,
                 they may satisfy its collective terms together.
-            in_parts: whether providers of the anchor's own tree may serve a part of the amount.
             checks: the checks of another slot of the group, or None to create them.
             spend: charges the evaluation of terms.
         """
@@ -67,7 +65,8 @@ class Requirement:
         self.group = group
         # Class and units of each amount.
         self._resources = slot.resources
-        self._in_parts = in_parts
+        # Whether several providers may serve the amount in parts.
+        self._may_split = slot.may_split
         # Number of the bit of the first term. The bits of amounts are lower.
         self._first = len(AMOUNT_CODES) * len(slot.resources)
         # The checks of the terms.
@@ -132,17 +131,16 @@ class Requirement:
             return positions
         return self.checks.meeting(pool, positions, self.hard)
 
-    def part_sizes(self, pool: Pool, name: str, amount: int) -> dict[int, range]:
-        """Return position -> possible sizes of a part, for suitable members of the anchor."""
-        units = {
-            position: sizes(stock, amount)
-            for position, member in enumerate(pool.members[: pool.local])
-            if (stock := member.stocks.get(name)) is not None
-        }
-        positions = [position for position, parts in units.items() if parts]
-        if self.own_terms:
-            positions = self.checks.meeting(pool, positions, self.hard)
-        return {position: units[position] for position in positions}
+    def part_providers(self, pool: Pool) -> list[int]:
+        """Like `current_providers`, but with members that can serve a part if that is allowed.
+
+        Only the anchor's own members can serve a part.
+        """
+        if not self._may_split:
+            return self._among(pool, pool.members)
+        masks = self._amount_masks(pool, in_parts=True)
+        positions = [position for position, mask in enumerate(masks) if not mask]
+        return self.checks.meeting(pool, positions, self.hard) if self.own_terms else positions
 
     def refusal(self, pool: Pool) -> Refusal:
         """Return the condition that rejects the last provider of the pool.
@@ -150,7 +148,7 @@ class Requirement:
         Raises:
             ValueError: some provider can serve.
         """
-        masks = self._amount_masks(pool)
+        masks = self._amount_masks(pool, in_parts=False)
         of_pool: Masks = (masks, ())
         if not all(masks) and self.own_terms:
             of_pool = self.masks(pool, self.checks.masks(pool))
@@ -167,7 +165,7 @@ class Requirement:
 
     def masks(self, pool: Pool, of_checks: Masks = NO_MASKS) -> Masks:
         """Return the mask of each member. `of_checks` has the masks of `checks` for the pool."""
-        masks = self._amount_masks(pool)
+        masks = self._amount_masks(pool, in_parts=self._may_split)
         # PERF: most requests have no terms, and the root rarely substitutes for a member.
         itself, as_root = of_checks
         return (
@@ -175,9 +173,9 @@ class Requirement:
             tuple(map(or_, masks, as_root)) if as_root else (),
         )
 
-    def _amount_masks(self, pool: Pool) -> list[int]:
+    def _amount_masks(self, pool: Pool, *, in_parts: bool) -> list[int]:
         masks: list[int] = []
-        local = pool.local if self._in_parts else 0
+        local = pool.local if in_parts else 0
         classes = len(self._resources)
         amounts = [(name, units, 1 << index) for index, (name, units) in enumerate(self._resources)]
         for position, member in enumerate(pool.members):

@@ -63,8 +63,8 @@ def test_an_answer_with_splits_ends_at_its_size(
 ) -> None:
     """The number of parts of a split is unknown until the split has been created."""
     path = "/allocation_candidates?resources=VGPU:64&can_split=VGPU&limit=1000"
-    size = 100_000
-    service = client(tmp_path, wide(16, hosts=3, units=8), max_answer_size=size)
+    size = 20_000
+    service = client(tmp_path, wide(16, hosts=60, units=8), max_answer_size=size)
     answer = service.get(path, "2.0")["allocation_requests"]
     assert {len(each["allocations"]) for each in answer} == {8}
     assert 0.5 * size < len(orjson.dumps(answer)) < size

@@ -8,7 +8,7 @@ contract of the API.
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -31,6 +31,11 @@ class Inventory:
     def capacity(self) -> int:
         """The integer capacity (section 11)."""
         return math.floor((self.total - self.reserved) * self.allocation_ratio)
+
+    @property
+    def free(self) -> int:
+        """What is not used of the capacity."""
+        return self.capacity - self.used
 
     def has_room(self, amount: int) -> bool:
         """Whether `amount` more may be allocated; amounts are integers (section 4)."""
@@ -285,9 +290,7 @@ def _choices(world: World, query: Query) -> Iterator[tuple[str, Choice]]:
         if not _root_passes(anchor, query):
             continue
         pool = [p for p in world.values() if anchor.uuid in _anchors(world, p)]
-        matches = [list(_matches(world, group, anchor, pool)) for group in query.groups]
-        for combination in product(*matches):
-            choice = dict(zip((group.suffix for group in query.groups), combination, strict=True))
+        for choice in _combinations(world, query, anchor, pool):
             if anchor.uuid in query.full_hosts and _takes_from(world, anchor, choice):
                 continue
             if _acceptable(world, query, choice):
@@ -345,12 +348,20 @@ def _root_passes(anchor: Provider, query: Query) -> bool:
     )
 
 
-def _matches(
-    world: World, group: Group, anchor: Provider, pool: Sequence[Provider]
-) -> Iterator[Match]:
-    if group.suffix:
-        return _suffixed_matches(world, group, pool)
-    return _unsuffixed_matches(world, group, anchor, pool)
+def _combinations(
+    world: World, query: Query, anchor: Provider, pool: Sequence[Provider]
+) -> Iterator[Choice]:
+    """All combinations of matches. Parts are made of what suffixed groups leave (2.0, splits e)."""
+    suffixed = [group for group in query.groups if group.suffix]
+    unsuffixed = [group for group in query.groups if not group.suffix]
+    for chosen in product(*(list(_suffixed_matches(world, group, pool)) for group in suffixed)):
+        choice = {group.suffix: match for group, match in zip(suffixed, chosen, strict=True)}
+        taken = _totals(choice)
+        if not unsuffixed:
+            yield choice
+        for group in unsuffixed:  # at most one
+            for match in _unsuffixed_matches(world, group, anchor, pool, taken):
+                yield {**choice, "": match}
 
 
 def _suffixed_matches(world: World, group: Group, pool: Sequence[Provider]) -> Iterator[Match]:
@@ -371,11 +382,18 @@ def _suffixed_matches(world: World, group: Group, pool: Sequence[Provider]) -> I
 
 
 def _unsuffixed_matches(
-    world: World, group: Group, anchor: Provider, pool: Sequence[Provider]
+    world: World,
+    group: Group,
+    anchor: Provider,
+    pool: Sequence[Provider],
+    taken: Mapping[tuple[str, str], int],
 ) -> Iterator[Match]:
-    """Each class from any provider of the pool (section 6), or in parts if that is allowed."""
+    """Each class from any provider of the pool (section 6), or in parts if that is allowed.
+
+    `taken` is what the suffixed groups take of (provider, class).
+    """
     servings = [
-        list(_servings(world, group, anchor, pool, name, amount))
+        list(_servings(world, group, anchor, pool, (name, amount), taken))
         for name, amount in group.resources.items()
     ]
     for chosen in product(*servings):
@@ -406,51 +424,38 @@ def _meets_alone(world: World, provider: Provider, group: Group, anchor: Provide
 
 
 def _servings(
-    world: World, group: Group, anchor: Provider, pool: Sequence[Provider], name: str, amount: int
+    world: World,
+    group: Group,
+    anchor: Provider,
+    pool: Sequence[Provider],
+    resource: tuple[str, int],
+    taken: Mapping[tuple[str, str], int],
 ) -> Iterator[Serving]:
-    """The ways to serve the amount of one class: one provider, or parts (2.0, splits a to d)."""
+    """The ways to serve the amount of one class: each provider that fits, or one split (2.0)."""
+    name, amount = resource
     yield from (((provider, amount),) for provider in pool if provider.fits({name: amount}))
-    if name not in group.can_split:
-        return
     able = [
         provider
         for provider in pool
-        if root(world, provider.uuid) == anchor.uuid
-        and name in provider.inventories
-        and _meets_alone(world, provider, group, anchor)
+        if name in provider.inventories and _meets_alone(world, provider, group, anchor)
     ]
-    splits: dict[frozenset[str], Serving] = {}  # by the set of providers, redundant sets included
-    for size in range(1, len(able) + 1):
-        for members in combinations(able, size):
-            parts = _parts(_by_room(members, name), name, amount)
-            if parts is not None:
-                splits[frozenset(provider.uuid for provider in members)] = parts
-    for uuids, parts in splits.items():
-        if len(uuids) > 1 and not any(fewer < uuids for fewer in splits):
-            yield parts
+    left = {each.uuid: _left(each, name, taken.get((each.uuid, name), 0)) for each in able}
+    if name not in group.can_split or any(inventory.fits(amount) for inventory in left.values()):
+        return  # splits c: a single provider has all of it, of what other groups leave
+    own = [provider for provider in able if root(world, provider.uuid) == anchor.uuid]  # splits a
+    parts: list[tuple[Provider, int]] = []
+    for provider in sorted(own, key=lambda each: (-left[each.uuid].free, each.uuid)):  # splits d
+        missing = amount - sum(units for _provider, units in parts)
+        fitting = [units for units in range(missing, 0, -1) if left[provider.uuid].fits(units)]
+        parts += [(provider, units) for units in fitting[:1]]
+    if sum(units for _provider, units in parts) == amount:
+        yield tuple(parts)
 
 
-def _by_room(members: Iterable[Provider], name: str) -> list[Provider]:
-    """The providers in the order of their parts (2.0, splits d)."""
-
-    def room(provider: Provider) -> int:
-        inventory = provider.inventories[name]
-        return inventory.capacity - inventory.used
-
-    return sorted(members, key=lambda provider: (-room(provider), provider.uuid))
-
-
-def _parts(members: Sequence[Provider], name: str, amount: int) -> Serving | None:
-    """The first serves the largest part that the others can complete; None if they cannot."""
-    if not members:
-        return None if amount else ()
-    first, *others = members
-    for units in range(amount, 0, -1):
-        if first.inventories[name].fits(units):
-            rest = _parts(others, name, amount - units)
-            if rest is not None:
-                return ((first, units), *rest)
-    return None
+def _left(provider: Provider, name: str, taken: int) -> Inventory:
+    """An inventory after other groups of the candidate have taken from it (2.0, splits b)."""
+    inventory = provider.inventories[name]
+    return replace(inventory, used=inventory.used + taken, max_unit=inventory.max_unit - taken)
 
 
 def _has_traits(traits: frozenset[str], group: Group) -> bool:

@@ -12,7 +12,6 @@ from placement.candidates.constraints.capacity import Capacity
 from placement.candidates.constraints.collective_traits import CollectiveTraits
 from placement.candidates.constraints.isolation import Isolation, OnePerTree, PartialIsolation
 from placement.candidates.constraints.same_subtree import OutsideSubtree, SameSubtree
-from placement.candidates.constraints.split_capacity import SplitCapacity
 from placement.candidates.constraints.spread import Spread
 from placement.candidates.plan import SearchPlan
 
@@ -46,7 +45,6 @@ __all__ = [
     "OutsideSubtree",
     "PartialIsolation",
     "SameSubtree",
-    "SplitCapacity",
     "Spread",
     "Undo",
     "build_constraints",

@@ -93,10 +93,6 @@ class Constraint(ABC):
         """Return whether the condition can be satisfied. No provider is placed at this point."""
         return True
 
-    def needs(self, slot: int) -> int:
-        """Return the bits that only this open slot can still contribute, for splits of the slot."""
-        return 0
-
     @abstractmethod
     def add(self, slot: int, provider: int) -> Undo | None:
         """Place a provider on one of `slots`, and return a function that undoes it.

@@ -1,7 +1,7 @@
 """Capacity: the amounts of one class that several slots take from a provider must fit together."""
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Self
 
 from placement.candidates.budget import Charge, uncharged
@@ -71,11 +71,16 @@ class Capacity(Constraint):
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
         """Make constraints for each class that several slots request."""
-        return [
-            cls._of_slots(name, amounts, pool, options, spend)
-            for name in plan.contended_classes
-            for amounts in by_least_amount(plan.amounts_of(name))
-        ]
+        constraints: list[Self] = []
+        for name in plan.contended_classes:
+            amounts = plan.amounts_of(name)
+            if plan.splittable:  # their providers are chosen after all others
+                amounts = {slot: units for slot, units in amounts.items() if options[slot]}
+            constraints += [
+                cls._of_slots(name, large, pool, options, spend)
+                for large in _by_least_amount(amounts)
+            ]
+        return constraints
 
     @classmethod
     def _of_slots(
@@ -87,7 +92,10 @@ class Capacity(Constraint):
         spend: Charge,
     ) -> Self:
         servers = {slot: options[slot] for slot in amounts}
-        room = room_of(name, pool, all_providers(servers.values()))
+        room = {
+            position: pool.members[position].stocks[name].room
+            for position in all_providers(servers.values())
+        }
         spend(2 * len(room) + len(amounts))
         return cls(servers, amounts, room, spend)
 
@@ -111,12 +119,7 @@ class Capacity(Constraint):
         self._matching.undo()
 
 
-def room_of(name: str, pool: Pool, positions: Iterable[int]) -> dict[int, int]:
-    """Return the free capacity of members that have an inventory of the class."""
-    return {position: pool.members[position].stocks[name].room for position in positions}
-
-
-def by_least_amount(amounts: Mapping[int, int]) -> Iterator[Mapping[int, int]]:
+def _by_least_amount(amounts: Mapping[int, int]) -> Iterator[Mapping[int, int]]:
     """Yield, for each distinct amount, the slots with at least this amount, and their amounts.
 
     The look-ahead treats all slots as if they had the smallest amount. Therefore, slots with large

@@ -1,6 +1,6 @@
 """Collective traits: the providers of the unsuffixed group together have every required trait."""
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Self
 
 from placement.candidates.budget import Charge, uncharged
@@ -19,8 +19,6 @@ class CollectiveTraits(Constraint):
         covers: slot -> provider -> bits of the trait sets that the provider satisfies.
         needed: bits of all sets.
         spend: function that receives the cost of expensive work.
-        splittable: slots that several providers may serve together. For these slots, `covers` has
-            the bits of all providers of a part, and the bits of splits by their number.
     """
 
     code = Refusal.COLLECTIVE_TRAITS
@@ -31,10 +29,8 @@ class CollectiveTraits(Constraint):
         covers: Mapping[int, Mapping[int, int]],
         needed: int,
         spend: Charge = uncharged,
-        splittable: Collection[int] = (),
     ) -> None:
         self.slots = frozenset(covers)
-        self._splittable = splittable
         self._covers = covers
         self._needed = needed
         self._spend = spend
@@ -49,8 +45,8 @@ class CollectiveTraits(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether several providers that serve whole slots may have the traits together."""
-        return bool(plan.collective_traits) and not plan.splittable
+        """Return whether several providers may have the traits together."""
+        return bool(plan.collective_traits)
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
@@ -81,7 +77,7 @@ class CollectiveTraits(Constraint):
         for number in range(self._needed.bit_length()):
             bit = 1 << number
             slots = [slot for slot, bits in self._possible.items() if bits & bit]
-            if len(slots) != 1 or slots[0] in self._splittable:
+            if len(slots) != 1:
                 continue
             (slot,) = slots
             self._spend(2 * len(narrowed[slot]))
@@ -90,12 +86,6 @@ class CollectiveTraits(Constraint):
             narrowed[slot] = OptionList(positions)
             self._possible[slot] = _union(map(bits.__getitem__, positions))
         return narrowed
-
-    def needs(self, slot: int) -> int:
-        """Return the bits of trait sets that no other slot satisfies or can still satisfy."""
-        self._spend(len(self.slots))
-        others = _union(map(self._possible.__getitem__, self._open - {slot}))
-        return self._needed & ~(others | _union(self._placed_bits))
 
     def feasible(self) -> bool:
         """Return whether all slots together can satisfy every trait set."""

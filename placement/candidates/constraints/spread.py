@@ -61,7 +61,7 @@ class Spread(Constraint):
         return self._feasible
 
     def add(self, slot: int, provider: int) -> Undo | None:
-        """Refuse providers of the anchor. Also refuse splits, which have negative numbers."""
+        """Refuse providers of the anchor."""
         return None if provider < self._local else _nothing
 
 

@@ -13,9 +13,8 @@ from placement.candidates.explanation.relaxed import (
     without_term,
 )
 from placement.candidates.model import Pool
-from placement.candidates.plan import SearchPlan, requirements
+from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
-from placement.candidates.requirements import Requirement
 from placement.candidates.stated_terms import StatedTerm, terms_from_group, terms_from_root
 from placement.candidates.terms import Masks, PlaceTerm, Term, TermChecks
 from placement.candidates.terms.checks import NO_MASKS
@@ -42,9 +41,9 @@ class Joins:
     kinds: Kinds
 
     @classmethod
-    def from_request(cls, request: CandidateRequest) -> "Joins":
-        """Plan a request."""
-        plan = SearchPlan(request)
+    def from_request(cls, request: CandidateRequest, spend: Charge = uncharged) -> "Joins":
+        """Plan a request. `spend` charges the evaluation of terms."""
+        plan = SearchPlan(request, spend)
         return cls(plan, kinds_of(plan))
 
 
@@ -78,14 +77,12 @@ class ExplainRequest:
         # The request as the client sent it, parsed.
         self.request = request
         # The plan of the request and the constraints that join its slots.
-        self.joins = Joins.from_request(request)
+        self.joins = Joins.from_request(request, spend)
         plan = self.joins.plan
         # The checks of the root.
         self.root = TermChecks(request.root, spend=spend)
         # The terms of the root, in the order of their bits.
         self.root_terms = terms_from_root(request.root)
-        # Whether several providers may serve an amount in parts.
-        self.split = any(group.can_split for group in request.groups)
         terms = [term for group in request.groups for term in group.terms]
         # The terms of all groups.
         self.stated = [stated for group in request.groups for stated in terms_from_group(group)]
@@ -95,15 +92,15 @@ class ExplainRequest:
             for stated, term in zip(self.stated, terms, strict=True)
             if isinstance(term, PlaceTerm)
         }
-        # If amounts are served in parts, several providers together may have the traits.
-        alone = plan.alone and not self.split
         # The distinct requirements. Slots with equal requests share one of them.
-        self.distinct = requirements(plan.slots, alone=alone, in_parts=self.split, spend=spend)
+        self.distinct = plan.requirements
         # Slot -> its index in `distinct`.
-        self.distinct_index = _index_by_slot(self.distinct)
+        self.distinct_index = [
+            self.distinct.index(plan.requirement_of[slot]) for slot in range(len(plan.slots))
+        ]
         # The requirement of each slot, with the terms of its group.
         self.requirements = [
-            self.distinct[self.distinct_index[position]].of_group(slot.group.suffix)
+            plan.requirement_of[position].of_group(slot.group.suffix)
             for position, slot in enumerate(plan.slots)
         ]
         # Suffix -> the slots of the group, in the order of the request.
@@ -190,7 +187,7 @@ class ExplainRequest:
     def joining_codes(self) -> Sequence[Refusal]:
         """The codes of the conditions that join groups, in order."""
         codes = {kind.code for kind in self.joins.kinds}
-        if self.split:
+        if self.joins.plan.splittable:
             codes.add(Refusal.CAPACITY_SUM)
         # If several traits are required, each provider may have only some of the traits.
         if any(
@@ -199,12 +196,6 @@ class ExplainRequest:
         ):
             codes.add(Refusal.COLLECTIVE_TRAITS)
         return [code for code in Refusal if code in codes]
-
-
-def _index_by_slot(distinct: Sequence[Requirement]) -> Sequence[int]:
-    """Return the index of the requirement of each slot."""
-    indexes = {slot: index for index, each in enumerate(distinct) for slot in each.slots}
-    return [indexes[slot] for slot in sorted(indexes)]
 
 
 def _leaves_empty(group: RequestGroup, term: Term) -> bool:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.host_counts import HostCounts
+from placement.candidates.explanation.host_evaluator import HostEvaluator
+from placement.candidates.explanation.reductions import Reductions
 from placement.candidates.explanation.single_hosts import SingleHosts
-from placement.candidates.explanation.split_evaluator import make_evaluators
 from placement.candidates.explanation.split_gains import SplitGains
 from placement.candidates.explanation.taint_gains import TaintGains
 from placement.candidates.explanation.value import Explanation, Hosts, Relaxed
@@ -46,8 +47,10 @@ class ExplainedHosts:
         self._budget = budget
         # The request, prepared for the evaluation of hosts.
         self._request = ExplainRequest(request, budget.spend, relaxes=relaxes)
-        # Evaluates one host at a time, and finds smaller amounts.
-        self._evaluator, self._reductions = make_evaluators(self._request, budget, max_steps)
+        # Evaluates one host at a time.
+        self._evaluator = HostEvaluator(self._request, budget, max_steps)
+        # Finds smaller amounts.
+        self._reductions = Reductions(self._request, self._evaluator)
         # The numbers of hosts.
         self._counts = HostCounts(self._request, self._evaluator)
         # Whether to find relaxations.

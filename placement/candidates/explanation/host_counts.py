@@ -49,8 +49,8 @@ class HostCounts:
         self._named = NamedHosts(explain_request)
         self._explain_request = explain_request
         self._evaluator = evaluator
-        # Finds the cause if sums do not fit. None for requests with `can_split`.
-        self._sums = None if explain_request.split else SumCauses(evaluator)
+        # Finds the cause if sums do not fit. None if parts may be the cause.
+        self._sums = None if explain_request.joins.plan.splittable else SumCauses(evaluator)
         self.name({})
         # Key of equal hosts -> their evaluation, which is computed only once.
         self._evaluations: dict[Hashable, Evaluation] = {}

@@ -19,6 +19,7 @@ from placement.candidates.model import Pool
 from placement.candidates.requirements import Requirement, lacking
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Masks, each_mask, lowest
+from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
 if TYPE_CHECKING:
@@ -171,18 +172,35 @@ class HostEvaluation:
     def _reject_together(self) -> Rejection:
         """Return the rejection at the first code up to which no assignment exists."""
         joins = self._explain_request.joins
+        if joins.plan.splittable:
+            # The parts must reach the amounts before anything else is asked of their providers.
+            kinds = [kind for kind in joins.kinds if kind.code is Refusal.CAPACITY_SUM]
+            if self._evaluator.serves(joins.plan, kinds, self._pool, self._options) is False:
+                return self._reject_parts()
         for code in self._explain_request.joining_codes:
             kinds = [kind for kind in joins.kinds if ORDER[kind.code] <= ORDER[code]]
             serves = self._evaluator.serves(joins.plan, kinds, self._pool, self._options)
             if serves is None:
                 return Rejection(Refusal.BUDGET, None)
             if not serves:
+                if joins.plan.splittable and code is Refusal.CAPACITY_SUM:
+                    return self._reject_parts()
                 if code is Refusal.SAME_SUBTREE:
                     return self._reject_subtree()
                 if code is Refusal.ISOLATE:
                     return Rejection(code, None, isolation_cause(joins.plan, self._options))
                 return Rejection(code, None)
         raise AssertionError("the constraints of all codes together refuse")
+
+    def _reject_parts(self) -> Rejection:
+        """Return the rejection by amounts that do not fit, even in parts."""
+        plan = self._explain_request.joins.plan
+        names = {*plan.contended_classes, *map(plan.class_of, plan.splittable)}
+        sums = [Amount(*total) for total in plan.combined_amounts.items() if total[0] in names]
+        slots = {slot for name in names for slot in plan.amounts_of(name)}
+        servers = sorted(set().union(*(self._options[slot] for slot in slots)))
+        cause = RejectionCause(amounts=tuple(sums), case=SpecialCase.PARTS)
+        return Rejection(Refusal.CAPACITY_SUM, None, cause, at_code=servers)
 
     def _reject_subtree(self) -> Rejection:
         try:

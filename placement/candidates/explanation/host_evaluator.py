@@ -16,7 +16,7 @@ from placement.candidates.explanation.explain_request import ExplainRequest, Joi
 from placement.candidates.explanation.host_evaluation import HostEvaluation
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
-from placement.candidates.search.anchors import solutions
+from placement.candidates.search.splits import is_served, split_signature
 from placement.candidates.terms import bits
 from placement.candidates.trace import Refusal
 
@@ -58,7 +58,7 @@ class HostEvaluator:
     def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
         """Return everything that the evaluation reads from a pool, except for the masks."""
         joins = self.explain_request.joins
-        return signatures(joins, pool) if joins.kinds else ()
+        return signatures(joins, pool) if joins.kinds or joins.plan.splittable else ()
 
     def evaluate(self, host_class: HostClass, pool: Pool) -> Evaluation:
         """Evaluate a class of hosts.
@@ -165,12 +165,24 @@ class HostEvaluator:
         """
         if not all(options):
             return False
-        if not kinds:
+        if not kinds and not plan.splittable:
             return True
         self.budget.spend(COST_PER_JOINED_SLOT * (len(plan.slots) + len(plan.request.same_subtree)))
-        return self.within_share(
-            lambda budget: any(True for _ in solutions(kinds, plan, pool, options, budget, _ignore))
-        )
+        return self.within_share(lambda budget: is_served(kinds, plan, pool, options, budget))
+
+    def serves_request(self, joins: Joins, pool: Pool) -> bool | None:
+        """Return whether a host has a candidate for another request.
+
+        Returns:
+            None if the host takes more than its share of the work.
+
+        Raises:
+            BudgetSpentError: The limit on all work was reached.
+        """
+        plan = joins.plan
+        if pool.anchor is None or plan.root_refusal(pool.anchor) is not None:
+            return False
+        return self.serves(plan, joins.kinds, pool, plan.options(pool, self.budget.spend))
 
     def within_share(self, decide: Callable[[Budget], bool]) -> bool | None:
         """Call a function with the budget of one host.
@@ -193,8 +205,4 @@ class HostEvaluator:
 def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
     """Return everything that constraints read from a pool in addition to the options."""
     of_kinds = [kind.signature(joins.plan, pool) for kind in joins.kinds]
-    return (*of_kinds, pool.reached)
-
-
-def _ignore(code: Refusal) -> None:
-    """Ignore a rejected provider. Solutions report each rejected provider."""
+    return (*of_kinds, split_signature(joins.plan, pool), pool.reached)

@@ -21,12 +21,14 @@ from placement.candidates.model import Pool
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms.amounts import AMOUNT_KEYWORD, Amount
 from placement.candidates.trace import Refusal
-from placement.inventory import Stock, fits
+from placement.inventory import Stock, fits, sizes
 
 # Cached plans of requests with a smaller amount.
 MAX_PLANS = 256
 # Cached results for one class of hosts.
 MAX_ANSWERS = 1000
+# Maximum number of amounts of a splittable class that are tried on one host.
+MAX_AMOUNTS = 64
 # Sums of the amounts of a class that other groups may consume.
 MAX_SUMS = 4096
 
@@ -137,7 +139,10 @@ class Reductions:
     def _amounts(self, pool: Pool, shortage: Shortage, least: int) -> Amounts:
         """Return the amounts to try. All of them are at least `least`."""
         name, limit = shortage.resource_class, shortage.amount
+        plan = self._explain_request.joins.plan
         self._evaluator.budget.spend(2 * len(shortage.providers))
+        if any(slot in plan.splittable for slot in plan.amounts_of(name)):
+            return self._amounts_in_parts(pool, shortage, least)
         # PERF: many devices have equal inventories.
         stocks = {pool.members[position].stocks[name] for position in shortage.providers}
         largest = max([_largest(stock, limit) for stock in stocks])
@@ -153,6 +158,19 @@ class Reductions:
                 amounts |= {_largest(stock, limit, usage) for stock in stocks}
         tried = [amount for amount in amounts if amount >= max(least, 1)]
         return Amounts(sorted(tried, reverse=True))
+
+    def _amounts_in_parts(self, pool: Pool, shortage: Shortage, least: int) -> Amounts:
+        """Return the amounts to try. Parts add up, so the largest amount may be any number."""
+        stocks = [
+            pool.members[position].stocks[shortage.resource_class]
+            for position in shortage.providers
+        ]
+        rooms = [max(0, stock.room) for stock in stocks]
+        in_parts = shortage.slot in self._explain_request.joins.plan.splittable
+        most = min(sum(rooms) if in_parts else max(rooms, default=0), shortage.amount - 1)
+        numbers = range(most, max(least, 1) - 1, -1)
+        tried = numbers[:MAX_AMOUNTS]
+        return Amounts(tried, tried[-1] if len(tried) < len(numbers) else 0)
 
     def _usages_of_others(self, shortage: Shortage) -> list[int]:
         """Return the sums of a class that any of the other slots together may consume."""
@@ -176,15 +194,17 @@ class Reductions:
 
     def _serves(self, pool: Pool, evaluation: Evaluation, shortage: Shortage, amount: int) -> bool:
         """Return whether the host would be served with this amount. False also means undecided."""
-        if not self._explain_request.joins.kinds:
+        plan = self._explain_request.joins.plan
+        if not self._explain_request.joins.kinds and not plan.splittable:
             return True
         slot, name = shortage.slot, shortage.resource_class
         joins = self._joins(slot, name, amount)
+        local = pool.local if slot in plan.splittable else 0
         options = [*evaluation.options]
         options[slot] = [
             position
             for position in shortage.providers
-            if fits(pool.members[position].stocks[name], amount)
+            if _serves_some(pool.members[position].stocks[name], amount, in_parts=position < local)
         ]
         # Hosts of one class may differ in the providers that fit a smaller amount, and in the
         # signatures of its constraints.
@@ -224,3 +244,8 @@ def _largest(stock: Stock, limit: int, usage: int = 0) -> int:
     room = min(stock.room - usage, limit - 1)
     amount = room - room % stock.step_size
     return amount if amount >= max(stock.min_unit, 1) else 0
+
+
+def _serves_some(stock: Stock, amount: int, *, in_parts: bool) -> bool:
+    """Return whether the amount fits or, in parts, any part of it."""
+    return bool(sizes(stock, amount)) if in_parts else fits(stock, amount)

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from placement.candidates.budget import COST_PER_STEP
 from placement.candidates.explanation.evaluation import Evaluation
-from placement.candidates.explanation.explain_request import ExplainRequest
+from placement.candidates.explanation.explain_request import ExplainRequest, Joins
 from placement.candidates.explanation.extremes import largest_part
-from placement.candidates.explanation.host_evaluator import HostEvaluator
-from placement.candidates.explanation.split_evaluator import Variant
+from placement.candidates.explanation.host_evaluator import HostEvaluator, signatures
 from placement.candidates.explanation.words import sentences
 from placement.candidates.model import Pool
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
@@ -36,8 +35,8 @@ class SplitGains:
         self._is_complete = True
         # Classes that could be split -> number of additional hosts.
         self._gains: Counter[tuple[str, ...]] = Counter()
-        # Classes -> the plans of the request in which they can be split.
-        self._variants: dict[tuple[str, ...], Variant] = {}
+        # Classes -> the plan of the request in which they can be split.
+        self._joins: dict[tuple[str, ...], Joins] = {}
         # Key of equal hosts -> whether they would serve.
         self._results: dict[Hashable, bool] = {}
 
@@ -74,15 +73,14 @@ class SplitGains:
         return tuple(sorted(amounts))
 
     def _serves(self, names: tuple[str, ...], pool: Pool, evaluation: Evaluation) -> bool:
-        variant = self._variants.get(names)
-        if variant is None:
+        joins = self._joins.get(names)
+        if joins is None:
             self._evaluator.spend_on_plan()
-            self._evaluator.spend_on_plan()
-            variant = self._variants[names] = Variant(_with_split(self._request, names))
-        key = names, evaluation, variant.signatures(pool)
+            joins = self._joins[names] = Joins.from_request(_with_split(self._request, names))
+        key = names, evaluation, signatures(joins, pool)
         serves = self._results.get(key)
         if serves is None:
-            found = variant.serves(pool, self._evaluator)
+            found = self._evaluator.serves_request(joins, pool)
             self._is_complete = self._is_complete and found is not None
             serves = bool(found)
             if len(self._results) < MAX_RESULTS:

@@ -5,10 +5,9 @@ sharing providers, the host is evaluated again with them.
 """
 
 from placement.candidates.explanation.evaluation import Evaluation
-from placement.candidates.explanation.explain_request import ExplainRequest
+from placement.candidates.explanation.explain_request import ExplainRequest, Joins
 from placement.candidates.explanation.host_counts import HostCounts
 from placement.candidates.explanation.host_evaluator import HostEvaluator
-from placement.candidates.explanation.split_evaluator import Variant
 from placement.candidates.model import Pool, Tree
 from placement.candidates.terms import Untainted, of_kind
 from placement.candidates.trace import Refusal
@@ -29,9 +28,9 @@ class TaintGains:
         self._evaluator = evaluator
         names = [term.name for term in of_kind(explain_request.request.root, Untainted)]
         tolerating = {name: pools.tolerating(name) for name in names}
-        # (index of the relaxation, request without the taint, its pools)
+        # (index of the relaxation, plan of the request without the taint, its pools)
         self._relaxed = [
-            (index, Variant(relaxation.without()), wider)
+            (index, Joins.from_request(relaxation.without()), wider)
             for index, relaxation in enumerate(explain_request.relaxations)
             if relaxation.term.code is Refusal.TAINTED
             and (wider := tolerating[str(relaxation.term.value)]) is not None
@@ -50,13 +49,13 @@ class TaintGains:
         """
         if not evaluation.rejections:
             return
-        for index, variant, pools in self._relaxed:
+        for index, joins, pools in self._relaxed:
             if index in evaluation.gains:
                 continue
             wider = pools.pool(tree)
             if wider.reached == pool.reached:
                 continue
-            serves = variant.serves(wider, self._evaluator)
+            serves = self._evaluator.serves_request(joins, wider)
             if serves is None:
                 host_counts.undecided += 1
             elif serves:

@@ -3,7 +3,7 @@
 The bounds do not depend on the number of ways in which a request can be served, so they are cheap.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from placement.candidates.budget import Charge
 from placement.candidates.headroom.packing import largest_sum
@@ -15,21 +15,16 @@ from placement.candidates.plan import SearchPlan
 Room = Callable[[Row], int]
 
 
-def seats_of(
-    plan: SearchPlan, options: Options, room: Room, parts: Mapping[int, Collection[int]]
-) -> list[dict[int, int]]:
+def seats_of(plan: SearchPlan, options: Options, room: Room) -> list[dict[int, int]]:
     """Return slot -> position -> the number of consumers that the provider can serve.
 
     The number is -1, which means any number, if the slot has no resources.
-
-    Args:
-        parts: slots to leave out, because several providers may serve them in parts.
     """
     known: dict[tuple[int, tuple[tuple[str, int], ...]], int] = {}
     seats: list[dict[int, int]] = []
     for slot, (_group, resources) in enumerate(plan.slots):
         by_position: dict[int, int] = {}
-        for position in () if slot in parts else options[slot]:
+        for position in options[slot]:
             key = position, resources
             if key not in known:
                 known[key] = min(
@@ -40,40 +35,31 @@ def seats_of(
     return seats
 
 
-def upper_bound(
-    plan: SearchPlan,
-    options: Options,
-    room: Room,
-    spend: Charge,
-    parts: Mapping[int, Collection[int]],
-) -> int | None:
+def upper_bound(plan: SearchPlan, options: Options, room: Room, spend: Charge) -> int | None:
     """Return a number that no packing can exceed, or None if no slot has resources.
 
     Args:
         plan: the plan of the request.
-        options: slot -> positions of the providers that can serve it alone.
+        options: slot -> positions of the providers that can serve it, alone or in parts.
         room: returns the free units of a row.
         spend: charges the work.
-        parts: splittable slot -> positions of the providers that can serve a part of it.
     """
     spend(2 * sum(map(len, options)) + 16)
-    seats = seats_of(plan, options, room, parts)
+    seats = seats_of(plan, options, room)
     bounds = [
         sum(by_position.values())
         for slot, by_position in enumerate(seats)
-        if plan.slots[slot].resources and slot not in parts
+        if plan.slots[slot].resources and slot not in plan.splittable
     ]
-    bounds += _class_bounds(plan, options, room, parts)
+    bounds += _class_bounds(plan, options, room)
     if len(plan.isolated_slots) > 1:
         bounds += _isolation_bound(plan, options, room, min(bounds, default=0))
     return min(bounds, default=None)
 
 
-def _class_bounds(
-    plan: SearchPlan, options: Options, room: Room, parts: Mapping[int, Collection[int]]
-) -> Iterable[int]:
+def _class_bounds(plan: SearchPlan, options: Options, room: Room) -> Iterable[int]:
     """Yield a bound for each class that several slots request or that is served in parts."""
-    split = {plan.slots[slot].resources[0][0] for slot in parts}
+    split = set(map(plan.class_of, plan.splittable))
     for name in {*plan.contended_classes, *split}:
         amounts = plan.amounts_of(name)
         sizes = set(amounts.values())
@@ -81,7 +67,6 @@ def _class_bounds(
         positions: set[int] = set()
         for slot in amounts:
             positions.update(options[slot])
-            positions.update(parts.get(slot, ()))
         for position in positions:
             units = room((position, name))
             total += units if name in split else largest_sum(sizes, units)

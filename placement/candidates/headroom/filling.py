@@ -10,7 +10,7 @@ from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.anchors import solutions
 from placement.candidates.search.candidate import Candidate
-from placement.candidates.search.split_search import SplitSearches
+from placement.candidates.search.splits import SplitSearches
 from placement.candidates.trace import Refusal
 
 
@@ -18,14 +18,9 @@ class HostFiller:
     """Fills pools for one request. Candidates with a split come after all other candidates."""
 
     def __init__(self, plan: SearchPlan) -> None:
-        """plan: the plan of the request without splits."""
         self._plan = plan
         # The constraints that apply to the plan.
         self._kinds = kinds_of(plan)
-        # The plan of the request with splits, or None without `can_split`.
-        self._split_plan = None
-        if any(group.can_split for group in plan.request.groups):
-            self._split_plan = SearchPlan(plan.request, splits=True)
 
     def fill(self, room: HostRoom, pool: Pool, budget: Budget) -> None:
         """Add consumers to a packing until no more fit or the upper bound is reached.
@@ -70,12 +65,7 @@ class HostFiller:
         if all(options):
             for assignment in solutions(self._kinds, plan, pool, options, budget, _ignore):
                 return Candidate(plan, pool, assignment[0])
-        if self._split_plan is None:
-            return None
-        plan = self._split_plan
-        if pool.sharing:  # a plan caches which sharing providers have capacity
-            plan = SearchPlan(plan.request, splits=True)
-        return SplitSearches(plan, budget).start(pool).first
+        return SplitSearches(plan, budget).start(pool).first if plan.splittable else None
 
 
 def _rows(candidate: Candidate) -> Counter[Row]:

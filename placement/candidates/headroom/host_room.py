@@ -19,7 +19,7 @@ from placement.candidates.headroom.patterns import (
     free_units,
     usage_of,
 )
-from placement.candidates.headroom.room import NO_ROOM, HostRoom, Row, room_in
+from placement.candidates.headroom.room import NO_ROOM, HostRoom, Row, filled, room_in
 from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
 
@@ -40,7 +40,7 @@ COST_PER_POOL = 24 * COST_PER_STEP
 
 
 class RoomFinder:
-    """Finds the room of pools for one request without `can_split`."""
+    """Finds the room of pools for one request."""
 
     def __init__(self, plan: SearchPlan, budget: Budget, max_steps: int) -> None:
         """Prepare a request.
@@ -72,7 +72,23 @@ class RoomFinder:
         Raises:
             BudgetSpentError: the limit on work was reached.
         """
-        return self.find_again(pool)
+        return self._find_in_parts(pool) if self._plan.splittable else self.find_again(pool)
+
+    def _find_in_parts(self, pool: Pool) -> HostRoom:
+        """Return an interval: consumers with whole amounts come first, then others with parts.
+
+        The parts that a consumer uses depend on the previous consumers, so the finder does not
+        search for the maximum number.
+        """
+        options = self.options(pool, in_parts=True)
+        if options is None:
+            return NO_ROOM
+        upper = self.upper_bound(pool, options)
+        whole = self.find_again(pool)
+        room = HostRoom(whole.lower, max(upper, whole.lower), whole.usage)
+        rest = filled(pool, room.usage)
+        self._within_share(lambda budget: self._filler.fill(room, rest, budget), default=None)
+        return room
 
     def find_by_itself(self, pool: Pool) -> HostRoom:
         """Return how many consumers fit if no other host uses the sharing providers.
@@ -82,6 +98,8 @@ class RoomFinder:
         Raises:
             BudgetSpentError: the limit on work was reached.
         """
+        if self._plan.splittable:  # an interval, which counts these consumers already
+            return self._find_in_parts(pool)
         options = self.options(pool)
         return NO_ROOM if options is None else self.find_in(pool, options, by_itself=True)
 
@@ -90,10 +108,13 @@ class RoomFinder:
         options = self.options(pool)
         return NO_ROOM if options is None else self.find_in(pool, options)
 
-    def options(self, pool: Pool) -> Options | None:
+    def options(self, pool: Pool, *, in_parts: bool = False) -> Options | None:
         """Return the providers of each slot.
 
         None if a slot has no providers or the root is refused.
+
+        Args:
+            in_parts: whether to include the providers of parts.
         """
         plan, budget = self._plan, self._budget
         budget.spend(COST_PER_POOL)
@@ -102,7 +123,11 @@ class RoomFinder:
         options: list[Sequence[int]] = [()] * len(plan.slots)
         for requirement in plan.requirements:
             budget.spend(COST_PER_STEP + len(pool.members) * requirement.cost)
-            providers = requirement.current_providers(pool)
+            providers = (
+                requirement.part_providers(pool)
+                if in_parts
+                else requirement.current_providers(pool)
+            )
             if not providers:
                 return None
             for slot in requirement.slots:
@@ -138,7 +163,7 @@ class RoomFinder:
 
     def upper_bound(self, pool: Pool, options: Options) -> int:
         """Return a number of consumers that no packing can exceed."""
-        upper = upper_bound(self._plan, options, room_in(pool), self._budget.spend, {})
+        upper = upper_bound(self._plan, options, room_in(pool), self._budget.spend)
         assert upper is not None  # every request has resources
         return upper
 
@@ -148,7 +173,7 @@ class RoomFinder:
         In this case, each slot is filled separately.
         """
         self._budget.spend(4 * sum(map(len, options)))
-        seats = seats_of(self._plan, options, room_in(pool), {})
+        seats = seats_of(self._plan, options, room_in(pool))
         served = [
             (slot, by_position)
             for slot, by_position in enumerate(seats)
@@ -212,7 +237,7 @@ class RoomFinder:
                 before.
         """
         options = self.options(pool)
-        if options is None:
+        if options is None or self._plan.splittable:  # an interval with parts cannot be narrowed
             return
         patterns = self._search.find(pool, options, self._budget)
         problem = PackingProblem(patterns.patterns, free_units(pool, patterns.rows))

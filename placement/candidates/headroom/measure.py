@@ -16,7 +16,6 @@ from placement.candidates.headroom.host_room import RoomFinder
 from placement.candidates.headroom.limits import LimitFinder
 from placement.candidates.headroom.room import HostRoom, filled
 from placement.candidates.headroom.shared_hosts import SharedHosts
-from placement.candidates.headroom.split_room import SplitRoomFinder
 from placement.candidates.headroom.totals import Totals
 from placement.candidates.headroom.value import UNDECIDED, Headroom, HeadroomRequest, RoomLimit
 from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
@@ -158,17 +157,15 @@ class _Meter:
         self._budget = budget
         # The figures for the response.
         self._totals = Totals(question)
-        # The plan of the request without splits.
+        # The plan of the request.
         self._plan = plan = SearchPlan(question.request)
-        splits = any(group.can_split for group in question.request.groups)
-        finder = SplitRoomFinder if splits else RoomFinder
         # Finds the room of a pool.
-        self._finder: RoomFinder = finder(plan, budget, max_steps)
+        self._finder = RoomFinder(plan, budget, max_steps)
         # Finds the limit of a host.
         self._limits = LimitFinder(question.request, budget, max_steps)
         # Whether arithmetic is sufficient for hosts with a single provider.
         self._flat: FlatCounter | None = None
-        if not splits and not plan.contended_classes:
+        if not plan.splittable and not plan.contended_classes:
             self._flat = FlatCounter(plan, self._limits, self._totals, budget.spend)
         # The hosts that share resources, or None until the first batch is read.
         self._shared: SharedHosts | None = None

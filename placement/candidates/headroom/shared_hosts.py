@@ -13,7 +13,6 @@ from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.headroom.bounds import seats_of
 from placement.candidates.headroom.host_room import RoomFinder, only_sharing
 from placement.candidates.headroom.room import HostRoom, Row, room_in, with_members
-from placement.candidates.headroom.split_room import SplitRoomFinder
 from placement.candidates.model import Options, Pool, SharingMember, Stocks
 from placement.candidates.plan import SearchPlan
 
@@ -32,10 +31,8 @@ class SharedGroup:
     pool: Pool
     # The room of the host, if no other host uses the shared resources.
     room: HostRoom
-    # Providers that can serve the whole amount of each slot.
+    # Providers that can serve each slot, or a part of it.
     options: Options
-    # Splittable slot -> providers that can serve a part.
-    parts: Mapping[int, Sequence[int]]
     # Number of hosts.
     hosts: int = 1
 
@@ -91,25 +88,12 @@ class SharedHosts:
             group.hosts += 1
             return
         whole = self._finder.options(pool)
-        group = self._group(pool, room, whole)
+        parts = self._plan.splittable
+        options = self._finder.options(pool, in_parts=True) if parts else whole
+        group = SharedGroup(pool, room, options or [()] * len(self._plan.slots))
         if pool.sharing and whole is not None and only_sharing(pool, whole):
             self._add_alone(pool, whole)
         self._groups[key] = group
-
-    def _group(self, pool: Pool, room: HostRoom, whole: Options | None) -> SharedGroup:
-        """Return the group of a host.
-
-        Args:
-            pool: its providers.
-            room: its room by itself.
-            whole: the providers of each slot if no amount is split; None if a slot has none.
-        """
-        if isinstance(self._finder, SplitRoomFinder):
-            # These providers include providers that cannot serve the whole amount.
-            options, parts = self._finder.with_parts(pool)
-            refused = pool.anchor is None or self._plan.root_refusal(pool.anchor) is not None
-            return SharedGroup(pool, room, [()] * len(options) if refused else options, parts)
-        return SharedGroup(pool, room, whole or [()] * len(self._plan.slots), {})
 
     def _add_alone(self, pool: Pool, options: Options) -> None:
         """Add the sharing providers of a host as a separate pool."""
@@ -121,7 +105,7 @@ class SharedHosts:
         key = pool.reached, tuple(map(tuple, of_sharing))
         if key not in self._alone:
             alone = Pool(None, pool.members[local:], pool.sharing, pool.reached)
-            group = SharedGroup(alone, self._finder.find_in(alone, of_sharing), of_sharing, {})
+            group = SharedGroup(alone, self._finder.find_in(alone, of_sharing), of_sharing)
             self._alone[key] = group, set()
         assert pool.anchor is not None
         self._alone[key][1].update(pool.anchor.root.aggregates)
@@ -225,12 +209,11 @@ class SharedHosts:
         """Return a number that no placement on all of these hosts can exceed."""
         plan = self._plan
         bounds = [sum(group.room.upper * group.hosts for group in groups)]
-        split = {slot for group in groups for slot in group.parts}
         for slot, (_group, resources) in enumerate(plan.slots):
-            if resources and slot not in split:
+            if resources and slot not in plan.splittable:
                 bounds.append(self._slot_bound(groups, slot))
-        names = {plan.slots[slot].resources[0][0] for slot in split}
-        bounds += [self._class_bound(groups, name) for name in names.union(plan.contended_classes)]
+        names = {*plan.contended_classes, *map(plan.class_of, plan.splittable)}
+        bounds += [self._class_bound(groups, name) for name in names]
         return min(bounds)
 
     def _slot_bound(self, groups: Iterable[SharedGroup], slot: int) -> int:
@@ -243,7 +226,7 @@ class SharedHosts:
             options: list[Sequence[int]] = [()] * len(group.options)
             options[slot] = group.options[slot]
             own = 0
-            for position, seats in seats_of(self._plan, options, room_in(pool), {})[slot].items():
+            for position, seats in seats_of(self._plan, options, room_in(pool))[slot].items():
                 key = self._key(pool, position)
                 if key in self._shared:
                     shared[key] = seats
@@ -263,7 +246,7 @@ class SharedHosts:
             own = 0
             positions: set[int] = set()
             for slot in amounts:
-                positions.update(group.options[slot], group.parts.get(slot, ()))
+                positions.update(group.options[slot])
             self._budget.spend(len(positions))
             for position in positions:
                 row: Row = position, name

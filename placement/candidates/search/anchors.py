@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.constraints import Constraint, Kinds, build_constraints, kinds_of
-from placement.candidates.model import Assignment, Options, Pool
+from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
 from placement.candidates.search.candidate import Candidate
@@ -26,9 +26,6 @@ MAX_CACHED_MEMBERS = 1000
 # Stop deduplicating once unique pools exceed 64 + 3 × duplicates.
 MAX_UNIQUE_POOLS = 64
 MIN_DUPLICATE_RATIO = 3
-
-# Function that creates the candidate of an assignment.
-MakeCandidate = Callable[[SearchPlan, Pool, Assignment], Candidate]
 
 # Yields the candidates of a pool after the first one, each with a flag that is True if it is known
 # to be the last.
@@ -195,9 +192,7 @@ class AnchorSearches:
         )
         return FirstResult(outcome, refusal=(code, requirement.group.suffix))
 
-    def _search(
-        self, pool: Pool, result: FirstResult, make_candidate: MakeCandidate = Candidate
-    ) -> Search:
+    def _search(self, pool: Pool, result: FirstResult) -> Search:
         """Count the outcome of a pool and return its search."""
         outcome, assignments, refusal = result
         self.searched += not outcome.wrong_root
@@ -207,20 +202,18 @@ class AnchorSearches:
                 self._trace.refused[pool.anchor.id] = pool.anchor.revision
             return Search(outcome)
         self.served += 1
-        first = make_candidate(self._plan, pool, assignments.first)
+        first = Candidate(self._plan, pool, assignments.first)
         # PERF: most hosts have one candidate for a flavor.
         if assignments.end == 1:
             return Search(outcome, first)
-        return Search(outcome, first, self._others(pool, assignments, make_candidate))
+        return Search(outcome, first, self._others(pool, assignments))
 
-    def _others(
-        self, pool: Pool, assignments: Assignments, make_candidate: MakeCandidate
-    ) -> OtherCandidates:
+    def _others(self, pool: Pool, assignments: Assignments) -> OtherCandidates:
         """Yield the candidates of all assignments after the first one."""
         index = 1
         while (assignment := assignments.at(index)) is not None:
             index += 1
-            yield make_candidate(self._plan, pool, assignment), assignments.end == index
+            yield Candidate(self._plan, pool, assignment), assignments.end == index
 
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
         """Return a key that is equal for pools with the same assignments, or None for large pools.

@@ -38,11 +38,12 @@ from placement.candidates.search.result import (
     trees_of,
     unique,
 )
-from placement.candidates.search.split_search import SplitSearches
+from placement.candidates.search.splits import SplitSearches
 from placement.candidates.trace import Trace
 from placement.candidates.trees.conditions import (
     asks_root,
     sharing_root_condition,
+    tree_conditions,
 )
 from placement.candidates.trees.open_roots import OpenRoots
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
@@ -139,20 +140,21 @@ class RequestSearch:
         # Sets of sharing providers that may serve the request without an anchor, or None until they
         # are read.
         self._alone: list[Sequence[SharingProvider]] | None = None
-        # Candidates with a split are searched after all other candidates, with a separate plan.
-        self._split_plan = None
-        if any(group.can_split for group in resolved.request.groups):
-            self._split_plan = SearchPlan(resolved.request, splits=True)
 
-    def _roots_of(self, plan: SearchPlan, *, repeated: bool = False) -> OpenRoots:
+    def _roots_of(
+        self, plan: SearchPlan, *, repeated: bool = False, in_parts: bool = False
+    ) -> OpenRoots:
         settings, tuning, resolved = self._settings, self._tuning, self.resolved
+        make_conditions = partial(
+            tree_conditions, resolved, plan, self._sharing, tuning, in_parts=in_parts
+        )
         # PERF: the function does not refer to this object, because the objects that such a cycle
         # refers to, all roots among them, would stay in memory until garbage is collected.
-        roots, sharing = self.scan.roots, self._sharing
+        roots, spellings = self.scan.roots, self._sharing.spellings
         trace, limit = self._trace, self._limit.count
 
         def make_source() -> RootSource:
-            reader = RootReader(resolved, plan, roots, sharing, trace, tuning)
+            reader = RootReader(resolved, roots, make_conditions, spellings, trace, tuning)
             if resolved.request.order:  # sorting requires all hosts
                 return RootSource(reader, None, randomize=False, tuning=tuning)
             return RootSource(reader, limit, randomize=settings.randomize, tuning=tuning)
@@ -192,10 +194,9 @@ class RequestSearch:
 
         # Plans cache which sharing providers have capacity, so each repeated search needs a new
         # plan.
-        plan, split_plan, request = self._plan, self._split_plan, self.resolved.request
+        plan, request = self._plan, self.resolved.request
         if self._repeated or plan.request is not request:
             plan = SearchPlan(request)
-            split_plan = split_plan and SearchPlan(request, splits=True)
 
         # Anchors are read and searched lazily, while the candidates are consumed.
         sharing = self._sharing
@@ -222,12 +223,12 @@ class RequestSearch:
             offered = unique(offered)
         searched = [anchors]
         text = Text(settings.max_answer_size)
-        if split_plan is not None:
-            split_anchors = SplitSearches(split_plan, budget)
+        if plan.splittable:
+            split_anchors = SplitSearches(plan, budget)
             searched.append(split_anchors)
-            # Search all roots again. If the capacity of a tree decreases, a redundant part may
-            # become necessary, and the tree may have a split that it did not have before.
-            split_searches = search_anchors(split_anchors, self._roots_of(split_plan))
+            # Search all roots again. If the capacity of a tree decreases, no single provider may
+            # have enough any more, and the tree may have a split that it did not have before.
+            split_searches = search_anchors(split_anchors, self._roots_of(plan, in_parts=True))
             splits = ordered.candidates(split_searches, ())
             offered = text.within(chain(offered, splits))
         candidates = collect(islice(offered, self._limit.count), budget, trace)

@@ -5,9 +5,7 @@ refuses. Each candidate costs only a few steps for each slot, because the search
 product and filter it.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from functools import reduce
-from operator import or_
+from collections.abc import Callable, Generator, Sequence
 
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import Constraint, Undo
@@ -18,26 +16,22 @@ from placement.candidates.trace import Refusal
 # refusal.
 Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
 
-# Returns the numbers of the splits whose providers supply certain bits. Constraints define these
-# bits.
-Offer = Callable[[int], Iterator[int]]
-
 
 def assignments(
     options: Options,
     constraints: Sequence[Constraint],
     budget: Budget,
     refuse: Callable[[Refusal], None],
-    offers: Mapping[int, Offer] | None = None,
 ) -> Solutions:
     """Yield each assignment that all constraints accept, and whether it is known to be the last.
+
+    Slots without options are left out. Their providers are -1 in each assignment.
 
     An assignment is known to be the last one if no option is left to try. Otherwise, the search may
     still end without another assignment.
 
     Args:
         refuse: receives the code of each refused placement.
-        offers: slot -> splits (numbers below 0) that may serve it in addition to its options.
 
     Returns:
         The code of the latest refusal, or None.
@@ -49,8 +43,11 @@ def assignments(
         if not constraint.feasible():
             refuse(constraint.code)
             return constraint.code
-    choices = _choices(options, constraints, offers or {})
-    providers = [-1] * len(choices)  # by slot
+    choices = _choices(options, constraints)
+    providers = [-1] * len(options)  # by slot
+    if not choices:
+        yield tuple(providers), True
+        return None
     deepest = len(choices) - 1
     refusal: Refusal | None = None
     depth = 0
@@ -72,22 +69,14 @@ def assignments(
     return refusal
 
 
-def _choices(
-    options: Options, constraints: Sequence[Constraint], offers: Mapping[int, Offer]
-) -> "list[_Choice]":
+def _choices(options: Options, constraints: Sequence[Constraint]) -> "list[_Choice]":
     """Return the choices of all slots, with their constraints, in the order of the search."""
     by_slot: list[list[Constraint]] = [[] for _slot in options]
     for constraint in constraints:
         for slot in constraint.slots:
             by_slot[slot].append(constraint)
     order = _search_order(options, constraints)
-    # Splits come first. They use several providers, so constraints can check the other slots early.
-    splittable = [slot for slot in order if slot in offers]
-    choices: list[_Choice] = [
-        _SplitChoice(slot, options[slot], by_slot[slot], offers[slot]) for slot in splittable
-    ]
-    choices += [_Choice(slot, options[slot], by_slot[slot]) for slot in order if slot not in offers]
-    return choices
+    return [_Choice(slot, options[slot], by_slot[slot]) for slot in order if options[slot]]
 
 
 class _Choice:
@@ -146,49 +135,6 @@ class _Choice:
     def _take_back(self) -> None:
         while self._undo:
             self._undo.pop()()
-
-
-class _SplitChoice(_Choice):
-    """A slot that a single provider can serve whole, or several providers in parts."""
-
-    __slots__ = ("_offer", "_splits")
-
-    def __init__(
-        self,
-        slot: int,
-        options: Sequence[int],
-        constraints: Sequence[Constraint],
-        offer: Offer,
-    ) -> None:
-        super().__init__(slot, options, constraints)
-        self._offer = offer
-        # Numbers of the splits that have not been tried yet. None until all single providers are
-        # tried.
-        self._splits: Iterator[int] | None = None
-
-    @property
-    def at_end(self) -> bool:
-        """Always False, because further splits may follow."""
-        return False
-
-    def advance(self, budget: Budget, refuse: Callable[[Refusal], None]) -> bool:
-        """Place the next provider or, after all providers, the next split."""
-        if self._splits is None:
-            if super().advance(budget, refuse):
-                return True
-            needs = [constraint.needs(self.slot) for constraint in self._constraints]
-            self._splits = self._offer(reduce(or_, needs, 0))
-        self._take_back()
-        for split in self._splits:
-            budget.step(len(self._constraints))
-            code = self._place(split)
-            if code is None:
-                self.provider = split
-                return True
-            self.refusal = code
-            refuse(code)
-        self._splits = None
-        return False
 
 
 def _search_order(options: Options, constraints: Sequence[Constraint]) -> list[int]:

@@ -18,7 +18,7 @@ from placement.candidates.request import CandidateRequest
 from placement.candidates.search.anchors import AnchorSearches, Search
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.ordered import OrderedHosts
-from placement.candidates.search.split_search import SplitSearches
+from placement.candidates.search.splits import SplitSearches
 from placement.candidates.simulation.copies import CopiedHosts
 from placement.candidates.simulation.value import Unplaced
 from placement.candidates.terms import RootRole, TermChecks, Untainted, of_kind
@@ -103,8 +103,6 @@ class _EqualSearches:
         self._rest_aggregates = _rest_aggregates(hosts, rest)
         # Traits of roots whose sharing providers the request cannot use.
         self._taints = frozenset(term.name for term in of_kind(request.root, Untainted))
-        # Whether several providers may serve an amount in parts.
-        self._can_split = any(group.can_split for group in request.groups)
         # Roots of hosts without a candidate, except for candidates with a split.
         self._refused: set[str] = set()
         # The reason why nothing was found, or None until a search has found nothing.
@@ -128,7 +126,7 @@ class _EqualSearches:
         """
         self._budget.spend(COST_PER_STEP)
         # A host that loses capacity gains no candidate, except for candidates with a split.
-        if self._unplaced is not None and not self._can_split:
+        if self._unplaced is not None and not self._plan.splittable:
             return self._unplaced
         self._budget.spend(len(self._refused))
         if self._sharing_changes != self._hosts.sharing_changes:
@@ -144,10 +142,9 @@ class _EqualSearches:
     def _candidates(self) -> Iterator[Candidate]:
         hosts = OrderedHosts((), breadth_first=True, randomize=False, spend=self._budget.spend)
         whole = hosts.in_turn(self._search_hosts(self._anchors, self._refused), self._alone())
-        if not self._can_split:
+        if not self._plan.splittable:
             return whole
-        plan = SearchPlan(self._request, splits=True)
-        split_searches = self._search_hosts(SplitSearches(plan, self._budget), set())
+        split_searches = self._search_hosts(SplitSearches(self._plan, self._budget), set())
         return chain(whole, hosts.in_turn(split_searches, ()))
 
     def _search_hosts(self, anchors: AnchorSearches, refused: set[str]) -> Iterator[Search]:

@@ -53,12 +53,21 @@ def _total(counter: Mapping[Key, int], keys: Iterable[Key]) -> int:
 
 
 def tree_conditions(
-    resolved: ResolvedRequest, plan: SearchPlan, sharing: Sharing, tuning: SearchTuning
+    resolved: ResolvedRequest,
+    plan: SearchPlan,
+    sharing: Sharing,
+    tuning: SearchTuning,
+    *,
+    in_parts: bool = False,
 ) -> list[TreeCondition]:
     """Return the conditions on trees. The conditions that are probably rarest come first.
 
     Slots with equal requirements share a condition.
+
+    Args:
+        in_parts: whether to find trees with a split.
     """
+    splittable = plan.splittable if in_parts else ()
     conditions: dict[MemberCondition, TreeCondition] = {}
 
     def of_member(member: MemberCondition) -> TreeCondition:
@@ -69,9 +78,9 @@ def tree_conditions(
         member = _member_condition(resolved, slot, terms, tuning)
         if reach := sharing.reach(terms, position):
             member = replace(member, reach=reach)
-        if position in plan.splittable:
+        if position in splittable:
             member = _of_part(member)
-        if plan.splittable == (position,):
+        if splittable == (position,):
             # The amount of this slot must be split. Sharing providers of other trees cannot serve
             # parts.
             member = replace(member, reach=frozenset())

@@ -7,7 +7,7 @@ rarest condition.
 """
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -16,17 +16,16 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from placement.candidates.model import Roots
-from placement.candidates.plan import SearchPlan
 from placement.candidates.stats import RootStats
+from placement.candidates.terms import PlaceTerm, of_kind
 from placement.candidates.trace import Trace
 from placement.candidates.trees.conditions import (
     TreeCondition,
     choose_driver,
     root_condition,
-    tree_conditions,
 )
 from placement.candidates.trees.resolve import ResolvedRequest
-from placement.candidates.trees.sharing import Sharing
+from placement.candidates.trees.spellings import Spellings
 from placement.candidates.tuning import SearchTuning
 from placement.db.conditions import DrivingCondition, MemberCondition, RootCondition, TreeFilter
 from placement.db.statements import root_windows
@@ -179,32 +178,37 @@ class RootReader:
     def __init__(
         self,
         resolved: ResolvedRequest,
-        plan: SearchPlan,
         plain: "PlainRoots",
-        sharing: Sharing,
+        make_conditions: Callable[[], Sequence[TreeCondition]],
+        spellings: Spellings,
         trace: Trace,
         tuning: SearchTuning,
     ) -> None:
-        """plain: reads the runs of roots."""
+        """Read nothing yet.
+
+        Args:
+            plain: reads the runs of roots.
+            make_conditions: returns the conditions on trees.
+        """
         self._resolved = resolved
-        self._plan = plan
         # Connection of the read transaction.
         self._conn = plain.conn
         # Reads the next run of roots; see `PlainRoots.run`.
         self.run = plain.run
-        self._sharing = sharing
+        self._make_conditions = make_conditions
+        self._spellings = spellings
         self._trace = trace
         self._tuning = tuning
 
     @cached_property
     def _conditions(self) -> Sequence[TreeCondition]:
         """The conditions on trees.  PERF: most searches find enough in the first run of roots."""
-        return tree_conditions(self._resolved, self._plan, self._sharing, self._tuning)
+        return self._make_conditions()
 
     @cached_property
     def pinned(self) -> bool:
         """Whether the request names the only tree that may serve it."""
-        return self._plan.names_providers and any(
+        return bool(of_kind(self._resolved.request.group_terms, PlaceTerm)) and any(
             condition.member.tree is not None and not condition.member.reach
             for condition in self._conditions
         )
@@ -268,7 +272,7 @@ class RootReader:
         """Return the condition with the rows of all spellings of the aggregates that it reaches."""
         if not condition.reach:
             return condition
-        return replace(condition, reach=self._sharing.spellings.rows(condition.reach))
+        return replace(condition, reach=self._spellings.rows(condition.reach))
 
 
 class PlainRoots:

@@ -19,7 +19,7 @@ from placement.candidates.request import CandidateRequest, RequestGroup, Subtree
 from placement.candidates.search.anchors import MAX_UNIQUE_POOLS, AnchorSearches
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.result import interleave
-from placement.candidates.search.split_search import COST_PER_SPLITS, SplitSearches
+from placement.candidates.search.splits import COST_PER_SPLITS, SplitSearches
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
 from placement.candidates.trace import Refusal, Trace
 from placement.candidates.trees.sharing import AnchorPools
@@ -237,7 +237,7 @@ def test_each_host_that_is_asked_for_parts_is_work() -> None:
     group = RequestGroup("", (("VGPU", 1000),), can_split=frozenset({"VGPU"}))
     trees = [tree(f"host{each}", [100 + each]) for each in range(50)]
     budget = Budget(10**6)
-    anchors = SplitSearches(SearchPlan(CandidateRequest((group,)), splits=True), budget)
+    anchors = SplitSearches(SearchPlan(CandidateRequest((group,))), budget)
     assert not any(anchors.start(alone(each)).outcome.served for each in trees)
     assert budget.cost >= 50 * COST_PER_SPLITS
 
@@ -585,7 +585,7 @@ def split_search(
 ) -> tuple[list[Candidate], Budget]:
     """The candidates with a split up to the request's limit, and the work that it took."""
     budget = Budget(max_steps)
-    anchors = SplitSearches(SearchPlan(request, splits=True), budget)
+    anchors = SplitSearches(SearchPlan(request), budget)
     searches = (anchors.start(alone(each)) for each in trees)
     candidates = list(islice(interleave(searches, breadth_first=True), request.limit))
     return candidates, budget
@@ -603,40 +603,19 @@ NOWHERE: frozenset[str] = frozenset()
     ("groups", "traits"),
     [
         ((split_group(250),), ()),
-        ((split_group(250, RequiredTraits(HERE)),), [*[NOWHERE] * 63, HERE]),
+        ((split_group(250, RequiredTraits(HERE)),), [HERE, *[NOWHERE] * 63]),
         ((split_group(250), *like_groups(4)), ()),
     ],
 )
-def test_splits_over_64_providers_cost_a_few_steps_a_candidate(
+def test_a_split_over_64_providers_costs_a_few_steps(
     groups: tuple[RequestGroup, ...], traits: Sequence[frozenset[str]]
 ) -> None:
-    """32 of the 64 serve together, in more ways than could be counted."""
-    steps: dict[int, int] = {}
-    looks: dict[int, int] = {}
-    for limit in (1, 100, 200, 1000):
-        request = CandidateRequest(groups, limit=limit)
-        candidates, budget = split_search(request, [tree("host", [8] * 64, traits)])
-        assert len(candidates) == limit
-        steps[limit], looks[limit] = budget.steps, budget.cost
-    assert steps[1] <= 64
-    assert looks[1] <= 40_000
-    for limit in (100, 200, 1000):
-        assert steps[limit] <= steps[1] + 4 * limit
-        assert looks[limit] <= looks[1] + 1000 * limit
-
-
-def test_providers_that_other_groups_need_are_left_to_them() -> None:
-    """Each of three groups has one provider, by its trait; most sets of 32 need it whole."""
-    names = [frozenset([f"CUSTOM_{number}"]) for number in range(3)]
-    groups = tuple(
-        RequestGroup(f"_{number}", (("VGPU", 4),), (RequiredTraits(names[number]),))
-        for number in range(3)
-    )
-    traits = [*names, *[NOWHERE] * 61]
-    request = CandidateRequest((split_group(250), *groups), limit=100)
+    """There is one split for each assignment of the other groups."""
+    request = CandidateRequest(groups, limit=100)
     candidates, budget = split_search(request, [tree("host", [8] * 64, traits)])
-    assert len(candidates) == 100
-    assert budget.steps <= 5 * 100
+    assert len(candidates) == (1 if len(groups) == 1 else 100)
+    assert budget.steps <= 10 * len(candidates)
+    assert budget.cost <= 1000 * (1 + len(candidates))
 
 
 @pytest.mark.parametrize("others", [0, 4])
@@ -651,18 +630,38 @@ def test_an_amount_that_fits_nowhere_in_parts_is_refused_before_the_first_step(o
     assert budget.steps == 0
 
 
+def test_a_provider_with_the_whole_amount_calls_for_no_split_before_the_first_step() -> None:
+    trees = [tree("host", [8] * 64)]
+    candidates, budget = split_search(CandidateRequest((split_group(8),)), trees)
+    assert not candidates
+    assert budget.steps == 0
+
+
+def test_each_assignment_without_a_split_is_work() -> None:
+    """No three providers have the trait that the parts and two groups must have together."""
+    group = RequestGroup(
+        "",
+        (("VGPU", 12), ("DISK_GB", 1)),
+        (RequiredTraits(HERE),),
+        frozenset(["VGPU"]),
+    )
+    trees = [tree("host", [8] * 64, [*[NOWHERE] * 63, HERE])]
+    request = CandidateRequest((group, *like_groups(3)))
+    with pytest.raises(BudgetSpentError):
+        split_search(request, trees, 10_000)
+
+
 def test_equal_hosts_begin_with_the_same_split() -> None:
     trees = [tree(f"host{each}", [8, 6, 4]) for each in range(10)]
     request = CandidateRequest((split_group(12),), limit=10)
-    candidates, budget = split_search(request, trees)
+    candidates, _budget = split_search(request, trees)
     assert [candidate.allocations for candidate in candidates] == [
         {f"host{each}-0": {"VGPU": 8}, f"host{each}-1": {"VGPU": 4}} for each in range(10)
     ]
-    assert budget.steps == 10
+    assert len({id(candidate.layout) for candidate in candidates}) == 1
 
 
-def test_equal_hosts_with_different_ties_of_room_are_distinct() -> None:
-    """Of equal rooms, the one with the smaller UUID gives the larger part."""
+def test_of_equal_rooms_the_smaller_uuid_gives_the_larger_part() -> None:
     host = tree("host", [8, 8])
     root, first, second = host.members
     other = Tree(2, "host", 1, (root, second._replace(parent=0), first), NOWHERE)
@@ -674,6 +673,6 @@ def test_equal_hosts_with_different_ties_of_room_are_distinct() -> None:
 
 def test_a_tree_of_a_thousand_children_is_split_within_the_bound_on_work() -> None:
     request = CandidateRequest((split_group(900),), limit=5)
-    candidates, budget = split_search(request, [tree("host", [1] * 1000)], 10**5)
-    assert [len(candidate.allocations) for candidate in candidates] == [900] * 5
+    candidates, budget = split_search(request, [tree("host", [1] * 1000)], 10**4)
+    assert [len(candidate.allocations) for candidate in candidates] == [900]
     assert not budget.spent

@@ -37,12 +37,10 @@ def collective_traits(facts: Facts) -> Phrase:
     plan = facts.plan
     group = next(group for group in plan.request.groups if not group.suffixed)
     terms = [term for term in terms_from_group(group) if term.code is Refusal.TRAIT_MISSING]
-    # With `can_split`, other providers may serve parts, even if the plan has only one slot.
-    alone = plan.alone and not group.can_split
-    where = "on one provider" if alone else "between its providers"
+    where = "on one provider" if plan.alone else "between its providers"
     requirement = f"{listed([value_of(term) for term in terms])} {where}"
     traits = [noun_of(term) for term in terms]
-    if alone:
+    if plan.alone:
         return facts.only_apart(traits, "trait")._replace(requirement=requirement)
     text = f"no combination of providers that fit and have {each_of(traits)} between them"
     return facts.phrase(text, requirement=requirement)
@@ -51,7 +49,7 @@ def collective_traits(facts: Facts) -> Phrase:
 def capacity_sum(facts: Facts) -> Phrase:
     """Return "have room for each group, but not for both groups together (8 VCPU asked, …)"."""
     plan = facts.plan
-    split = [name for group in plan.request.groups for name in sorted(group.can_split)]
+    split = sorted(map(plan.class_of, plan.splittable))
     names = dict.fromkeys([*plan.contended_classes, *split])
     sums = listed([f"{plan.combined_amounts[name]} {name}" for name in names])
     requirement = f"{sums} {'for all groups together' if facts.several else 'in parts'}"
