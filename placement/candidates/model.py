@@ -61,8 +61,14 @@ class Member(NamedTuple):
 
     def after(self, amounts: Mapping[str, int]) -> "Member":
         """Return the provider after adding these amounts (class -> units) to its usages."""
-        used = {name: self.stocks[name].used + amount for name, amount in amounts.items()}
-        changed = {name: self.stocks[name]._replace(used=total) for name, total in used.items()}
+        changed = {}
+        for name, amount in amounts.items():
+            stock = self.stocks[name]
+            changed[name] = stock._replace(used=stock.used + amount)
+        return self.with_stocks(changed)
+
+    def with_stocks(self, changed: Mapping[str, Stock]) -> "Member":
+        """Return the provider with other inventories and usages of some classes."""
         return self._replace(stocks=Stocks({**self.stocks, **changed}))
 
 
@@ -203,6 +209,13 @@ class Pool:
         if self.anchor is not None and position < self.local:
             return self.anchor
         return self.sharing[position - self.local].tree
+
+    def with_members(self, members: Sequence[Member]) -> "Pool":
+        """Return the pool with other inventories and usages of its members."""
+        anchor = self.anchor
+        if anchor is not None:
+            anchor = replace(anchor, members=tuple(members[: self.local]))
+        return replace(self, anchor=anchor, members=tuple(members))
 
     def stocks(self, name: str) -> list[Stock | None]:
         """Return the stock of a class of each member, or None if the member has no inventory."""

@@ -90,12 +90,19 @@ class SearchPlan:
         """Return slot -> units of a class, for the slots that request it."""
         return self._amounts[name]
 
-    def options(self, pool: Pool, spend: Charge) -> Options:
-        """Return slot -> members that can serve it or, of a splittable slot, a part of it."""
+    def options(self, pool: Pool, spend: Charge, *, in_parts: bool = False) -> Options:
+        """Return slot -> members that can serve it.
+
+        Args:
+            pool: the providers.
+            spend: charges the work.
+            in_parts: whether to include members that can only serve a part of a splittable slot.
+        """
         options: list[Sequence[int]] = [()] * len(self.slots)
         for requirement in self.requirements:
             spend(COST_PER_STEP + len(pool.members) * requirement.cost)
-            providers = requirement.part_providers(pool)
+            find = requirement.part_providers if in_parts else requirement.current_providers
+            providers = find(pool)
             for slot in requirement.slots:
                 options[slot] = providers
         return options

@@ -22,7 +22,7 @@ from placement.candidates import (
     explain,
     find_candidates,
 )
-from placement.candidates.budget import COST_PER_STEP
+from placement.candidates.budget import COST_PER_STEP, Charge, uncharged
 from placement.candidates.explanation import host_counts, reductions
 from placement.candidates.explanation.explain_request import (
     COST_PER_CHECKS,
@@ -228,9 +228,9 @@ def test_a_request_without_a_term_is_planned_once_for_all_hosts(
     planned: list[CandidateRequest] = []
     plan_of = Joins.from_request
 
-    def plan(request: CandidateRequest) -> Joins:
+    def plan(request: CandidateRequest, spend: Charge = uncharged) -> Joins:
         planned.append(request)
-        return plan_of(request)
+        return plan_of(request, spend)
 
     monkeypatch.setattr(Joins, "from_request", plan)
     searcher = loaded(tmp_path, mixed(200))

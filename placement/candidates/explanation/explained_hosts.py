@@ -10,6 +10,7 @@ from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.host_counts import HostCounts
 from placement.candidates.explanation.host_evaluator import HostEvaluator
+from placement.candidates.explanation.host_solver import HostSolver
 from placement.candidates.explanation.reductions import Reductions
 from placement.candidates.explanation.single_hosts import SingleHosts
 from placement.candidates.explanation.split_gains import SplitGains
@@ -47,18 +48,18 @@ class ExplainedHosts:
         self._budget = budget
         # The request, prepared for the evaluation of hosts.
         self._request = ExplainRequest(request, budget.spend, relaxes=relaxes)
-        # Evaluates one host at a time.
-        self._evaluator = HostEvaluator(self._request, budget, max_steps)
+        # Decides whether a host can be served.
+        self._solver = HostSolver(self._request, budget, max_steps)
         # Finds smaller amounts.
-        self._reductions = Reductions(self._request, self._evaluator)
+        self._reductions = Reductions(self._solver)
         # The numbers of hosts.
-        self._counts = HostCounts(self._request, self._evaluator)
+        self._counts = HostCounts(HostEvaluator(self._solver))
         # Whether to find relaxations.
         self._relaxes = relaxes
         # The gains of tolerating taints, or None until the first host.
         self._taint_gains: TaintGains | None = None
         # The gains of parts.
-        self._split_gains = SplitGains(self._request, self._evaluator)
+        self._split_gains = SplitGains(self._solver)
 
     def add(
         self, trees: Iterable[Tree], pools: AnchorPools, single_hosts: SingleHosts | None = None
@@ -84,7 +85,7 @@ class ExplainedHosts:
                     single_hosts.add(pool, evaluation)
                 if self._relaxes:
                     if self._taint_gains is None:
-                        self._taint_gains = TaintGains(request, self._evaluator, pools)
+                        self._taint_gains = TaintGains(self._solver, pools)
                     self._taint_gains.add(tree, pool, evaluation, self._counts)
                     self._reductions.add(pool, evaluation)
                     self._split_gains.add(pool, evaluation)

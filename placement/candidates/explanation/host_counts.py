@@ -5,7 +5,6 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from placement.candidates.explanation.causes import Rejection
 from placement.candidates.explanation.evaluation import Evaluation, HostClass
-from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.extremes import measures
 from placement.candidates.explanation.features import FeatureCounts
 from placement.candidates.explanation.host_evaluator import HostEvaluator
@@ -36,7 +35,8 @@ MAX_EVALUATIONS = 10_000
 class HostCounts:
     """Counts hosts by result, code and cause."""
 
-    def __init__(self, explain_request: ExplainRequest, evaluator: HostEvaluator) -> None:
+    def __init__(self, evaluator: HostEvaluator) -> None:
+        explain_request = evaluator.explain_request
         # Number of evaluated hosts.
         self.looked = 0
         # Number of hosts that can serve the request.
@@ -50,7 +50,7 @@ class HostCounts:
         self._explain_request = explain_request
         self._evaluator = evaluator
         # Finds the cause if sums do not fit. None if parts may be the cause.
-        self._sums = None if explain_request.joins.plan.splittable else SumCauses(evaluator)
+        self._sums = None if explain_request.joins.plan.splittable else SumCauses(evaluator.solver)
         self.name({})
         # Key of equal hosts -> their evaluation, which is computed only once.
         self._evaluations: dict[Hashable, Evaluation] = {}

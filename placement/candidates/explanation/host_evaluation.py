@@ -1,7 +1,6 @@
 """The evaluation of one host. The result applies to all hosts of its class."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from placement.candidates.budget import BudgetSpentError
 from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
@@ -12,18 +11,14 @@ from placement.candidates.explanation.evaluation import (
     first_rejection,
 )
 from placement.candidates.explanation.explain_request import Relaxation
-from placement.candidates.explanation.isolation import isolation_cause
+from placement.candidates.explanation.host_solver import HostSolver
+from placement.candidates.explanation.joint_rejections import reject_together
 from placement.candidates.explanation.rejections import GroupRejections
-from placement.candidates.explanation.subtrees import SubtreeRejection
 from placement.candidates.model import Pool
 from placement.candidates.requirements import Requirement, lacking
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Masks, each_mask, lowest
-from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
-
-if TYPE_CHECKING:
-    from placement.candidates.explanation.host_evaluator import HostEvaluator
 
 # Work of checking whether a relaxation could serve a host.
 COST_PER_RELAXATION = 8
@@ -32,9 +27,9 @@ COST_PER_RELAXATION = 8
 class HostEvaluation:
     """The evaluation of one host."""
 
-    def __init__(self, evaluator: "HostEvaluator", pool: Pool, host_class: HostClass) -> None:
-        explain_request = evaluator.explain_request
-        self._evaluator = evaluator
+    def __init__(self, solver: HostSolver, pool: Pool, host_class: HostClass) -> None:
+        explain_request = solver.explain_request
+        self._solver = solver
         # The request for which the host is evaluated.
         self._explain_request = explain_request
         self._pool = pool
@@ -161,54 +156,15 @@ class HostEvaluation:
 
     def _possible(self) -> bool | None:
         joins = self._explain_request.joins
-        return self._evaluator.serves(joins.plan, joins.kinds, self._pool, self._options)
+        return self._solver.serves(joins, self._pool, self._options)
 
     def _rejections_together(self, possible: bool | None) -> Sequence[Rejection]:
         """Return the rejections of all groups together, or nothing if the host is served."""
         if possible:
             return ()
-        return (Rejection(Refusal.BUDGET, None) if possible is None else self._reject_together(),)
-
-    def _reject_together(self) -> Rejection:
-        """Return the rejection at the first code up to which no assignment exists."""
-        joins = self._explain_request.joins
-        if joins.plan.splittable:
-            # The parts must reach the amounts before anything else is asked of their providers.
-            kinds = [kind for kind in joins.kinds if kind.code is Refusal.CAPACITY_SUM]
-            if self._evaluator.serves(joins.plan, kinds, self._pool, self._options) is False:
-                return self._reject_parts()
-        for code in self._explain_request.joining_codes:
-            kinds = [kind for kind in joins.kinds if ORDER[kind.code] <= ORDER[code]]
-            serves = self._evaluator.serves(joins.plan, kinds, self._pool, self._options)
-            if serves is None:
-                return Rejection(Refusal.BUDGET, None)
-            if not serves:
-                if joins.plan.splittable and code is Refusal.CAPACITY_SUM:
-                    return self._reject_parts()
-                if code is Refusal.SAME_SUBTREE:
-                    return self._reject_subtree()
-                if code is Refusal.ISOLATE:
-                    return Rejection(code, None, isolation_cause(joins.plan, self._options))
-                return Rejection(code, None)
-        raise AssertionError("the constraints of all codes together refuse")
-
-    def _reject_parts(self) -> Rejection:
-        """Return the rejection by amounts that do not fit, even in parts."""
-        plan = self._explain_request.joins.plan
-        names = {*plan.contended_classes, *map(plan.class_of, plan.splittable)}
-        sums = [Amount(*total) for total in plan.combined_amounts.items() if total[0] in names]
-        slots = {slot for name in names for slot in plan.amounts_of(name)}
-        servers = sorted(set().union(*(self._options[slot] for slot in slots)))
-        cause = RejectionCause(amounts=tuple(sums), case=SpecialCase.PARTS)
-        return Rejection(Refusal.CAPACITY_SUM, None, cause, at_code=servers)
-
-    def _reject_subtree(self) -> Rejection:
-        try:
-            return SubtreeRejection(
-                self._explain_request, self._evaluator, self._pool, self._options
-            ).find()
-        except BudgetSpentError:  # the rejection is known; only its cause is missing
-            return Rejection(Refusal.SAME_SUBTREE, None)
+        if possible is None:
+            return (Rejection(Refusal.BUDGET, None),)
+        return (reject_together(self._solver, self._pool, self._options),)
 
     # -- relaxations ---------------------------------------------------------------------------
 
@@ -217,7 +173,7 @@ class HostEvaluation:
     ) -> list[tuple[int, bool | None]]:
         """Yield the index of each relaxation with its result, which is None if undecided."""
         gains: list[tuple[int, bool | None]] = []
-        self._evaluator.budget.spend(COST_PER_RELAXATION * len(self._explain_request.relaxations))
+        self._solver.budget.spend(COST_PER_RELAXATION * len(self._explain_request.relaxations))
         for index, relaxation in enumerate(self._explain_request.relaxations):
             # If the host rejects a group, a relaxation of another group does not help.
             suffix = relaxation.term.suffix
@@ -254,15 +210,15 @@ class HostEvaluation:
             # Constraints between slots do not affect the options of a slot.
             if not all(self._options) or not self._group_rejections.misses_only(relaxation.term):
                 return False
-            joins = self._evaluator.joins_without(index)
-            return self._evaluator.serves(joins.plan, joins.kinds, self._pool, self._options)
+            joins = self._solver.joins_without(index)
+            return self._solver.serves(joins, self._pool, self._options)
         # PERF: on most hosts, each provider fails several terms, and omitting one term adds no
         # options.
         options = self._widened(relaxation) if self._can_widen else None
         if options is None:
             return False
         joins = self._explain_request.joins
-        return self._evaluator.serves(joins.plan, joins.kinds, self._pool, options)
+        return self._solver.serves(joins, self._pool, options)
 
     def _widened(self, relaxation: Relaxation) -> Sequence[Sequence[int]] | None:
         """Return the options without the term, or None if they are the same."""
@@ -270,7 +226,7 @@ class HostEvaluation:
             return None
         options = list(self._options)
         wider = False
-        self._evaluator.budget.spend(len(self._pool.members) * len(relaxation.slots))
+        self._solver.budget.spend(len(self._pool.members) * len(relaxation.slots))
         for slot, dropped in relaxation.slots.items():
             requirement = self._explain_request.requirements[slot]
             masks = self._masks[self._explain_request.distinct_index[slot]]

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from placement.candidates.budget import COST_PER_STEP
 from placement.candidates.explanation.evaluation import Evaluation, Shortage
-from placement.candidates.explanation.explain_request import ExplainRequest, Joins
-from placement.candidates.explanation.host_evaluator import HostEvaluator, signatures
+from placement.candidates.explanation.explain_request import Joins
+from placement.candidates.explanation.host_solver import HostSolver, signatures
 from placement.candidates.explanation.relaxed import with_amount
 from placement.candidates.explanation.value import Relaxed
 from placement.candidates.model import Pool
@@ -58,15 +58,15 @@ class Best:
 class Reductions:
     """Finds the largest amount of each class of each group."""
 
-    def __init__(self, explain_request: ExplainRequest, evaluator: HostEvaluator) -> None:
+    def __init__(self, solver: HostSolver) -> None:
         # Whether a host is served. In this case, no reduction is needed.
         self.served = False
         # Whether the limit on work was reached.
         self.undecided = False
-        self._explain_request = explain_request
-        self._evaluator = evaluator
+        self._explain_request = solver.explain_request
+        self._solver = solver
         # Remaining work for reductions.
-        self._left = evaluator.budget.steps_left * COST_PER_STEP // 2
+        self._left = solver.budget.steps_left * COST_PER_STEP // 2
         # Value of `budget.cost` at which the work for the current host must end.
         self._end = 0
         # (Slot, index of the resource) -> the largest amount found so far.
@@ -90,18 +90,18 @@ class Reductions:
             self.served = True
         if self.served:
             return
-        before = self._evaluator.budget.cost
+        before = self._solver.budget.cost
         self._end = before + self._left
         try:
             self._add(pool, evaluation)
         finally:
-            self._left -= self._evaluator.budget.cost - before
+            self._left -= self._solver.budget.cost - before
 
     def _add(self, pool: Pool, evaluation: Evaluation) -> None:
         if evaluation.shortages is None:
             evaluation.shortages = list(self._shortages(pool, evaluation))
         for shortage in evaluation.shortages:
-            if self._evaluator.budget.cost > self._end:
+            if self._solver.budget.cost > self._end:
                 self.undecided = True
                 return
             best = self._best.setdefault((shortage.slot, shortage.resource_index), Best())
@@ -140,7 +140,7 @@ class Reductions:
         """Return the amounts to try. All of them are at least `least`."""
         name, limit = shortage.resource_class, shortage.amount
         plan = self._explain_request.joins.plan
-        self._evaluator.budget.spend(2 * len(shortage.providers))
+        self._solver.budget.spend(2 * len(shortage.providers))
         if any(slot in plan.splittable for slot in plan.amounts_of(name)):
             return self._amounts_in_parts(pool, shortage, least)
         # PERF: many devices have equal inventories.
@@ -153,7 +153,7 @@ class Reductions:
         amounts = {_largest(stock, limit) for stock in stocks}
         if name in self._explain_request.joins.plan.contended_classes:
             usages = self._usages_of_others(shortage)
-            self._evaluator.budget.spend(COST_PER_AMOUNT * len(usages) * len(stocks))
+            self._solver.budget.spend(COST_PER_AMOUNT * len(usages) * len(stocks))
             for usage in usages:
                 amounts |= {_largest(stock, limit, usage) for stock in stocks}
         tried = [amount for amount in amounts if amount >= max(least, 1)]
@@ -184,7 +184,7 @@ class Reductions:
         sums = {0}
         amounts = self._explain_request.joins.plan.amounts_of(shortage.resource_class)
         for slot, amount in amounts.items():
-            self._evaluator.budget.spend(len(sums))
+            self._solver.budget.spend(len(sums))
             if slot != shortage.slot:
                 sums |= {usage + amount for usage in sums}
             if len(sums) > MAX_SUMS:
@@ -211,7 +211,7 @@ class Reductions:
         key = slot, shortage.resource_index, amount, tuple(options[slot]), signatures(joins, pool)
         serves = evaluation.answers.get(key)
         if serves is None:
-            answer = self._evaluator.serves(joins.plan, joins.kinds, pool, options)
+            answer = self._solver.serves(joins, pool, options)
             self.undecided |= answer is None
             serves = bool(answer)
             if len(evaluation.answers) < MAX_ANSWERS:
@@ -220,9 +220,9 @@ class Reductions:
 
     def _joins_with(self, slot: int, name: str, amount: int) -> Joins:
         """Return the plan and constraints of the request with another amount of a class."""
-        self._evaluator.spend_on_plan()
         suffix = self._explain_request.joins.plan.slots[slot].group.suffix
-        return Joins.from_request(with_amount(self._explain_request.request, suffix, name, amount))
+        request = with_amount(self._explain_request.request, suffix, name, amount)
+        return self._solver.plan(request)
 
     def relaxed(self) -> Sequence[Relaxed]:
         """Return the largest amounts, most hosts first. Return nothing if any host is served."""

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from placement.candidates.budget import COST_PER_STEP
 from placement.candidates.explanation.evaluation import Evaluation
-from placement.candidates.explanation.explain_request import ExplainRequest, Joins
+from placement.candidates.explanation.explain_request import Joins
 from placement.candidates.explanation.extremes import largest_part
-from placement.candidates.explanation.host_evaluator import HostEvaluator, signatures
+from placement.candidates.explanation.host_solver import HostSolver, signatures
 from placement.candidates.explanation.words import sentences
 from placement.candidates.model import Pool
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
@@ -25,12 +25,12 @@ _CODES = (Refusal.MAX_UNIT, Refusal.CAPACITY)
 class SplitGains:
     """Counts such hosts for the classes of the unsuffixed group."""
 
-    def __init__(self, explain_request: ExplainRequest, evaluator: HostEvaluator) -> None:
+    def __init__(self, solver: HostSolver) -> None:
         # The request.
-        self._request = explain_request.request
-        self._evaluator = evaluator
+        self._request = solver.explain_request.request
+        self._solver = solver
         # Remaining work.
-        self._left = evaluator.budget.steps_left * COST_PER_STEP // SHARE
+        self._left = solver.budget.steps_left * COST_PER_STEP // SHARE
         # Whether each host was examined.
         self._is_complete = True
         # Classes that could be split -> number of additional hosts.
@@ -49,9 +49,9 @@ class SplitGains:
         names = self._short_classes(pool, evaluation)
         if not names or not self._is_complete:
             return
-        before = self._evaluator.budget.cost
+        before = self._solver.budget.cost
         self._gains[names] += self._serves(names, pool, evaluation)
-        self._left -= self._evaluator.budget.cost - before
+        self._left -= self._solver.budget.cost - before
         self._is_complete = self._is_complete and self._left > 0
 
     def _short_classes(self, pool: Pool, evaluation: Evaluation) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class SplitGains:
             for rejection in evaluation.rejections
             for term in rejection.cause.terms
         }
-        self._evaluator.budget.spend(pool.local)
+        self._solver.budget.spend(pool.local)
         for name, units in amounts.items():
             stocks = [stock for stock in pool.stocks(name)[: pool.local] if stock]
             if sum(largest_part(stock, units) for stock in stocks) < units:
@@ -75,12 +75,11 @@ class SplitGains:
     def _serves(self, names: tuple[str, ...], pool: Pool, evaluation: Evaluation) -> bool:
         joins = self._joins.get(names)
         if joins is None:
-            self._evaluator.spend_on_plan()
-            joins = self._joins[names] = Joins.from_request(_with_split(self._request, names))
+            joins = self._joins[names] = self._solver.plan(_with_split(self._request, names))
         key = names, evaluation, signatures(joins, pool)
         serves = self._results.get(key)
         if serves is None:
-            found = self._evaluator.serves_request(joins, pool)
+            found = self._solver.serves_request(joins, pool)
             self._is_complete = self._is_complete and found is not None
             serves = bool(found)
             if len(self._results) < MAX_RESULTS:

@@ -2,18 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from placement.candidates.constraints.forest import Forest, pool_parents
 from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
-from placement.candidates.explanation.explain_request import ExplainRequest, Joins
-from placement.candidates.model import OptionList, Pool
+from placement.candidates.explanation.host_solver import HostSolver
+from placement.candidates.model import OptionList, Options, Pool
 from placement.candidates.request import RequestGroup
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
-
-if TYPE_CHECKING:
-    from placement.candidates.explanation.host_evaluator import HostEvaluator
 
 # Suffix of a group that no request contains.
 ADDED_GROUP = "_same_subtree"
@@ -25,17 +21,11 @@ GENERAL = Rejection(Refusal.SAME_SUBTREE, None)
 class SubtreeRejection:
     """Finds why the groups of a single rule do not fit into one subtree of a host."""
 
-    def __init__(
-        self,
-        explain_request: ExplainRequest,
-        evaluator: "HostEvaluator",
-        pool: Pool,
-        options: Sequence[Sequence[int]],
-    ) -> None:
+    def __init__(self, solver: HostSolver, pool: Pool, options: Options) -> None:
         """Find nothing yet; `options` has the providers that can serve each slot."""
         # The plan of the request and the constraints that join its groups.
-        self._joins = explain_request.joins
-        self._evaluator = evaluator
+        self._joins = solver.explain_request.joins
+        self._solver = solver
         self._pool = pool
         self._options = options
 
@@ -57,7 +47,7 @@ class SubtreeRejection:
     def _serves_under(self, *codes: Refusal) -> bool | None:
         joins = self._joins
         kinds = [kind for kind in joins.kinds if kind.code in codes]
-        return self._evaluator.serves(joins.plan, kinds, self._pool, self._options)
+        return self._solver.serves(joins, self._pool, self._options, kinds)
 
     def _slots(self) -> list[int]:
         """Return the slots of the rule."""
@@ -66,7 +56,7 @@ class SubtreeRejection:
 
     def _above_all(self) -> tuple[Forest, list[int]]:
         """Return the forest, and the providers whose subtrees have an option for each slot."""
-        charge = self._evaluator.budget.spend
+        charge = self._solver.budget.spend
         forest = Forest(pool_parents(self._pool), charge)
         lists = {id(each): each for each in (self._options[slot] for slot in self._slots())}
         counts = [forest.counts(OptionList(each)) for each in lists.values()]
@@ -90,10 +80,9 @@ class SubtreeRejection:
 
     def _serves_with_group(self, parents: OptionList) -> bool:
         """Return whether the host would serve the request with a group for one of the parents."""
-        self._evaluator.spend_on_plan()
         request = self._joins.plan.request
         (rule,) = request.same_subtree
-        joins = Joins.from_request(
+        joins = self._solver.plan(
             replace(
                 request,
                 groups=(*request.groups, RequestGroup(ADDED_GROUP)),
@@ -101,7 +90,7 @@ class SubtreeRejection:
             )
         )
         options = [*self._options, parents]
-        return self._evaluator.serves(joins.plan, joins.kinds, self._pool, options) is True
+        return self._solver.serves(joins, self._pool, options) is True
 
     def _short(self) -> Rejection:
         """Return the rejection of a host whose subtrees lack the sum of one class."""
@@ -116,7 +105,7 @@ class SubtreeRejection:
             if len(amounts) < 2:
                 continue
             providers = sorted({each for slot in amounts for each in self._options[slot]})
-            self._evaluator.budget.spend(len(tops) * len(providers))
+            self._solver.budget.spend(len(tops) * len(providers))
             subtrees = tuple(
                 tuple([each for each in providers if forest.covers(top, each)]) for top in tops
             )

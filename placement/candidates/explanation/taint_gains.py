@@ -5,9 +5,9 @@ sharing providers, the host is evaluated again with them.
 """
 
 from placement.candidates.explanation.evaluation import Evaluation
-from placement.candidates.explanation.explain_request import ExplainRequest, Joins
+from placement.candidates.explanation.explain_request import Joins
 from placement.candidates.explanation.host_counts import HostCounts
-from placement.candidates.explanation.host_evaluator import HostEvaluator
+from placement.candidates.explanation.host_solver import HostSolver
 from placement.candidates.model import Pool, Tree
 from placement.candidates.terms import Untainted, of_kind
 from placement.candidates.trace import Refusal
@@ -17,15 +17,14 @@ from placement.candidates.trees.sharing import AnchorPools
 class TaintGains:
     """Counts such hosts for each relaxation that tolerates a taint."""
 
-    def __init__(
-        self, explain_request: ExplainRequest, evaluator: HostEvaluator, pools: AnchorPools
-    ) -> None:
+    def __init__(self, solver: HostSolver, pools: AnchorPools) -> None:
         """Prepare the relaxations.
 
         Args:
             pools: the pools of the request with its taints.
         """
-        self._evaluator = evaluator
+        self._solver = solver
+        explain_request = solver.explain_request
         names = [term.name for term in of_kind(explain_request.request.root, Untainted)]
         tolerating = {name: pools.tolerating(name) for name in names}
         # (index of the relaxation, plan of the request without the taint, its pools)
@@ -55,7 +54,7 @@ class TaintGains:
             wider = pools.pool(tree)
             if wider.reached == pool.reached:
                 continue
-            serves = self._evaluator.serves_request(joins, wider)
+            serves = self._solver.serves_request(joins, wider)
             if serves is None:
                 host_counts.undecided += 1
             elif serves:

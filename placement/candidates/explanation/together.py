@@ -8,14 +8,13 @@ again for each class in turn, as if it had enough of the class or a larger max_u
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from placement.candidates.budget import COST_PER_STEP, BudgetSpentError
 from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
 from placement.candidates.explanation.evaluation import ORDER, Evaluation
-from placement.candidates.explanation.host_evaluator import HostEvaluator
-from placement.candidates.explanation.isolation import isolation_cause
-from placement.candidates.model import Pool, Stocks
+from placement.candidates.explanation.host_solver import HostSolver
+from placement.candidates.explanation.joint_rejections import isolation_cause
+from placement.candidates.model import Pool
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 from placement.inventory import Stock
@@ -27,14 +26,15 @@ SHARE = 8
 class SumCauses:
     """Finds the cause if the amounts of the groups together do not fit."""
 
-    def __init__(self, evaluator: HostEvaluator) -> None:
-        self._evaluator = evaluator
+    def __init__(self, solver: HostSolver) -> None:
+        self._solver = solver
+        self._joins = solver.explain_request.joins
         # The plan of the request.
-        self._plan = evaluator.explain_request.joins.plan
+        self._plan = self._joins.plan
         # The constraints that join the slots.
-        self._kinds = evaluator.explain_request.joins.kinds
+        self._kinds = self._joins.kinds
         # Remaining work for causes.
-        self._left = evaluator.budget.steps_left * COST_PER_STEP // SHARE
+        self._left = solver.budget.steps_left * COST_PER_STEP // SHARE
 
     def key(self, pool: Pool) -> Hashable:
         """Return the free capacity regardless of max_unit, as a key of hosts with equal causes."""
@@ -51,13 +51,13 @@ class SumCauses:
 
     def find_rejection(self, pool: Pool, evaluation: Evaluation) -> Rejection:
         """Return the rejection of a host with its cause, or with all sums if no work is left."""
-        before = self._evaluator.budget.cost
+        before = self._solver.budget.cost
         cause = RejectionCause(amounts=self._sums(self._plan.contended_classes))
         if self._left > 0:
             # The rejection is known. Only its cause is less precise.
             with suppress(BudgetSpentError):
                 cause = self._cause(pool, evaluation.options)
-        self._left -= self._evaluator.budget.cost - before
+        self._left -= self._solver.budget.cost - before
         slots = {slot for name, _units in cause.amounts for slot in self._plan.amounts_of(name)}
         servers = sorted({each for slot in slots for each in evaluation.options[slot]})
         return evaluation.stated[0]._replace(cause=cause, at_code=servers)
@@ -108,21 +108,20 @@ class SumCauses:
             for kind in self._kinds
             if ORDER[kind.code] <= ORDER[upto] and kind.code is not without
         ]
-        return self._evaluator.serves(self._plan, kinds, pool, options)
+        return self._solver.serves(self._joins, pool, options, kinds)
 
     def _lifted(self, pool: Pool, names: Iterable[str], *, units_only: bool = False) -> Pool:
         """Return a pool that has enough of some classes. `units_only` only raises max_unit."""
         members = list(pool.members)
-        self._evaluator.budget.spend(4 * len(members))
+        self._solver.budget.spend(4 * len(members))
         for name in names:
             enough = self._plan.combined_amounts[name]
             for position, member in enumerate(members):
                 stock = member.stocks.get(name)
                 if stock is not None:
                     lifted = _lifted(stock, enough, units_only=units_only)
-                    stocks = Stocks({**member.stocks, name: lifted})
-                    members[position] = member._replace(stocks=stocks)
-        return replace(pool, members=tuple(members))
+                    members[position] = members[position].with_stocks({name: lifted})
+        return pool.with_members(members)
 
 
 def _bounds_room(pool: Pool, name: str) -> bool:

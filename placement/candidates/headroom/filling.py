@@ -1,11 +1,10 @@
 """Packings that result from placing the consumers one after the other, like claims."""
 
 from collections import Counter
-from collections.abc import Sequence
 
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.constraints import kinds_of
-from placement.candidates.headroom.room import HostRoom, Row, with_members
+from placement.candidates.headroom.room import HostRoom, Row, filled, room_in
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.anchors import solutions
@@ -42,11 +41,12 @@ class HostFiller:
                 times = 1
                 if not candidate.split:
                     # The candidate remains valid as long as it fits.
-                    fits = min([_free(pool, row) // units for row, units in amounts.items()])
+                    free = room_in(pool)
+                    fits = min([free(row) // units for row, units in amounts.items()])
                     times = min(room.upper - room.lower, max(1, fits // 2))
-                pool = _after(pool, amounts, times)
-                for row, units in amounts.items():
-                    usage[row] += units * times
+                taken = {row: units * times for row, units in amounts.items()}
+                pool = filled(pool, taken)
+                usage.update(taken)
                 room.lower += times
                 room.usage = dict(usage)
         except BudgetSpentError:
@@ -56,12 +56,7 @@ class HostFiller:
         """Return a candidate of the pool, or None."""
         plan = self._plan
         budget.spend(COST_PER_STEP * len(plan.slots))
-        options: list[Sequence[int]] = [()] * len(plan.slots)
-        for requirement in plan.requirements:
-            budget.spend(COST_PER_STEP + len(pool.members) * requirement.cost)
-            providers = requirement.current_providers(pool)
-            for slot in requirement.slots:
-                options[slot] = providers
+        options = plan.options(pool, budget.spend)
         if all(options):
             for assignment in solutions(self._kinds, plan, pool, options, budget, _ignore):
                 return Candidate(plan, pool, assignment[0])
@@ -75,20 +70,6 @@ def _rows(candidate: Candidate) -> Counter[Row]:
         for name, units in slot.resources:
             amounts[position, name] += units
     return amounts
-
-
-def _free(pool: Pool, row: Row) -> int:
-    position, name = row
-    stock = pool.members[position].stocks[name]
-    return stock.capacity - stock.used
-
-
-def _after(pool: Pool, amounts: Counter[Row], times: int) -> Pool:
-    """Return the pool after a number of consumers have used these amounts."""
-    members = list(pool.members)
-    for (position, name), units in amounts.items():
-        members[position] = members[position].after({name: units * times})
-    return with_members(pool, members)
 
 
 def _ignore(_code: Refusal) -> None:

@@ -1,6 +1,6 @@
 """The number of consumers that one pool can serve independently of other pools."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
@@ -72,7 +72,7 @@ class RoomFinder:
         Raises:
             BudgetSpentError: the limit on work was reached.
         """
-        return self._find_in_parts(pool) if self._plan.splittable else self.find_again(pool)
+        return self._find_in_parts(pool) if self._plan.splittable else self.find_whole(pool)
 
     def _find_in_parts(self, pool: Pool) -> HostRoom:
         """Return an interval: consumers with whole amounts come first, then others with parts.
@@ -84,7 +84,7 @@ class RoomFinder:
         if options is None:
             return NO_ROOM
         upper = self.upper_bound(pool, options)
-        whole = self.find_again(pool)
+        whole = self.find_whole(pool)
         room = HostRoom(whole.lower, max(upper, whole.lower), whole.usage)
         rest = filled(pool, room.usage)
         self._within_share(lambda budget: self._filler.fill(room, rest, budget), default=None)
@@ -100,13 +100,12 @@ class RoomFinder:
         """
         if self._plan.splittable:  # an interval, which counts these consumers already
             return self._find_in_parts(pool)
-        options = self.options(pool)
-        return NO_ROOM if options is None else self.find_in(pool, options, by_itself=True)
+        return self.find_whole(pool, by_itself=True)
 
-    def find_again(self, pool: Pool) -> HostRoom:
-        """Return a packing of whole amounts on a pool. See `find`."""
+    def find_whole(self, pool: Pool, *, by_itself: bool = False) -> HostRoom:
+        """Return a packing of whole amounts on a pool. See `find` and `find_by_itself`."""
         options = self.options(pool)
-        return NO_ROOM if options is None else self.find_in(pool, options)
+        return NO_ROOM if options is None else self.find_in(pool, options, by_itself=by_itself)
 
     def options(self, pool: Pool, *, in_parts: bool = False) -> Options | None:
         """Return the providers of each slot.
@@ -116,23 +115,11 @@ class RoomFinder:
         Args:
             in_parts: whether to include the providers of parts.
         """
-        plan, budget = self._plan, self._budget
-        budget.spend(COST_PER_POOL)
-        if pool.anchor is not None and plan.root_refusal(pool.anchor) is not None:
+        self._budget.spend(COST_PER_POOL)
+        if pool.anchor is not None and self._plan.root_refusal(pool.anchor) is not None:
             return None
-        options: list[Sequence[int]] = [()] * len(plan.slots)
-        for requirement in plan.requirements:
-            budget.spend(COST_PER_STEP + len(pool.members) * requirement.cost)
-            providers = (
-                requirement.part_providers(pool)
-                if in_parts
-                else requirement.current_providers(pool)
-            )
-            if not providers:
-                return None
-            for slot in requirement.slots:
-                options[slot] = providers
-        return options
+        options = self._plan.options(pool, self._budget.spend, in_parts=in_parts)
+        return options if all(options) else None
 
     def find_in(self, pool: Pool, options: Options, *, by_itself: bool = False) -> HostRoom:
         """Return the room of a pool.

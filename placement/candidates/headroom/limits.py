@@ -7,6 +7,7 @@ from placement.candidates.explanation.causes import Rejection
 from placement.candidates.explanation.evaluation import HostClass
 from placement.candidates.explanation.explain_request import ExplainRequest
 from placement.candidates.explanation.host_evaluator import HostEvaluator
+from placement.candidates.explanation.host_solver import HostSolver
 from placement.candidates.headroom.value import UNDECIDED, RoomLimit
 from placement.candidates.model import Pool
 from placement.candidates.request import CandidateRequest
@@ -23,7 +24,7 @@ class LimitFinder:
         # The request, prepared for the evaluation of hosts.
         self._request = ExplainRequest(request, budget.spend, relaxes=False)
         # Evaluates one host at a time.
-        self._evaluator = HostEvaluator(self._request, budget, max_steps)
+        self._evaluator = HostEvaluator(HostSolver(self._request, budget, max_steps))
         self._budget = budget
         # Class of equal hosts -> their limit.
         self._limits: dict[HostClass, RoomLimit] = {}

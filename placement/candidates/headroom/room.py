@@ -1,9 +1,9 @@
 """The room of one pool: the number of consumers that it can serve, and their usage."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-from placement.candidates.model import Member, Pool
+from placement.candidates.model import Pool
 
 # A provider of a pool, by position, and the name of a class.
 Row = tuple[int, str]
@@ -54,12 +54,4 @@ def filled(pool: Pool, usage: Usage) -> Pool:
     members = list(pool.members)
     for position, by_class in amounts.items():
         members[position] = members[position].after(by_class)
-    return with_members(pool, members)
-
-
-def with_members(pool: Pool, members: Sequence[Member]) -> Pool:
-    """Return the pool with different usages of its members."""
-    anchor = pool.anchor
-    if anchor is not None:
-        anchor = replace(anchor, members=tuple(members[: pool.local]))
-    return replace(pool, anchor=anchor, members=tuple(members))
+    return pool.with_members(members)

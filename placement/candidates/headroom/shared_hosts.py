@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.headroom.bounds import seats_of
 from placement.candidates.headroom.host_room import RoomFinder, only_sharing
-from placement.candidates.headroom.room import HostRoom, Row, room_in, with_members
-from placement.candidates.model import Options, Pool, SharingMember, Stocks
+from placement.candidates.headroom.room import HostRoom, Row, room_in
+from placement.candidates.model import Options, Pool, SharingMember
 from placement.candidates.plan import SearchPlan
 
 # Root id and position of a provider.
@@ -159,15 +159,16 @@ class SharedHosts:
             key = self._key(pool, position)
             if key not in self._shared:
                 continue
-            stocks = dict(member.stocks)
-            for name, stock in member.stocks.items():
-                units = left.get((key, name))
-                if units is not None:
-                    stocks[name] = stock._replace(used=stock.capacity - units)
-            members[position] = member._replace(stocks=Stocks(stocks))
-        changed = with_members(pool, members)
+            known = {name: left[key, name] for name in member.stocks if (key, name) in left}
+            members[position] = member.with_stocks(
+                {
+                    name: member.stocks[name]._replace(used=member.stocks[name].capacity - units)
+                    for name, units in known.items()
+                }
+            )
+        changed = pool.with_members(members)
         if pool.anchor is not None:
-            return self._finder.find_again(changed)
+            return self._finder.find_whole(changed)
         options = [
             [
                 position

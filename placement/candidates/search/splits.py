@@ -220,7 +220,7 @@ class SplitSearches(AnchorSearches):
         if pool.anchor is None or self._plan.root_refusal(pool.anchor) is not None:
             return Search(WRONG_ROOT)
         self.searched += 1
-        options = self._plan.options(pool, self._budget.spend)
+        options = self._plan.options(pool, self._budget.spend, in_parts=True)
         if not all(options):
             unmet = next(slot for slot, providers in enumerate(options) if not providers)
             return Search(Outcome(unmet_slot=unmet))
