@@ -15,7 +15,11 @@ from placement.api.operations import (
     aggregates,
     allocation_bodies,
     allocations,
+    candidates,
     changes,
+    claims,
+    consumers,
+    holds,
     inventories,
     provider_trees,
     providers,
@@ -29,6 +33,9 @@ from placement.api.operations import (
 from placement.api.operations import aggregates as aggregate_bodies
 from placement.api.operations import allocations as allocation_query
 from placement.api.operations import changes as change_query
+from placement.api.operations import claims as claim_bodies
+from placement.api.operations import consumers as consumer_bodies
+from placement.api.operations import consumers as consumer_query
 from placement.api.operations import inventories as inventory_bodies
 from placement.api.operations import provider_trees as tree_bodies
 from placement.api.operations import providers as provider_bodies
@@ -40,7 +47,12 @@ from placement.api.operations import traits as trait_query
 from placement.api.operations import usages as usage_query
 from placement.api.operations.aggregates import AGGREGATES
 from placement.api.operations.allocations import CONSUMER, CONSUMERS, ON_PROVIDER
+from placement.api.operations.candidates import CANDIDATES
 from placement.api.operations.changes import CHANGES
+from placement.api.operations.claims import CLAIMED
+from placement.api.operations.consumers import CONSUMER as SHOWN_CONSUMER
+from placement.api.operations.consumers import CONSUMERS as LISTED_CONSUMERS
+from placement.api.operations.holds import HOLD
 from placement.api.operations.inventories import INVENTORIES, INVENTORY, USAGES
 from placement.api.operations.provider_shapes import PROVIDER, PROVIDERS, SHOWN
 from placement.api.operations.provider_trees import TREE, WRITTEN
@@ -51,19 +63,11 @@ from placement.api.operations.traits import PROVIDER_TRAITS, TRAITS
 from placement.api.operations.usages import USAGES as PROJECT_USAGES
 from placement.api.parameters import Parameter
 from placement.api.policy import EXPLAIN
-from placement.api.query import consumers as consumer_query
-from placement.api.request_schemas import claims as claim_bodies
-from placement.api.request_schemas import consumers as consumer_bodies
 from placement.api.request_schemas import headroom as headroom_bodies
 from placement.api.request_schemas import simulations as simulation_bodies
-from placement.api.resources import candidates, claims, consumers, headroom, holds, simulations
-from placement.api.responses.candidates import CANDIDATES
-from placement.api.responses.claims import CLAIMED
-from placement.api.responses.consumers import CONSUMER as SHOWN_CONSUMER
-from placement.api.responses.consumers import CONSUMERS as LISTED_CONSUMERS
+from placement.api.resources import headroom, simulations
 from placement.api.responses.headroom import HEADROOMS
 from placement.api.responses.simulations import SIMULATION
-from placement.api.responses.times import HOLD
 from placement.api.shapes import CREATED, ENSURED, NO_CONTENT, Response, Shape
 from placement.api.versioned import Versioned
 
@@ -257,7 +261,7 @@ ROUTES: tuple[Route, ...] = (
     Route("PUT", "/consumers/{consumer}/spread_group", consumers.join_spread_group, "2.0",
           "placement:consumers:join", NO_CONTENT, consumer_bodies.JOIN),
     Route("PUT", HOLD_PATH, holds.update_hold, "2.0", "placement:holds:update", Response(HOLD),
-          consumer_bodies.HOLD),
+          holds.UPDATE),
     _delete(HOLD_PATH, holds.delete_hold, "2.0", "placement:holds:delete"),
 
     _get("/resource_classes", resource_classes.list_resource_classes, "1.2",

@@ -118,7 +118,7 @@ def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) 
 
     claim = claiming.claim
     monkeypatch.setattr(
-        "placement.api.resources.claims.claim",
+        "placement.api.operations.claims.claim",
         lambda database, *rest, **how: claim(cast("Any", Database(database)), *rest, **how),
     )
 
@@ -179,7 +179,7 @@ def test_what_moves_while_several_views_are_searched_refuses_no_claim(
 
     claim = claiming.claim
     monkeypatch.setattr(
-        "placement.api.resources.claims.claim",
+        "placement.api.operations.claims.claim",
         lambda database, *rest, **how: claim(cast("Any", Database(database)), *rest, **how),
     )
     service.claim(201, body())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from placement.api.resources.candidates import MAX_LOGGED
+from placement.api.operations.candidates import MAX_LOGGED
 from placement.candidates.explanation import all_hosts
 from tests.kit.cloud import building
 from tests.kit.service import Service, inventories
@@ -19,7 +19,7 @@ TOO_MUCH = f"{PATH}?resources=VCPU:9"
 BODY = {"groups": {"": {"resources": {"VCPU": 1}}}}
 READER = {"X-Auth-Token": "user:own", "X-Roles": "reader"}
 RULE = "placement:allocation_candidates:explain"
-LOGGER = "placement.api.resources.candidates"
+LOGGER = "placement.api.operations.candidates"
 PROVIDER = "00000000-0000-0000-0000-000000000001"
 NOWHERE = "99999999-0000-0000-0000-000000000001"
 

@@ -84,7 +84,7 @@ def test_the_log_line_of_an_empty_response_names_the_full_pool(
     service: Service, caplog: pytest.LogCaptureFixture, version: str
 ) -> None:
     query = "resources=VCPU:1&resources_disk=DISK_GB:20&group_policy=none"
-    with caplog.at_level(logging.INFO, "placement.api.resources.candidates"):
+    with caplog.at_level(logging.INFO, "placement.api.operations.candidates"):
         service.get(f"{CANDIDATES}?{query}", version)
     (line,) = [each for each in caplog.messages if "no candidates" in each]
     assert "(10 DISK_GB free)" in line

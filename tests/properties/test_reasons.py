@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from placement import candidates
-from placement.api.resources import candidates as resource
+from placement.api.operations import candidates as resource
 from placement.candidates import Explanation
 from tests.kit.engines import seeded, share
 from tests.properties.language import FEATURES, whole_query

@@ -4,7 +4,7 @@ from placement.api import samples
 from placement.api.bodies import END, MAX_ITEMS, by_uuid, closed, sample
 from placement.api.candidate_requests.schema import ORDER, REQUEST
 from placement.api.json_body import Schema, path_of
-from placement.api.request_schemas.claims import SPREAD_GROUP
+from placement.api.operations.claims import SPREAD_GROUP
 from placement.api.request_schemas.headroom import HEADROOM_REQUESTS
 from placement.api.versioned import Versioned
 from placement.candidates.simulation import MAX_ADDED, MAX_CONSUMERS

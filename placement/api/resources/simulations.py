@@ -6,8 +6,8 @@ from typing import Any
 from placement.api.bodies import canonical_uuid, check_uuids
 from placement.api.candidate_requests.json_form import read_candidates, read_order_request
 from placement.api.handler import Call, Reply
+from placement.api.operations.claims import read_spread_group
 from placement.api.query.headroom import read_headroom
-from placement.api.resources.claims import read_spread_group
 from placement.candidates.simulation import (
     Add,
     Change,
@@ -44,7 +44,7 @@ def _change(change: Mapping[str, Any], index: int) -> Change:
         return Add(change["add"]["like"], int(change["add"].get("count", 1)))
     steps = ("changes", index, "claim", "request")
     claim = change["claim"]
-    spread = read_spread_group(claim.get("spread_group"))
+    spread = read_spread_group(claim["spread_group"]) if "spread_group" in claim else None
     return ClaimOnCopies(read_candidates(claim["request"], steps), spread)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from placement.api import samples
-from placement.api.responses.candidates import BY_PROVIDER, MAPPINGS
+from placement.api.operations.candidates import BY_PROVIDER, MAPPINGS
 from placement.api.responses.headroom import BY_REQUEST
 from placement.api.shapes import Array, Json, Object, Property, ready
 from placement.candidates.search.candidate import Candidate

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.api.history import v
-from placement.api.responses.candidate_texts import MAX_TEMPLATES, RenderInput, texts
-from placement.api.responses.candidates import REQUEST
+from placement.api.operations.candidate_texts import MAX_TEMPLATES, RenderInput, texts
+from placement.api.operations.candidates import REQUEST
 from placement.api.shapes import Renderer, View
 from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan

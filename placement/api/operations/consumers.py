@@ -1,26 +1,49 @@
-"""The parameters of `GET /consumers`."""
+"""`/consumers`."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
+from placement.api import samples
+from placement.api.candidate_requests.json_form import read_candidates
+from placement.api.candidate_requests.schema import REQUEST
+from placement.api.handler import NOW, Call, Reply
+from placement.api.json_body import Schema, path_of
+from placement.api.members import UTC_TIME, next_links
 from placement.api.microversion import Microversion
+from placement.api.operations.allocations import BY_PROVIDER
+from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
 from placement.api.parameters import (
     DASHED_UUID,
     PROVIDER_UUID,
     Pairs,
     Parameter,
+    after,
     bad,
     include_parameter,
     last_values,
     matching,
+    pairs,
     parse_include,
     positive,
 )
+from placement.api.shapes import Array, Json, Object, Property
+from placement.api.versioned import Versioned
 from placement.errors import BadQuery
-from placement.objects import identifiers
-from placement.objects.consumer_list import ConsumerFilter, ConsumerPage, ConsumerPart
+from placement.objects import claim_records, consumer_list, identifiers
+from placement.objects.claims import SpreadGroup
+from placement.objects.consumer_list import (
+    ConsumerFilter,
+    ConsumerPage,
+    ConsumerPart,
+    ListedConsumer,
+)
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
+REMEMBER = Versioned({"2.0": Schema(REQUEST, path_of)})
+JOIN = Versioned({"2.0": Schema(SPREAD_GROUP, path_of)})
 MAX_CONSUMERS = 1_000  # in one response
 MAX_OWNER = 255  # characters of a project or user
 
@@ -122,3 +145,99 @@ def _limit(values: Mapping[str, str]) -> int:
     if limit > MAX_CONSUMERS:
         raise bad("limit", values["limit"], f"expected an integer of at most {MAX_CONSUMERS}")
     return limit
+
+
+_TEXT = {"type": "string"}
+_GROUP: Object[SpreadGroup] = Object(
+    "SpreadGroup",
+    Property("name", Json({**_TEXT, "examples": ["web"]})),
+    Property("max_per_host", Json({"type": "integer", "examples": [1]})),
+)
+_REQUEST = Json(
+    {
+        "type": "object",
+        "additionalProperties": True,
+        "examples": [{"groups": {"": {"resources": samples.AMOUNTS}}}],
+    }
+)
+
+
+CONSUMER: Object[ListedConsumer] = Object(
+    "Consumer",
+    Property("uuid", Json({**_TEXT, "examples": [samples.CONSUMER]})),
+    Property("project_id", Json({**_TEXT, "examples": [samples.PROJECT]}), attrgetter("project")),
+    Property("user_id", Json({**_TEXT, "examples": [samples.USER]}), attrgetter("user")),
+    Property(
+        "consumer_type",
+        Json({**_TEXT, "examples": ["INSTANCE"]}),
+        lambda consumer: consumer.consumer_type or UNKNOWN_CONSUMER_TYPE,
+    ),
+    Property("generation", Json({"type": "integer", "examples": [1]})),
+    Property("spread_group", _GROUP),
+    Property("expires_at", UTC_TIME),
+    Property("allocations", BY_PROVIDER),
+    Property("request", _REQUEST),
+    optional=("spread_group", "expires_at", "allocations", "request"),
+)
+
+
+class ListedConsumers(NamedTuple):
+    """A page of consumers."""
+
+    # The consumers of the page.
+    consumers: Sequence[ListedConsumer]
+    # Query string of the next page; None on the last page.
+    more: str | None = None
+
+
+CONSUMERS: Object[ListedConsumers] = Object(
+    "Consumers",
+    Property("consumers", Array(CONSUMER)),
+    Property("consumers_links", next_links("/consumers"), attrgetter("more")),
+    optional=["consumers_links"],
+)
+
+
+def list_consumers(call: Call) -> Reply:
+    """List the consumers that satisfy all filters.
+
+    Consumers without allocations are not listed.
+    """
+    stated = pairs(call.query_string)
+    conditions, page, parts = parse_consumer_query(stated, call.version)
+    with call.service.database.read() as conn:
+        listed = consumer_list.find(conn, conditions, page, parts)
+    more = after(stated, listed.consumers[-1].uuid) if listed.are_more else None
+    return Reply(200, ListedConsumers(listed.consumers, more), changed_at=NOW)
+
+
+def show_consumer(call: Call) -> Reply:
+    """Show a consumer that has allocations."""
+    parts = parse_consumer_parts(pairs(call.query_string), call.version)
+    show = partial(consumer_list.get, uuid=call.path["consumer"], parts=parts)
+    with call.service.database.read() as conn:
+        return Reply(200, show(conn), changed_at=NOW)
+
+
+def join_spread_group(call: Call) -> Reply:
+    """Make a consumer a member of a spread group of its project.
+
+    The members on its host are not counted, unlike at a claim. Later claims count the consumer.
+    """
+    group = read_spread_group(call.body)
+    call.service.database.write(
+        partial(claim_records.join_group, uuid=call.path["consumer"], group=group)
+    )
+    return Reply(204)
+
+
+def remember_request(call: Call) -> Reply:
+    """Remember the request of a consumer, which moves and simulations of it can use.
+
+    It is shown while its amounts equal the allocated amounts of the consumer, by class.
+    """
+    read_candidates(call.body)
+    call.service.database.write(
+        partial(claim_records.remember, uuid=call.path["consumer"], request=call.body)
+    )
+    return Reply(204)
