@@ -8,8 +8,7 @@ from pathlib import Path
 from placement import client
 from placement.api.handler import Service
 from placement.api.json_body import Schema, path_of
-from placement.api.query.headroom import read_headroom
-from placement.api.request_schemas.headroom import HEADROOM_REQUESTS, MAX_LIMIT
+from placement.api.operations.headroom import HEADROOM_REQUESTS, MAX_LIMIT, read_headroom
 from placement.candidates import HeadroomQuery, find_headroom
 from placement.errors import ConfigurationError, PlacementError
 from placement.metrics.headroom import HeadroomGauges, RequestHeadroom

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placement.api import dry_run
-from placement.api.candidate_requests import query_form as candidate_query
-from placement.api.candidate_requests import schema as candidate_bodies
+from placement.api.candidate_requests import query_form, schema
 from placement.api.handler import Call, Reply
 from placement.api.history import HISTORY, v
 from placement.api.json_body import Schema
@@ -19,55 +18,22 @@ from placement.api.operations import (
     changes,
     claims,
     consumers,
+    headroom,
     holds,
     inventories,
+    provider_shapes,
     provider_trees,
     providers,
     reshaper,
     resource_classes,
     rollup,
     root,
+    simulations,
     traits,
     usages,
 )
-from placement.api.operations import aggregates as aggregate_bodies
-from placement.api.operations import allocations as allocation_query
-from placement.api.operations import changes as change_query
-from placement.api.operations import claims as claim_bodies
-from placement.api.operations import consumers as consumer_bodies
-from placement.api.operations import consumers as consumer_query
-from placement.api.operations import inventories as inventory_bodies
-from placement.api.operations import provider_trees as tree_bodies
-from placement.api.operations import providers as provider_bodies
-from placement.api.operations import providers as provider_query
-from placement.api.operations import reshaper as reshaper_bodies
-from placement.api.operations import resource_classes as class_bodies
-from placement.api.operations import traits as trait_bodies
-from placement.api.operations import traits as trait_query
-from placement.api.operations import usages as usage_query
-from placement.api.operations.aggregates import AGGREGATES
-from placement.api.operations.allocations import CONSUMER, CONSUMERS, ON_PROVIDER
-from placement.api.operations.candidates import CANDIDATES
-from placement.api.operations.changes import CHANGES
-from placement.api.operations.claims import CLAIMED
-from placement.api.operations.consumers import CONSUMER as SHOWN_CONSUMER
-from placement.api.operations.consumers import CONSUMERS as LISTED_CONSUMERS
-from placement.api.operations.holds import HOLD
-from placement.api.operations.inventories import INVENTORIES, INVENTORY, USAGES
-from placement.api.operations.provider_shapes import PROVIDER, PROVIDERS, SHOWN
-from placement.api.operations.provider_trees import TREE, WRITTEN
-from placement.api.operations.resource_classes import RESOURCE_CLASS, RESOURCE_CLASSES
-from placement.api.operations.rollup import ROLLUP
-from placement.api.operations.root import DOCUMENT, HEALTH, VERSIONS
-from placement.api.operations.traits import PROVIDER_TRAITS, TRAITS
-from placement.api.operations.usages import USAGES as PROJECT_USAGES
 from placement.api.parameters import Parameter
 from placement.api.policy import EXPLAIN
-from placement.api.request_schemas import headroom as headroom_bodies
-from placement.api.request_schemas import simulations as simulation_bodies
-from placement.api.resources import headroom, simulations
-from placement.api.responses.headroom import HEADROOMS
-from placement.api.responses.simulations import SIMULATION
 from placement.api.shapes import CREATED, ENSURED, NO_CONTENT, Response, Shape
 from placement.api.versioned import Versioned
 
@@ -186,129 +152,130 @@ CONSUMER_PART_RULES = {"allocations": "placement:allocations:list"}
 
 # fmt: off
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/", root.list_versions, "1.0", None, Response(VERSIONS)),
-    Route("GET", "/healthcheck", root.check_health, "1.0", None, Response(HEALTH)),
-    Route("GET", "/openapi.json", root.show_document, "1.0", None, Response(DOCUMENT)),
+    Route("GET", "/", root.list_versions, "1.0", None, Response(root.VERSIONS)),
+    Route("GET", "/healthcheck", root.check_health, "1.0", None, Response(root.HEALTH)),
+    Route("GET", "/openapi.json", root.show_document, "1.0", None, Response(root.DOCUMENT)),
 
-    _get(RP, providers.list_resource_providers, "1.0", f"{RULE}:list", PROVIDERS,
-         parameters=provider_query.PARAMETERS),
-    _get(RP, providers.list_resource_providers, "2.0", f"{RULE}:list", PROVIDERS,
-         parameters=provider_query.PARAMETERS, part_rules=PART_RULES, tagged=True),
+    _get(RP, providers.list_resource_providers, "1.0", f"{RULE}:list", provider_shapes.PROVIDERS,
+         parameters=providers.PARAMETERS),
+    _get(RP, providers.list_resource_providers, "2.0", f"{RULE}:list", provider_shapes.PROVIDERS,
+         parameters=providers.PARAMETERS, part_rules=PART_RULES, tagged=True),
     Route("POST", RP, providers.create_resource_provider, "1.0", f"{RULE}:create", CREATED,
-          provider_bodies.CREATE),
+          providers.CREATE),
     Route("POST", RP, providers.create_resource_provider, "1.20", f"{RULE}:create",
-          Response(PROVIDER), provider_bodies.CREATE),
-    _get(ONE_RP, providers.show_resource_provider, "1.0", f"{RULE}:show", SHOWN),
-    _get(ONE_RP, providers.show_resource_provider, "2.0", f"{RULE}:show", SHOWN,
-         parameters=provider_query.SHOW_PARAMETERS, part_rules=PART_RULES, tagged=True),
+          Response(provider_shapes.PROVIDER), providers.CREATE),
+    _get(ONE_RP, providers.show_resource_provider, "1.0", f"{RULE}:show", provider_shapes.SHOWN),
+    _get(ONE_RP, providers.show_resource_provider, "2.0", f"{RULE}:show", provider_shapes.SHOWN,
+         parameters=providers.SHOW_PARAMETERS, part_rules=PART_RULES, tagged=True),
     Route("PUT", ONE_RP, providers.update_resource_provider, "1.0", f"{RULE}:update",
-          Response(PROVIDER), provider_bodies.UPDATE, order=PROVIDER_FIRST),
+          Response(provider_shapes.PROVIDER), providers.UPDATE, order=PROVIDER_FIRST),
     _delete(ONE_RP, providers.delete_resource_provider, "1.0", f"{RULE}:delete"),
 
     _get(INVENTORIES_PATH, inventories.list_inventories, "1.0", f"{RULE}:inventories:list",
-         INVENTORIES, tagged=True),
+         inventories.INVENTORIES, tagged=True),
     Route("POST", INVENTORIES_PATH, inventories.create_inventory, "1.0",
-          f"{RULE}:inventories:create", Response(INVENTORY, (201,)), inventory_bodies.CREATE,
+          f"{RULE}:inventories:create", Response(inventories.INVENTORY, (201,)), inventories.CREATE,
           order=PROVIDER_FIRST),
     Route("PUT", INVENTORIES_PATH, inventories.replace_inventories, "1.0",
-          f"{RULE}:inventories:update", Response(INVENTORIES), inventory_bodies.REPLACE,
+          f"{RULE}:inventories:update", Response(inventories.INVENTORIES), inventories.REPLACE,
           order=PROVIDER_FIRST),
     _delete(INVENTORIES_PATH, inventories.delete_inventories, "1.5", f"{RULE}:inventories:delete",
             Order(below=405)),
-    _get(ONE_INVENTORY, inventories.show_inventory, "1.0", f"{RULE}:inventories:show", INVENTORY,
-         tagged=True),
+    _get(ONE_INVENTORY, inventories.show_inventory, "1.0", f"{RULE}:inventories:show",
+         inventories.INVENTORY, tagged=True),
     Route("PUT", ONE_INVENTORY, inventories.update_inventory, "1.0", f"{RULE}:inventories:update",
-          Response(INVENTORY), inventory_bodies.UPDATE, order=PROVIDER_FIRST),
+          Response(inventories.INVENTORY), inventories.UPDATE, order=PROVIDER_FIRST),
     _delete(ONE_INVENTORY, inventories.delete_inventory, "1.0", f"{RULE}:inventories:delete"),
 
-    _get(f"{ONE_RP}/usages", inventories.show_provider_usages, "1.0", f"{RULE}:usages", USAGES,
-         tagged=True),
-    _get(f"{ONE_RP}/rollup", rollup.show_provider_rollup, "2.0", f"{RULE}:usages", ROLLUP,
+    _get(f"{ONE_RP}/usages", inventories.show_provider_usages, "1.0", f"{RULE}:usages",
+         inventories.USAGES, tagged=True),
+    _get(f"{ONE_RP}/rollup", rollup.show_provider_rollup, "2.0", f"{RULE}:usages", rollup.ROLLUP,
          parameters={}),
     _get(f"{ONE_RP}/allocations", allocations.list_provider_allocations, "1.0",
-         f"{RULE}:allocations:list", ON_PROVIDER, tagged=True),
+         f"{RULE}:allocations:list", allocations.ON_PROVIDER, tagged=True),
 
     _get(f"{ONE_RP}/aggregates", aggregates.list_aggregates, "1.1", f"{RULE}:aggregates:list",
-         AGGREGATES, order=Order(types_below=True), tagged=True),
+         aggregates.AGGREGATES, order=Order(types_below=True), tagged=True),
     Route("PUT", f"{ONE_RP}/aggregates", aggregates.replace_aggregates, "1.1",
-          f"{RULE}:aggregates:update", Response(AGGREGATES), aggregate_bodies.REPLACE,
+          f"{RULE}:aggregates:update", Response(aggregates.AGGREGATES), aggregates.REPLACE,
           order=Order(types_below=True, at_bad_body=providers.check_provider)),
 
     _get(f"{ONE_RP}/traits", traits.list_provider_traits, "1.6", f"{RULE}:traits:list",
-         PROVIDER_TRAITS, tagged=True),
+         traits.PROVIDER_TRAITS, tagged=True),
     Route("PUT", f"{ONE_RP}/traits", traits.replace_provider_traits, "1.6",
-          f"{RULE}:traits:update", Response(PROVIDER_TRAITS), trait_bodies.REPLACE),
+          f"{RULE}:traits:update", Response(traits.PROVIDER_TRAITS), traits.REPLACE),
     _delete(f"{ONE_RP}/traits", traits.delete_provider_traits, "1.6", f"{RULE}:traits:delete"),
 
     _get(CONSUMER_PATH, allocations.show_allocations, "1.0", "placement:allocations:list",
-         CONSUMER),
+         allocations.CONSUMER),
     Route("PUT", CONSUMER_PATH, allocations.replace_allocations, "1.0",
           "placement:allocations:update", NO_CONTENT, allocation_bodies.REPLACE,
           order=Order(before_body=allocations.check_consumer)),
     _delete(CONSUMER_PATH, allocations.delete_allocations, "1.0", "placement:allocations:delete"),
     _get("/allocations", allocations.list_allocations, "2.0", "placement:allocations:list",
-         CONSUMERS, parameters=allocation_query.PARAMETERS, order=Order(below=405)),
+         allocations.CONSUMERS, parameters=allocations.PARAMETERS, order=Order(below=405)),
     Route("POST", "/allocations", allocations.manage_allocations, "1.13",
           "placement:allocations:manage", NO_CONTENT, allocation_bodies.MANAGE),
 
     _get("/consumers", consumers.list_consumers, "2.0", "placement:consumers:list",
-         LISTED_CONSUMERS, parameters=consumer_query.PARAMETERS, part_rules=CONSUMER_PART_RULES),
+         consumers.CONSUMERS, parameters=consumers.PARAMETERS, part_rules=CONSUMER_PART_RULES),
     _get("/consumers/{consumer}", consumers.show_consumer, "2.0", "placement:consumers:show",
-         SHOWN_CONSUMER, parameters=consumer_query.SHOW_PARAMETERS,
+         consumers.CONSUMER, parameters=consumers.SHOW_PARAMETERS,
          part_rules=CONSUMER_PART_RULES),
     Route("PUT", "/consumers/{consumer}/request", consumers.remember_request, "2.0",
-          "placement:consumers:remember", NO_CONTENT, consumer_bodies.REMEMBER),
+          "placement:consumers:remember", NO_CONTENT, consumers.REMEMBER),
     Route("PUT", "/consumers/{consumer}/spread_group", consumers.join_spread_group, "2.0",
-          "placement:consumers:join", NO_CONTENT, consumer_bodies.JOIN),
-    Route("PUT", HOLD_PATH, holds.update_hold, "2.0", "placement:holds:update", Response(HOLD),
-          holds.UPDATE),
+          "placement:consumers:join", NO_CONTENT, consumers.JOIN),
+    Route("PUT", HOLD_PATH, holds.update_hold, "2.0", "placement:holds:update",
+          Response(holds.HOLD), holds.UPDATE),
     _delete(HOLD_PATH, holds.delete_hold, "2.0", "placement:holds:delete"),
 
     _get("/resource_classes", resource_classes.list_resource_classes, "1.2",
-         "placement:resource_classes:list", RESOURCE_CLASSES),
+         "placement:resource_classes:list", resource_classes.RESOURCE_CLASSES),
     Route("POST", "/resource_classes", resource_classes.create_resource_class, "1.2",
-          "placement:resource_classes:create", CREATED, class_bodies.CREATE),
+          "placement:resource_classes:create", CREATED, resource_classes.CREATE),
     _get("/resource_classes/{name}", resource_classes.show_resource_class, "1.2",
-         "placement:resource_classes:show", RESOURCE_CLASS),
+         "placement:resource_classes:show", resource_classes.RESOURCE_CLASS),
     Route("PUT", "/resource_classes/{name}", resource_classes.rename_resource_class, "1.2",
-          "placement:resource_classes:update", Response(RESOURCE_CLASS), class_bodies.RENAME),
+          "placement:resource_classes:update", Response(resource_classes.RESOURCE_CLASS),
+          resource_classes.RENAME),
     Route("PUT", "/resource_classes/{name}", resource_classes.ensure_resource_class, "1.7",
           "placement:resource_classes:update", ENSURED),
     _delete("/resource_classes/{name}", resource_classes.delete_resource_class, "1.2",
             "placement:resource_classes:delete"),
 
-    _get("/traits", traits.list_traits, "1.6", "placement:traits:list", TRAITS,
-         parameters=trait_query.PARAMETERS),
+    _get("/traits", traits.list_traits, "1.6", "placement:traits:list", traits.TRAITS,
+         parameters=traits.PARAMETERS),
     Route("GET", "/traits/{name}", traits.check_trait, "1.6", "placement:traits:show",
           NO_CONTENT),
     Route("PUT", "/traits/{name}", traits.ensure_trait, "1.6", "placement:traits:update",
           ENSURED),
     _delete("/traits/{name}", traits.delete_trait, "1.6", "placement:traits:delete"),
 
-    _get("/usages", usages.show_usages, "1.9", "placement:usages", PROJECT_USAGES,
-         parameters=usage_query.PARAMETERS, target="project_id"),
+    _get("/usages", usages.show_usages, "1.9", "placement:usages", usages.USAGES,
+         parameters=usages.PARAMETERS, target="project_id"),
     _get("/allocation_candidates", candidates.list_allocation_candidates, "1.10",
-         "placement:allocation_candidates:list", CANDIDATES,
-         parameters=candidate_query.PARAMETERS, asks=(EXPLAIN,)),
+         "placement:allocation_candidates:list", candidates.CANDIDATES,
+         parameters=query_form.PARAMETERS, asks=(EXPLAIN,)),
     Route("POST", "/allocation_candidates", candidates.find_allocation_candidates, "2.0",
-          "placement:allocation_candidates:list", Response(CANDIDATES), candidate_bodies.FIND,
+          "placement:allocation_candidates:list", Response(candidates.CANDIDATES), schema.FIND,
           order=Order(below=405), reads=True, asks=(EXPLAIN,)),
     Route("POST", "/claims", claims.create_claims, "2.0", "placement:claims:create",
-          Response(CLAIMED, (201,)), claim_bodies.CREATE, asks=(EXPLAIN,)),
-    _get("/changes", changes.list_changes, "2.0", "placement:changes:list", CHANGES,
-         parameters=change_query.PARAMETERS, failures=(410,)),
+          Response(claims.CLAIMED, (201,)), claims.CREATE, asks=(EXPLAIN,)),
+    _get("/changes", changes.list_changes, "2.0", "placement:changes:list", changes.CHANGES,
+         parameters=changes.PARAMETERS, failures=(410,)),
     Route("POST", "/headroom", headroom.measure_headroom, "2.0", "placement:headroom",
-          Response(HEADROOMS), headroom_bodies.MEASURE, reads=True),
+          Response(headroom.HEADROOMS), headroom.MEASURE, reads=True),
     _get(TREE_PATH, provider_trees.show_provider_tree, "2.0", "placement:provider_trees:show",
-         TREE, parameters={}),
+         provider_trees.TREE, parameters={}),
     Route("PUT", TREE_PATH, provider_trees.replace_provider_tree, "2.0",
-          "placement:provider_trees:update", Response(WRITTEN), tree_bodies.PUT,
+          "placement:provider_trees:update", Response(provider_trees.WRITTEN), provider_trees.PUT,
           asks=tuple(provider_trees.CREATION_RULES.values())),
     Route("POST", "/simulations", simulations.create_simulation, "2.0",
-          "placement:simulations:create", Response(SIMULATION), simulation_bodies.RUN,
+          "placement:simulations:create", Response(simulations.SIMULATION), simulations.RUN,
           reads=True),
     Route("POST", "/reshaper", reshaper.reshape, "1.30", "placement:reshaper:reshape",
-          NO_CONTENT, reshaper_bodies.RESHAPE),
+          NO_CONTENT, reshaper.RESHAPE),
 )
 # fmt: on
 

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement import turns
-from placement.api.resources import simulations
+from placement.api.operations import simulations
 from placement.candidates.simulation import simulate
 from placement.db import tables as t
 from tests.kit.cloud import building, provider_uuid

@@ -11,8 +11,7 @@ from placement.api.candidate_requests import schema as candidates
 from placement.api.json_body import Schema
 from placement.api.keywords import FORMATS, ORDER, Validator, in_order
 from placement.api.microversion import Microversion
-from placement.api.operations import claims, resource_classes
-from placement.api.request_schemas import simulations
+from placement.api.operations import claims, resource_classes, simulations
 from placement.api.versioned import Versioned
 from placement.errors import BadBody
 

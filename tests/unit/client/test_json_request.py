@@ -21,8 +21,8 @@ from falcon_placement_client import (
 )
 from placement.api.candidate_requests.schema import EXPLAIN, FIND, GROUP
 from placement.api.history import v
-from placement.api.request_schemas.headroom import HEADROOM_REQUESTS
-from placement.api.request_schemas.simulations import CHANGE, RUN
+from placement.api.operations.headroom import HEADROOM_REQUESTS
+from placement.api.operations.simulations import CHANGE, RUN
 
 BODY, FIRST_AVAILABLE = [form["properties"] for form in FIND.at(v("2.0")).schema["oneOf"]]
 

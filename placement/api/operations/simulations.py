@@ -1,22 +1,98 @@
-"""Results of simulations."""
+"""`/simulations`."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from placement.api import samples
+from placement.api.bodies import (
+    END,
+    MAX_ITEMS,
+    by_uuid,
+    canonical_uuid,
+    check_uuids,
+    closed,
+    sample,
+)
+from placement.api.candidate_requests.json_form import read_candidates, read_order_request
+from placement.api.candidate_requests.schema import ORDER, REQUEST
+from placement.api.handler import Call, Reply
+from placement.api.json_body import Schema, path_of
 from placement.api.operations.candidates import BY_PROVIDER, MAPPINGS
-from placement.api.responses.headroom import BY_REQUEST
+from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
+from placement.api.operations.headroom import BY_REQUEST, HEADROOM_REQUESTS, read_headroom
 from placement.api.shapes import Array, Json, Object, Property, ready
+from placement.api.versioned import Versioned
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.simulation import (
+    MAX_ADDED,
+    MAX_CONSUMERS,
+    Add,
     Allocations,
+    Change,
+    ClaimOnCopies,
     ConsumerMove,
+    Drain,
+    Remove,
     RequestSource,
     Simulation,
+    SimulationRequest,
     Unplaceable,
     Unplaced,
+    simulate,
 )
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
+
+MAX_CHANGES = 1000
+
+# A UUID, or `new:<number>` for a host that an earlier change has added.
+_ROOT = sample(
+    {
+        "type": "string",
+        "maxLength": 64,
+        "pattern": f"^([0-9a-fA-F-]{{32,36}}|new:[1-9][0-9]{{0,4}}){END}",
+        "description": "the UUID of a host, or new:N for the Nth host that the changes add",
+    },
+    samples.ROOT,
+)
+_CHANGED_ROOTS = {"type": "array", "minItems": 1, "maxItems": MAX_ITEMS, "items": _ROOT}
+_COUNT = sample({"type": "integer", "minimum": 1, "maximum": MAX_ADDED}, 10)
+CHANGE = {
+    **closed(
+        {},
+        {
+            "drain": _CHANGED_ROOTS,
+            "remove": _CHANGED_ROOTS,
+            "add": closed({"like": _ROOT}, {"count": _COUNT}, "AddedHosts"),
+            "claim": closed(
+                {"request": REQUEST}, {"spread_group": SPREAD_GROUP}, "SimulatedClaimRequest"
+            ),
+        },
+        "Change",
+    ),
+    "minProperties": 1,
+    "maxProperties": 1,
+    "examples": [{"drain": [samples.ROOT]}],
+}
+RUN = Versioned(
+    {
+        "2.0": Schema(
+            closed(
+                {"changes": {"type": "array", "maxItems": MAX_CHANGES, "items": CHANGE}},
+                {
+                    "requests": {
+                        **by_uuid(REQUEST, samples.CONSUMER),
+                        "maxProperties": MAX_CONSUMERS,
+                    },
+                    "order": ORDER,
+                    "headroom": HEADROOM_REQUESTS,
+                },
+                "SimulationRequest",
+            ),
+            path_of,
+        )
+    }
+)
+
 
 _ROOTS = Json({"type": "array", "items": {"type": "string", "examples": [samples.ROOT]}})
 _CONSUMER = Json({"type": "string", "examples": [samples.CONSUMER]})
@@ -131,3 +207,46 @@ SIMULATION: Object[Simulation] = Object(
     Property("headroom", BY_REQUEST),
     optional=("headroom",),
 )
+
+
+def _read_simulation(body: Mapping[str, Any]) -> SimulationRequest:
+    """Return the changes to simulate.  Raises BadBody, BadQuery."""
+    requests = body.get("requests", {})
+    check_uuids(requests, "requests")
+    return SimulationRequest(
+        [_change(change, index) for index, change in enumerate(body["changes"])],
+        read_candidates,
+        {
+            canonical_uuid(consumer): read_candidates(request, ("requests", consumer))
+            for consumer, request in requests.items()
+        },
+        read_order_request(body),
+        read_headroom(body["headroom"], ("headroom",)) if "headroom" in body else None,
+    )
+
+
+def _change(change: Mapping[str, Any], index: int) -> Change:
+    if "drain" in change:
+        return Drain(change["drain"])
+    if "remove" in change:
+        return Remove(change["remove"])
+    if "add" in change:
+        return Add(change["add"]["like"], int(change["add"].get("count", 1)))
+    steps = ("changes", index, "claim", "request")
+    claim = change["claim"]
+    spread = read_spread_group(claim["spread_group"]) if "spread_group" in claim else None
+    return ClaimOnCopies(read_candidates(claim["request"], steps), spread)
+
+
+def create_simulation(call: Call) -> Reply:
+    """Simulate changes of hosts: which consumers of drained hosts would move where.
+
+    The changes are applied in order to copies of the trees in memory: hosts are drained, removed or
+    added, and resources are claimed. Nothing is stored. The body of each move is valid for `POST
+    /allocations`, unless it names an added host.
+    """
+    request = _read_simulation(call.body)
+    service = call.service
+    with service.large_work.turn(), service.database.read() as conn:
+        result = simulate(conn, service.trees, request, service.settings.candidates, service.tuning)
+    return Reply(200, result)

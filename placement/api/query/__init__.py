@@ -1,1 +1,0 @@
-"""Parsing of query strings into domain values."""

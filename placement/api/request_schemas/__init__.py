@@ -1,1 +1,0 @@
-"""The schemas of request bodies, by noun."""

@@ -1,1 +1,0 @@
-"""The responses of the API, which declare the first version of each member."""
