@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from sqlalchemy.engine import Connection
 
 from placement.api.microversion import Microversion
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
@@ -13,6 +15,9 @@ from placement.config import Settings
 from placement.db.engine import Database
 from placement.objects.revision_cache import BlockCache, CachedText, KindCaches, RevisionCache
 from placement.turns import LargeAnswers, Turns
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MAX_TEXT = 16 * 1024 * 1024  # bytes cached of one kind of text
 
@@ -80,6 +85,18 @@ class Call:
     url: str = ""
     # Entity tags that the client has cached (`api/tags.py`), or `*`.
     known_tags: tuple[str, ...] = ()
+
+    def write(
+        self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Execute work in one write transaction, and return its result."""
+        return self.service.database.write(lambda conn: work(conn, *args, **kwargs))
+
+    def read_one(
+        self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Execute work, which consists of one statement, and return its result."""
+        return self.service.database.read_one(lambda conn: work(conn, *args, **kwargs))
 
 
 # Value of `Reply.changed_at` that means the current time.

@@ -57,12 +57,7 @@ def replace_aggregates(call: Call) -> Reply:
     stated, uuids = UNSET, call.body
     if Feature.AGGREGATE_GENERATION.at(call.version):
         stated, uuids = call.body["resource_provider_generation"], call.body["aggregates"]
-    generation, uuids = call.service.database.write(
-        partial(
-            aggregates.replace,
-            uuid=call.path["uuid"],
-            generation=stated,
-            aggregates=uuids,
-        )
+    generation, uuids = call.write(
+        aggregates.replace, uuid=call.path["uuid"], generation=stated, aggregates=uuids
     )
     return Reply(200, AtGeneration(generation, uuids), changed_at=NOW)

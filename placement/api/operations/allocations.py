@@ -166,7 +166,7 @@ def _replace(call: Call, claims: Sequence[Claim]) -> None:
 
 def delete_allocations(call: Call) -> Reply:
     """Delete a consumer and its allocations."""
-    call.service.database.write(partial(allocations.delete, consumer_uuid=call.path["consumer"]))
+    call.write(allocations.delete, consumer_uuid=call.path["consumer"])
     return Reply(204)
 
 

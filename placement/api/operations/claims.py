@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from placement.api import samples
@@ -257,9 +256,7 @@ def _claim(call: Call, demands: Sequence[ClaimRequest]) -> list[Claimed]:
 
 def _take_over(call: Call) -> Claimed:
     new_consumer = _read_new_consumer(call.body)
-    taken = call.service.database.write(
-        partial(holds.convert, hold_uuid=call.body["from_hold"], claim=new_consumer)
-    )
+    taken = call.write(holds.convert, hold_uuid=call.body["from_hold"], claim=new_consumer)
     return Claimed(
         new_consumer.consumer, taken.allocations, json.loads(taken.mappings), FIRST_GENERATION
     )

@@ -225,9 +225,7 @@ def join_spread_group(call: Call) -> Reply:
     The members on its host are not counted, unlike at a claim. Later claims count the consumer.
     """
     group = read_spread_group(call.body)
-    call.service.database.write(
-        partial(claim_records.join_group, uuid=call.path["consumer"], group=group)
-    )
+    call.write(claim_records.join_group, uuid=call.path["consumer"], group=group)
     return Reply(204)
 
 
@@ -237,7 +235,5 @@ def remember_request(call: Call) -> Reply:
     It is shown while its amounts equal the allocated amounts of the consumer, by class.
     """
     read_candidates(call.body)
-    call.service.database.write(
-        partial(claim_records.remember, uuid=call.path["consumer"], request=call.body)
-    )
+    call.write(claim_records.remember, uuid=call.path["consumer"], request=call.body)
     return Reply(204)

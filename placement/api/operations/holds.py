@@ -1,6 +1,5 @@
 """`/holds`."""
 
-from functools import partial
 from typing import NamedTuple
 
 from placement.api.bodies import closed
@@ -41,16 +40,14 @@ def update_hold(call: Call) -> Reply:
     """Set the end of a hold to a number of seconds from now; null makes the claim permanent."""
     uuid, expires_in = call.path["consumer"], call.body["expires_in"]
     if expires_in is None:
-        call.service.database.write(partial(holds.confirm, uuid=uuid))
+        call.write(holds.confirm, uuid=uuid)
         return Reply(200, HoldEnd(None))
     max_age = call.service.settings.holds.max_age
-    end = call.service.database.write(
-        partial(holds.extend, uuid=uuid, expires_in=int(expires_in), max_age=max_age)
-    )
+    end = call.write(holds.extend, uuid=uuid, expires_in=int(expires_in), max_age=max_age)
     return Reply(200, HoldEnd(end))
 
 
 def delete_hold(call: Call) -> Reply:
     """Release a hold: delete its consumer and allocations. Other consumers are not deleted."""
-    call.service.database.write(partial(holds.delete, uuid=call.path["consumer"]))
+    call.write(holds.delete, uuid=call.path["consumer"])
     return Reply(204)

@@ -110,14 +110,12 @@ def create_inventory(call: Call) -> Reply:
     A generation in the body is ignored.
     """
     record, name = read_record(call.body), call.body["resource_class"]
-    generation = call.service.database.write(
-        partial(
-            inventories.create,
-            uuid=call.path["uuid"],
-            resource_class=name,
-            record=record,
-            min_capacity=MIN_CAPACITY.at(call.version),
-        )
+    generation = call.write(
+        inventories.create,
+        uuid=call.path["uuid"],
+        resource_class=name,
+        record=record,
+        min_capacity=MIN_CAPACITY.at(call.version),
     )
     return Reply(
         201,
@@ -130,14 +128,12 @@ def create_inventory(call: Call) -> Reply:
 def replace_inventories(call: Call) -> Reply:
     """Replace all inventories of a provider."""
     records = read_records(call.body)
-    generation = call.service.database.write(
-        partial(
-            inventories.replace,
-            uuid=call.path["uuid"],
-            generation=call.body["resource_provider_generation"],
-            records=records,
-            min_capacity=MIN_CAPACITY.at(call.version),
-        )
+    generation = call.write(
+        inventories.replace,
+        uuid=call.path["uuid"],
+        generation=call.body["resource_provider_generation"],
+        records=records,
+        min_capacity=MIN_CAPACITY.at(call.version),
     )
     return Reply(200, AtGeneration(generation, records), changed_at=NOW)
 
@@ -145,33 +141,27 @@ def replace_inventories(call: Call) -> Reply:
 def update_inventory(call: Call) -> Reply:
     """Update a provider's inventory of one resource class."""
     record = read_record(call.body)
-    generation = call.service.database.write(
-        partial(
-            inventories.update,
-            uuid=call.path["uuid"],
-            resource_class=call.path["resource_class"],
-            generation=call.body["resource_provider_generation"],
-            record=record,
-            min_capacity=MIN_CAPACITY.at(call.version),
-        )
+    generation = call.write(
+        inventories.update,
+        uuid=call.path["uuid"],
+        resource_class=call.path["resource_class"],
+        generation=call.body["resource_provider_generation"],
+        record=record,
+        min_capacity=MIN_CAPACITY.at(call.version),
     )
     return Reply(200, AtGeneration(generation, record), changed_at=NOW)
 
 
 def delete_inventories(call: Call) -> Reply:
     """Delete all inventories of a provider, none of which may be in use."""
-    call.service.database.write(partial(inventories.delete_all, uuid=call.path["uuid"]))
+    call.write(inventories.delete_all, uuid=call.path["uuid"])
     return Reply(204)
 
 
 def delete_inventory(call: Call) -> Reply:
     """Delete a provider's inventory of one resource class, which may not be in use."""
-    call.service.database.write(
-        partial(
-            inventories.delete,
-            uuid=call.path["uuid"],
-            resource_class=call.path["resource_class"],
-        )
+    call.write(
+        inventories.delete, uuid=call.path["uuid"], resource_class=call.path["resource_class"]
     )
     return Reply(204)
 

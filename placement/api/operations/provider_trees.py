@@ -1,7 +1,6 @@
 """`/provider_trees`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from placement.api import samples
@@ -237,11 +236,9 @@ def replace_provider_tree(call: Call) -> Reply:
     resource classes and traits that do not exist are created first. Only differences are written.
     """
     command = read_tree(call.path["root"], call.body)
-    outcome = call.service.database.write(
-        partial(
-            provider_trees.put,
-            command=command,
-            may_create=lambda kind: call.rights.require(CREATION_RULES[kind]),
-        )
+    outcome = call.write(
+        provider_trees.put,
+        command=command,
+        may_create=lambda kind: call.rights.require(CREATION_RULES[kind]),
     )
     return Reply(200, outcome, changed_at=NOW)

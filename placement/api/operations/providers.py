@@ -233,13 +233,11 @@ def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> R
 
 def create_resource_provider(call: Call) -> Reply:
     """Create a resource provider."""
-    provider = call.service.database.write(
-        partial(
-            providers.create,
-            name=call.body["name"],
-            uuid=call.body.get("uuid"),
-            parent_uuid=call.body.get("parent_provider_uuid"),
-        )
+    provider = call.write(
+        providers.create,
+        name=call.body["name"],
+        uuid=call.body.get("uuid"),
+        parent_uuid=call.body.get("parent_provider_uuid"),
     )
     location = f"/resource_providers/{provider.uuid}"
     if not Feature.CREATED_PROVIDER_SHOWN.at(call.version):
@@ -252,7 +250,7 @@ def show_resource_provider(call: Call) -> Reply:
     included = parse_show(call.query_string, call.version)
     database = call.service.database
     if not included and not tags.TAGGED.at(call.version):
-        provider = database.read_one(partial(providers.get, uuid=call.path["uuid"]))
+        provider = call.read_one(providers.get, uuid=call.path["uuid"])
         return Reply(200, WithParts([provider]), changed_at=provider.changed_at or NOW)
     tag_of = partial(tags.get_for_provider, call)
     with database.read_trees() as conn:
@@ -270,7 +268,7 @@ def show_resource_provider(call: Call) -> Reply:
 
 def check_provider(call: Call) -> None:
     """Raise ProviderNotFound unless the provider in the path exists."""
-    call.service.database.read_one(partial(providers.get, uuid=call.path["uuid"]))
+    call.read_one(providers.get, uuid=call.path["uuid"])
 
 
 def update_resource_provider(call: Call) -> Reply:
@@ -278,14 +276,12 @@ def update_resource_provider(call: Call) -> Reply:
 
     If no parent is stated, the provider keeps its parent.
     """
-    provider = call.service.database.write(
-        partial(
-            providers.update,
-            uuid=call.path["uuid"],
-            name=call.body["name"],
-            parent_uuid=call.body.get("parent_provider_uuid", UNSET),
-            movable=Feature.MOVES.at(call.version),
-        )
+    provider = call.write(
+        providers.update,
+        uuid=call.path["uuid"],
+        name=call.body["name"],
+        parent_uuid=call.body.get("parent_provider_uuid", UNSET),
+        movable=Feature.MOVES.at(call.version),
     )
     return Reply(200, provider, changed_at=provider.changed_at or NOW)
 
@@ -295,5 +291,5 @@ def delete_resource_provider(call: Call) -> Reply:
 
     The request is refused while the provider has allocations or children.
     """
-    call.service.database.write(partial(providers.delete, uuid=call.path["uuid"]))
+    call.write(providers.delete, uuid=call.path["uuid"])
     return Reply(204)

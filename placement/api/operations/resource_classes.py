@@ -1,7 +1,6 @@
 """`/resource_classes`."""
 
 from collections.abc import Iterable
-from functools import partial
 
 from placement.api import samples
 from placement.api.bodies import CUSTOM_NAME, closed, custom_name
@@ -38,42 +37,39 @@ RESOURCE_CLASSES: Object[Iterable[str]] = Object(
 
 def list_resource_classes(call: Call) -> Reply:
     """List all resource classes, standard and custom."""
-    classes = call.service.database.read_one(resource_classes.find)
+    classes = call.read_one(resource_classes.find)
     names = [resource_class.name for resource_class in classes]
     return Reply(200, names, changed_at=newest([each.changed_at for each in classes]))
 
 
 def show_resource_class(call: Call) -> Reply:
     """Show a resource class."""
-    get = partial(resource_classes.get, name=call.path["name"])
-    resource_class = call.service.database.read_one(get)
+    resource_class = call.read_one(resource_classes.get, name=call.path["name"])
     return Reply(200, resource_class.name, changed_at=resource_class.changed_at or NOW)
 
 
 def create_resource_class(call: Call) -> Reply:
     """Create a custom resource class."""
     name = call.body["name"]
-    call.service.database.write(partial(resource_classes.create, name=name))
+    call.write(resource_classes.create, name=name)
     return Reply(201, location=f"/resource_classes/{name}")
 
 
 def rename_resource_class(call: Call) -> Reply:
     """Rename a custom resource class. Its inventories and allocations do not change."""
     name = call.body["name"]
-    call.service.database.write(
-        partial(resource_classes.rename, name=call.path["name"], new_name=name)
-    )
+    call.write(resource_classes.rename, name=call.path["name"], new_name=name)
     return Reply(200, name)
 
 
 def ensure_resource_class(call: Call) -> Reply:
     """Create a custom resource class, unless it exists."""
     name = custom_name(call.path["name"], "resource class")
-    new = call.service.database.write(partial(resource_classes.ensure, name=name))
+    new = call.write(resource_classes.ensure, name=name)
     return Reply(201 if new else 204, location=f"/resource_classes/{name}")
 
 
 def delete_resource_class(call: Call) -> Reply:
     """Delete a custom resource class that no inventory uses."""
-    call.service.database.write(partial(resource_classes.delete, name=call.path["name"]))
+    call.write(resource_classes.delete, name=call.path["name"])
     return Reply(204)

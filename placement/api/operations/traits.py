@@ -85,14 +85,14 @@ def list_traits(call: Call) -> Reply:
 
 def check_trait(call: Call) -> Reply:
     """Check whether a trait exists."""
-    trait = call.service.database.read_one(partial(traits.get, name=call.path["name"]))
+    trait = call.read_one(traits.get, name=call.path["name"])
     return Reply(204, changed_at=trait.changed_at or NOW)
 
 
 def ensure_trait(call: Call) -> Reply:
     """Create a custom trait, unless it exists."""
     name = custom_name(call.path["name"], "trait")
-    trait, new = call.service.database.write(partial(traits.ensure, name=name))
+    trait, new = call.write(traits.ensure, name=name)
     return Reply(
         201 if new else 204, location=f"/traits/{name}", changed_at=trait.changed_at or NOW
     )
@@ -100,7 +100,7 @@ def ensure_trait(call: Call) -> Reply:
 
 def delete_trait(call: Call) -> Reply:
     """Delete a custom trait that no provider has."""
-    call.service.database.write(partial(traits.delete, name=call.path["name"]))
+    call.write(traits.delete, name=call.path["name"])
     return Reply(204)
 
 
@@ -116,13 +116,11 @@ def list_provider_traits(call: Call) -> Reply:
 
 def replace_provider_traits(call: Call) -> Reply:
     """Replace the traits of a provider."""
-    generation, provider_traits = call.service.database.write(
-        partial(
-            traits.replace,
-            uuid=call.path["uuid"],
-            generation=call.body["resource_provider_generation"],
-            trait_names=call.body["traits"],
-        )
+    generation, provider_traits = call.write(
+        traits.replace,
+        uuid=call.path["uuid"],
+        generation=call.body["resource_provider_generation"],
+        trait_names=call.body["traits"],
     )
     changed_at = newest([trait.changed_at for trait in provider_traits])
     return Reply(200, AtGeneration(generation, provider_traits), changed_at=changed_at)
@@ -130,5 +128,5 @@ def replace_provider_traits(call: Call) -> Reply:
 
 def delete_provider_traits(call: Call) -> Reply:
     """Remove all traits from a provider."""
-    call.service.database.write(partial(traits.clear, uuid=call.path["uuid"]))
+    call.write(traits.clear, uuid=call.path["uuid"])
     return Reply(204)
