@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from placement.api import samples
+from placement.api.json_body import Schema, path_of
 from placement.api.keywords import CLASS_KEYS
 from placement.api.shapes import Fragment
+from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.vocabulary import CUSTOM_PREFIX, is_custom_name
@@ -66,9 +68,7 @@ def sample(fragment: Fragment, example: Any) -> Fragment:
 
 
 def closed(
-    required: Mapping[str, Any],
-    optional: Mapping[str, Any] | None = None,
-    title: str | None = None,
+    required: Mapping[str, Any], optional: Mapping[str, Any] | None = None, title: str | None = None
 ) -> Fragment:
     """Return the schema of an object that allows no other members."""
     return {
@@ -108,3 +108,8 @@ def canonical_uuid(text: str) -> str:
     uuid = identifiers.canonical(text)
     assert uuid is not None, "the schema allows UUIDs only"
     return uuid
+
+
+def body_since_2(schema: Fragment) -> Versioned[Schema]:
+    """Return the table of a body that 2.0 introduced. Errors contain paths in the form of code."""
+    return Versioned({"2.0": Schema(schema, path_of)})

@@ -13,8 +13,8 @@ UUID_KEY: Fragment = {"type": "string", "examples": [samples.PROVIDER]}
 CLASS_KEY: Fragment = {"type": "string", "examples": ["VCPU"]}
 
 UUID = Json(UUID_KEY)
-ROOT_UUID = Json({"type": "string", "examples": [samples.ROOT]})
-PARENT_UUID = Json({"type": ["string", "null"], "examples": [samples.PARENT]})
+ROOT_UUID = Json.of("string", samples.ROOT)
+PARENT_UUID = Json.of(["string", "null"], samples.PARENT)
 AMOUNTS = Json(
     {
         "title": "Amounts",
@@ -46,7 +46,7 @@ CHANGING = Json(
     }
 )
 
-PROVIDER_GENERATION = Json({"type": "integer", "examples": [7]})
+PROVIDER_GENERATION = Json.of("integer", 7)
 GENERATION_MEMBER = Property(
     "resource_provider_generation", PROVIDER_GENERATION, attrgetter("generation")
 )

@@ -55,6 +55,11 @@ class Json:
     # JSON schema of the values.
     fragment: Fragment
 
+    @classmethod
+    def of(cls, kind: str | Sequence[str], example: Any, **keywords: Any) -> "Json":
+        """Return the shape of values of one type, or of several, with an example."""
+        return cls({"type": kind, **keywords, "examples": [example]})
+
     def schema(self, version: Microversion) -> Fragment:
         """Return the schema, the same for all versions."""
         return self.fragment

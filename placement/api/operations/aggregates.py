@@ -33,7 +33,7 @@ REPLACE = Versioned(
 )
 
 
-UUIDS = Array(Json({"type": "string", "examples": [samples.AGGREGATE]}))
+UUIDS = Array(Json.of("string", samples.AGGREGATE))
 
 AGGREGATES: Object[AtGeneration[Sequence[str]]] = Object(
     "ProviderAggregates",

@@ -63,10 +63,7 @@ LIST = {
 }
 
 # Members about the consumer itself, which later versions added.
-OWNED = {
-    "project_id": sample(OWNER, samples.PROJECT),
-    "user_id": sample(OWNER, samples.USER),
-}
+OWNED = {"project_id": sample(OWNER, samples.PROJECT), "user_id": sample(OWNER, samples.USER)}
 GUARDED = {**OWNED, "consumer_generation": {"type": ["integer", "null"], "examples": [1]}}
 TYPED = {**GUARDED, "consumer_type": sample(CLASS_NAME, "INSTANCE")}
 # If a consumer has no type, responses contain UNKNOWN_CONSUMER_TYPE.

@@ -39,7 +39,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         "UUID of a provider; the allocations of all consumers that use its tree are listed.",
         matching(DASHED_UUID),
         required=True,
-    ),
+    )
 }
 
 
@@ -54,10 +54,10 @@ def parse_allocation_query(query: Pairs, version: Microversion) -> str:
     return uuid
 
 
-_TYPE = Json({"type": "string", "examples": ["INSTANCE"]})
-_PROJECT = Json({"type": "string", "examples": [samples.PROJECT]})
-_USER = Json({"type": "string", "examples": [samples.USER]})
-_CONSUMER_GENERATION = Json({"type": "integer", "examples": [1]})
+_TYPE = Json.of("string", "INSTANCE")
+_PROJECT = Json.of("string", samples.PROJECT)
+_USER = Json.of("string", samples.USER)
+_CONSUMER_GENERATION = Json.of("integer", 1)
 _ALLOCATION: Object[ProviderAllocations] = Object(
     "Allocation", Property("generation", PROVIDER_GENERATION), Property("resources", AMOUNTS)
 )
@@ -91,9 +91,7 @@ CONSUMER = Custom(
 CONSUMERS: Object[Mapping[str, ConsumerAllocations]] = Object(
     "AllocationsOfConsumers",
     Property(
-        "allocations",
-        Table({"type": "string", "examples": [samples.CONSUMER]}, CONSUMER),
-        itself,
+        "allocations", Table({"type": "string", "examples": [samples.CONSUMER]}, CONSUMER), itself
     ),
 )
 

@@ -83,13 +83,12 @@ MAPPINGS = Json(
         "examples": [{"": [samples.PROVIDER]}],
     }
 )
-ALTERNATIVE = Json(
-    {
-        "type": ["integer", "null"],
-        "description": "With first_available: the place of the request that has the candidates; "
-        "null: none has.",
-        "examples": [0],
-    }
+ALTERNATIVE = Json.of(
+    ["integer", "null"],
+    0,
+    description=(
+        "With first_available: the place of the request that has the candidates; null: none has."
+    ),
 )
 REQUEST: Object[RenderInput] = Object(
     "AllocationRequest",
@@ -141,13 +140,13 @@ _MEMBERS: Object[Candidates] = Object(
     Property("explanation", EXPLANATION, since="2.0"),
     Property(
         "complete",
-        Json(
-            {
-                "type": "boolean",
-                "description": "false: the limit on work was reached, and the first hosts are the "
-                "first of those looked at.",
-                "examples": [False],
-            }
+        Json.of(
+            "boolean",
+            False,
+            description=(
+                "false: the limit on work was reached, and the first hosts are the "
+                "first of those looked at."
+            ),
         ),
         since="2.0",
     ),

@@ -56,19 +56,17 @@ def parse_changes_query(query: Pairs, version: Microversion) -> ChangesQuery:
 
 
 _CHANGE: Object[Change] = Object(
-    "ChangedTree",
-    Property("uuid", ROOT_UUID),
-    Property("gone", Json({"type": "boolean", "examples": [False]})),
+    "ChangedTree", Property("uuid", ROOT_UUID), Property("gone", Json.of("boolean", False))
 )
 CHANGES: Object[Changes] = Object(
     "Changes",
     Property("changes", Array(_CHANGE)),
     Property(
         "cursor",
-        Json({"type": "string", "examples": [samples.CURSOR]}),
+        Json.of("string", samples.CURSOR),
         lambda changes: f"{changes.cursor.position:016x}{changes.cursor.token:016x}",
     ),
-    Property("complete", Json({"type": "boolean", "examples": [True]})),
+    Property("complete", Json.of("boolean", True)),
 )
 
 

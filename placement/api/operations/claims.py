@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from placement.api import samples
@@ -40,12 +41,7 @@ MAX_CLAIMS = 1000
 
 # Maximum duration of a hold, in seconds.
 MAX_EXPIRES_IN = 86_400
-EXPIRES_IN = {
-    "type": "integer",
-    "minimum": 1,
-    "maximum": MAX_EXPIRES_IN,
-    "examples": [600],
-}
+EXPIRES_IN = {"type": "integer", "minimum": 1, "maximum": MAX_EXPIRES_IN, "examples": [600]}
 SPREAD_GROUP = closed(
     {
         "name": {
@@ -70,10 +66,7 @@ _NEW_CONSUMER = {
 def _claim_schema(request: Fragment, title: str) -> Fragment:
     """Return the schema of a claim with a request of one form."""
     return closed(
-        {
-            "request": request,
-            **_NEW_CONSUMER,
-        },
+        {"request": request, **_NEW_CONSUMER},
         {
             **_GENERATION,
             "remember": {"type": "boolean", "examples": [True]},
@@ -111,11 +104,7 @@ def _allocations(claimed: Claimed) -> Mapping[str, Mapping[str, Any]]:
 _PROPERTIES = (
     Property("allocations", ready(BY_PROVIDER), _allocations),
     Property("mappings", MAPPINGS),
-    Property(
-        "consumer_generation",
-        Json({"type": "integer", "examples": [1]}),
-        lambda claimed: claimed.generation,
-    ),
+    Property("consumer_generation", Json.of("integer", 1), attrgetter("generation")),
 )
 _EXPIRES_AT = "expires_at"
 

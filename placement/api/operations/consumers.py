@@ -7,10 +7,10 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from placement.api import samples
+from placement.api.bodies import body_since_2
 from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.candidate_requests.schema import REQUEST
 from placement.api.handler import NOW, Call, Reply
-from placement.api.json_body import Schema, path_of
 from placement.api.members import UTC_TIME, next_links
 from placement.api.microversion import Microversion
 from placement.api.operations.allocations import BY_PROVIDER
@@ -30,7 +30,6 @@ from placement.api.parameters import (
     positive,
 )
 from placement.api.shapes import Array, Json, Object, Property
-from placement.api.versioned import Versioned
 from placement.errors import BadQuery
 from placement.objects import claim_records, consumer_list, identifiers
 from placement.objects.claims import SpreadGroup
@@ -42,8 +41,9 @@ from placement.objects.consumer_list import (
 )
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
-REMEMBER = Versioned({"2.0": Schema(REQUEST, path_of)})
-JOIN = Versioned({"2.0": Schema(SPREAD_GROUP, path_of)})
+REMEMBER = body_since_2(REQUEST)
+JOIN = body_since_2(SPREAD_GROUP)
+
 MAX_CONSUMERS = 1_000  # in one response
 MAX_OWNER = 255  # characters of a project or user
 
@@ -151,14 +151,10 @@ _TEXT = {"type": "string"}
 _GROUP: Object[SpreadGroup] = Object(
     "SpreadGroup",
     Property("name", Json({**_TEXT, "examples": ["web"]})),
-    Property("max_per_host", Json({"type": "integer", "examples": [1]})),
+    Property("max_per_host", Json.of("integer", 1)),
 )
-_REQUEST = Json(
-    {
-        "type": "object",
-        "additionalProperties": True,
-        "examples": [{"groups": {"": {"resources": samples.AMOUNTS}}}],
-    }
+_REQUEST = Json.of(
+    "object", {"groups": {"": {"resources": samples.AMOUNTS}}}, additionalProperties=True
 )
 
 
@@ -172,7 +168,7 @@ CONSUMER: Object[ListedConsumer] = Object(
         Json({**_TEXT, "examples": ["INSTANCE"]}),
         lambda consumer: consumer.consumer_type or UNKNOWN_CONSUMER_TYPE,
     ),
-    Property("generation", Json({"type": "integer", "examples": [1]})),
+    Property("generation", Json.of("integer", 1)),
     Property("spread_group", _GROUP),
     Property("expires_at", UTC_TIME),
     Property("allocations", BY_PROVIDER),

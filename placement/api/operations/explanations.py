@@ -28,41 +28,37 @@ def _integer(example: int) -> Fragment:
     return {"type": "integer", "examples": [example]}
 
 
-CODE = Json({"type": "string", "enum": [str(code) for code in CODES], "examples": ["capacity"]})
+CODE = Json.of("string", "capacity", enum=[str(code) for code in CODES])
 GROUP: Fragment = {"type": ["string", "null"], "examples": ["_NIC"]}
-DETAIL = Json({"type": "string", "examples": ["64 VCPU asked, the most free is 48"]})
-TEXT_OF_ALL = Json(
-    {
-        "type": "string",
-        "examples": [
-            "None of 1,000 hosts can serve the request. 990 have no provider with 64 VCPU free "
-            "(the most is 48); 10 have no inventory of VCPU. With 48 VCPU, 12 hosts would serve."
-        ],
-    }
+DETAIL = Json.of("string", "64 VCPU asked, the most free is 48")
+TEXT_OF_ALL = Json.of(
+    "string",
+    (
+        "None of 1,000 hosts can serve the request. 990 have no provider with 64 VCPU free "
+        "(the most is 48); 10 have no inventory of VCPU. With 48 VCPU, 12 hosts would serve."
+    ),
 )
-MEANING = Json(
-    {
-        "type": "string",
-        "description": "Meaning of the code; it applies to each host that the code rejects.",
-        "examples": [Refusal.CAPACITY.meaning],
-    }
+MEANING = Json.of(
+    "string",
+    Refusal.CAPACITY.meaning,
+    description="Meaning of the code; it applies to each host that the code rejects.",
 )
 _PATH: Fragment = {"type": "string", "examples": ["groups._NIC.required[0]"]}
 
 _HOSTS: Object[Any] = Object(
     "ExplainedHosts",
-    Property("all", Json(_integer(1000))),
-    Property("looked", Json(_integer(1000))),
-    Property("served", Json(_integer(0))),
-    Property("complete", Json({"type": "boolean", "examples": [True]})),
+    Property("all", Json.of("integer", 1000)),
+    Property("looked", Json.of("integer", 1000)),
+    Property("served", Json.of("integer", 0)),
+    Property("complete", Json.of("boolean", True)),
 )
 _STEP: Object[Any] = Object(
     "ExplainedStep",
     Property("code", CODE),
     Property("meaning", MEANING, attrgetter("code.meaning")),
     Property("detail", DETAIL),
-    Property("before", Json(_integer(1000))),
-    Property("after", Json(_integer(10))),
+    Property("before", Json.of("integer", 1000)),
+    Property("after", Json.of("integer", 10)),
 )
 _BLOCKED: Object[Any] = Object(
     "Blocked",
@@ -70,7 +66,7 @@ _BLOCKED: Object[Any] = Object(
     Property("meaning", MEANING, attrgetter("code.meaning")),
     Property("group", Json(GROUP)),
     Property("detail", DETAIL),
-    Property("hosts", Json(_integer(990))),
+    Property("hosts", Json.of("integer", 990)),
     Property("examples", Array(UUID)),
 )
 _RELAXATION = Json(
@@ -93,14 +89,7 @@ _RELAXATION = Json(
         "examples": [{"drop": "groups._NIC.required[0]", "value": samples.TRAIT, "hosts": 12}],
     }
 )
-_STOCK = {
-    "total": 64,
-    "reserved": 0,
-    "used": 16,
-    "min_unit": 1,
-    "max_unit": 64,
-    "step_size": 1,
-}
+_STOCK = {"total": 64, "reserved": 0, "used": 16, "min_unit": 1, "max_unit": 64, "step_size": 1}
 _PROVIDER = Json(
     {
         "title": "ExplainedProvider",
@@ -190,22 +179,18 @@ def _host(host: UnservedHost) -> Mapping[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _explanation(name: str) -> Any:
-    return lambda explained: getattr(explained.explanation, name)
-
-
 EXPLANATION: Object[Explained] = Object(
     "Explanation",
-    Property("hosts", _HOSTS, _explanation("hosts")),
+    Property("hosts", _HOSTS, attrgetter("explanation.hosts")),
     Property(
         "groups",
         Table({"type": "string", "examples": ["_NIC"]}, Array(_STEP)),
-        _explanation("groups"),
+        attrgetter("explanation.groups"),
     ),
-    Property("together", Array(_STEP), _explanation("together")),
-    Property("blocked", Array(_BLOCKED), _explanation("blocked")),
+    Property("together", Array(_STEP), attrgetter("explanation.together")),
+    Property("blocked", Array(_BLOCKED), attrgetter("explanation.blocked")),
     Property("relaxations", ready(Array(_RELAXATION)), _relaxations),
-    Property("text", TEXT_OF_ALL, _explanation("text")),
+    Property("text", TEXT_OF_ALL, attrgetter("explanation.text")),
     Property("providers", ready(Array(_PROVIDER)), _providers),
     optional=("providers",),
 )

@@ -5,15 +5,14 @@ from operator import attrgetter
 from typing import Any
 
 from placement import deadline
-from placement.api.bodies import END, closed
+from placement.api.bodies import END, body_since_2, closed
 from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.candidate_requests.schema import AGGREGATE, BARE_REQUEST
 from placement.api.handler import NOW, Call, Reply
-from placement.api.json_body import Schema, path_of
+from placement.api.json_body import path_of
 from placement.api.members import UUID_KEY
 from placement.api.operations.explanations import GROUP, MEANING
 from placement.api.shapes import Array, Json, Object, Property, Shape, Table, itself
-from placement.api.versioned import Versioned
 from placement.candidates import Headroom, HeadroomQuery, find_headroom
 from placement.candidates.explanation import CODES
 from placement.candidates.headroom import Figures, LimitedHosts
@@ -46,7 +45,7 @@ HEADROOM_REQUESTS = closed(
     },
     "HeadroomRequests",
 )
-MEASURE: Versioned[Schema] = Versioned({"2.0": Schema(HEADROOM_REQUESTS, path_of)})
+MEASURE = body_since_2(HEADROOM_REQUESTS)
 
 
 # Maximum of `requests × (aggregates + 1)`.
@@ -88,9 +87,8 @@ def read_headroom(body: Mapping[str, Any], within: Sequence[str | int] = ()) -> 
 
 _NUMBERS = {"fits": 412, "at_most": 412, "hosts": 97, "largest": 16}
 _SHAPES: Mapping[str, Shape] = {
-    name: Json({"type": "integer", "minimum": 0, "examples": [number]})
-    for name, number in _NUMBERS.items()
-} | {name: Json({"type": "boolean", "examples": [True]}) for name in ("exact", "complete")}
+    name: Json.of("integer", number, minimum=0) for name, number in _NUMBERS.items()
+} | {name: Json.of("boolean", True) for name in ("exact", "complete")}
 _FIGURES = ("fits", "at_most", "exact", "complete", "hosts", "largest")
 
 
@@ -103,23 +101,17 @@ _LIMITED: Object[LimitedHosts] = Object(
     "LimitedHosts",
     Property(
         "code",
-        Json(
-            {
-                "type": "string",
-                "enum": [str(code) for code in CODES],
-                "examples": ["capacity"],
-            }
-        ),
+        Json.of("string", "capacity", enum=[str(code) for code in CODES]),
         attrgetter("limit.code"),
     ),
     Property("group", Json(GROUP), attrgetter("limit.group")),
     Property(
         "resource_class",
-        Json({"type": ["string", "null"], "examples": ["MEMORY_MB"]}),
+        Json.of(["string", "null"], "MEMORY_MB"),
         attrgetter("limit.resource_class"),
     ),
     Property("meaning", MEANING, attrgetter("limit.code.meaning")),
-    Property("hosts", Json({"type": "integer", "examples": [80]})),
+    Property("hosts", Json.of("integer", 80)),
 )
 _OF_AGGREGATE: Object[Figures] = Object("AggregateHeadroom", *_figures())
 HEADROOM: Object[Headroom] = Object(

@@ -2,22 +2,15 @@
 
 from typing import NamedTuple
 
-from placement.api.bodies import closed
+from placement.api.bodies import body_since_2, closed
 from placement.api.handler import Call, Reply
-from placement.api.json_body import Schema, path_of
 from placement.api.members import TIME_SCHEMA, utc_time
 from placement.api.operations.claims import EXPIRES_IN
 from placement.api.shapes import Custom, Json, Object, Property
-from placement.api.versioned import Versioned
 from placement.objects import holds
 
-UPDATE = Versioned(
-    {
-        "2.0": Schema(
-            closed({"expires_in": {**EXPIRES_IN, "type": ["integer", "null"]}}, title="HoldEnd"),
-            path_of,
-        )
-    }
+UPDATE = body_since_2(
+    closed({"expires_in": {**EXPIRES_IN, "type": ["integer", "null"]}}, title="HoldEnd")
 )
 # None if the claim is permanent.
 _END_OF_HOLD = Custom(

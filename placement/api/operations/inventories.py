@@ -39,12 +39,12 @@ REPLACE = Versioned({"1.0": Schema(NEW_INVENTORIES)})
 
 
 _RECORD = {
-    "total": Json({"type": "integer", "examples": [64]}),
-    "reserved": Json({"type": "integer", "examples": [0]}),
-    "min_unit": Json({"type": "integer", "examples": [1]}),
-    "max_unit": Json({"type": "integer", "examples": [64]}),
-    "step_size": Json({"type": "integer", "examples": [1]}),
-    "allocation_ratio": Json({"type": "number", "examples": [16.0]}),
+    "total": Json.of("integer", 64),
+    "reserved": Json.of("integer", 0),
+    "min_unit": Json.of("integer", 1),
+    "max_unit": Json.of("integer", 64),
+    "step_size": Json.of("integer", 1),
+    "allocation_ratio": Json.of("number", 16.0),
 }
 
 RECORD: Object[InventoryRecord] = Object(
@@ -57,9 +57,7 @@ INVENTORY: Object[AtGeneration[InventoryRecord]] = Object(
     *(Property(name, shape, attrgetter(f"value.{name}")) for name, shape in _RECORD.items()),
 )
 INVENTORIES: Object[AtGeneration[Mapping[str, InventoryRecord]]] = Object(
-    "Inventories",
-    GENERATION_MEMBER,
-    Property("inventories", BY_CLASS, attrgetter("value")),
+    "Inventories", GENERATION_MEMBER, Property("inventories", BY_CLASS, attrgetter("value"))
 )
 USAGES: Object[AtGeneration[Mapping[str, int]]] = Object(
     "ProviderUsages", GENERATION_MEMBER, Property("usages", AMOUNTS, attrgetter("value"))

@@ -115,7 +115,7 @@ def _copy(text: bytes) -> bytes:
 
 _FACTS = (
     Property("uuid", UUID),
-    Property("name", Json({"type": "string", "examples": [samples.PROVIDER_NAME]})),
+    Property("name", Json.of("string", samples.PROVIDER_NAME)),
     Property("generation", PROVIDER_GENERATION),
     Property("links", Custom(LINK_LIST, _links), attrgetter("uuid")),
     Property("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since=TREES_SINCE),

@@ -4,15 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from placement.api import samples
-from placement.api.bodies import GENERATION, by_class, canonical_uuid, closed, sample
+from placement.api.bodies import GENERATION, body_since_2, by_class, canonical_uuid, closed, sample
 from placement.api.handler import NOW, Call, Reply
-from placement.api.json_body import Schema, path_of
 from placement.api.members import CHANGING, UUID_KEY
 from placement.api.operations import aggregates, inventories, providers, traits
 from placement.api.operations.inventories import BY_CLASS, read_records
 from placement.api.parameters import refuse_parameters
 from placement.api.shapes import Array, Fragment, Json, Object, Property, Shape, Table, ready
-from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers, provider_trees
 from placement.objects.provider_parts import Part
@@ -50,42 +48,37 @@ NEW_PROVIDER = closed(
     },
     "TreeProvider",
 )
-PUT = Versioned(
-    {
-        "2.0": Schema(
-            closed(
-                {
-                    "providers": {
-                        "type": "array",
-                        "minItems": 1,
-                        "maxItems": MAX_PROVIDERS,
-                        "items": NEW_PROVIDER,
-                        "description": "All providers together may have "
-                        f"{MAX_PARTS:,} inventories, traits and aggregates.",
-                    }
-                },
-                {
-                    "prune": sample({"type": "boolean"}, example=False),
-                    "create_names": {
-                        **sample({"type": "boolean"}, example=False),
-                        "description": "With true, the body may contain "
-                        f"{MAX_NEW_NAMES:,} different custom names.",
-                    },
-                },
-                "NewProviderTree",
-            ),
-            path_of,
-        )
-    }
+PUT = body_since_2(
+    closed(
+        {
+            "providers": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MAX_PROVIDERS,
+                "items": NEW_PROVIDER,
+                "description": "All providers together may have "
+                f"{MAX_PARTS:,} inventories, traits and aggregates.",
+            }
+        },
+        {
+            "prune": sample({"type": "boolean"}, example=False),
+            "create_names": {
+                **sample({"type": "boolean"}, example=False),
+                "description": "With true, the body may contain "
+                f"{MAX_NEW_NAMES:,} different custom names.",
+            },
+        },
+        "NewProviderTree",
+    )
 )
 
 
-_UUID = Json({"type": "string", "format": "uuid", "examples": [samples.PROVIDER]})
-_PARENT = Json({"type": ["string", "null"], "format": "uuid", "examples": [samples.PARENT]})
-_GENERATION = Json({"type": "integer", "examples": [6]})
+_UUID = Json.of("string", samples.PROVIDER, format="uuid")
+_PARENT = Json.of(["string", "null"], samples.PARENT, format="uuid")
+_GENERATION = Json.of("integer", 6)
 _PROPERTIES: Mapping[str, Shape] = {
     "uuid": _UUID,
-    "name": Json({"type": "string", "examples": [samples.PROVIDER_NAME]}),
+    "name": Json.of("string", samples.PROVIDER_NAME),
     "parent_provider_uuid": _PARENT,
     "generation": _GENERATION,
     "inventories": ready(BY_CLASS),
@@ -125,12 +118,7 @@ TREE: Object[ProviderTree] = Object(
 _OUTCOME: Object[ProviderOutcome] = Object(
     "TreeChange",
     Property("generation", _GENERATION),
-    Property(
-        "change",
-        Json(
-            {"type": "string", "enum": ["created", "updated", "unchanged"], "examples": ["updated"]}
-        ),
-    ),
+    Property("change", Json.of("string", "updated", enum=["created", "updated", "unchanged"])),
 )
 WRITTEN: Object[TreeOutcome] = Object(
     "WrittenTree",

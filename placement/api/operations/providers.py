@@ -101,9 +101,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         "1.4", "Amounts that must be free on a provider: `CLASS:AMOUNT`, separated by commas."
     ),
     "in_tree": Parameter(
-        "1.14",
-        "UUID of a provider; only providers of its tree are listed.",
-        matching(DASHED_UUID),
+        "1.14", "UUID of a provider; only providers of its tree are listed.", matching(DASHED_UUID)
     ),
     "subtree": Parameter(
         "2.0",
@@ -116,8 +114,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         "(`in:T1,T2`).",
     ),
     "include": replace(
-        _INCLUDE,
-        about=f"{_INCLUDE.about} The list then has at most {MAX_WITH_PARTS} providers.",
+        _INCLUDE, about=f"{_INCLUDE.about} The list then has at most {MAX_WITH_PARTS} providers."
     ),
     "limit": Parameter(
         "2.0",

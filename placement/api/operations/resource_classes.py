@@ -22,12 +22,12 @@ _PATH = "/resource_classes/"
 
 _EXAMPLE = {"rel": "self", "href": f"{_PATH}{samples.CUSTOM_CLASS}"}
 _LINKS = Custom(
-    Json({"type": "array", "items": LINK, "examples": [[_EXAMPLE]]}),
+    Json.of("array", [_EXAMPLE], items=LINK),
     lambda view: lambda name: [{"rel": "self", "href": f"{view.mount}{_PATH}{name}"}],
 )
 RESOURCE_CLASS: Object[str] = Object(
     "ResourceClass",
-    Property("name", Json({"type": "string", "examples": [samples.CUSTOM_CLASS]}), itself),
+    Property("name", Json.of("string", samples.CUSTOM_CLASS), itself),
     Property("links", _LINKS, itself),
 )
 RESOURCE_CLASSES: Object[Iterable[str]] = Object(

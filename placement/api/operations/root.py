@@ -13,18 +13,10 @@ _HREF: Fragment = {**LINK["properties"], "href": {"type": "string", "examples": 
 
 VERSION: Object[Line] = Object(
     "Version",
-    Property("id", Json({"type": "string", "examples": ["v1.0"]}), attrgetter("name")),
-    Property(
-        "max_version",
-        Json({"type": "string", "examples": [str(LATEST)]}),
-        lambda line: str(line.newest),
-    ),
-    Property(
-        "min_version",
-        Json({"type": "string", "examples": [str(OLDEST)]}),
-        lambda line: str(line.oldest),
-    ),
-    Property("status", Json({"type": "string", "examples": ["CURRENT"]})),
+    Property("id", Json.of("string", "v1.0"), attrgetter("name")),
+    Property("max_version", Json.of("string", str(LATEST)), lambda line: str(line.newest)),
+    Property("min_version", Json.of("string", str(OLDEST)), lambda line: str(line.oldest)),
+    Property("status", Json.of("string", "CURRENT")),
     Property(
         "links",
         Array(Json({**LINK, "properties": _HREF, "title": "VersionLink"})),
@@ -32,9 +24,7 @@ VERSION: Object[Line] = Object(
     ),
 )
 VERSIONS: Object[Sequence[Line]] = Object("Versions", Property("versions", Array(VERSION), itself))
-HEALTH: Object[str] = Object(
-    "Health", Property("status", Json({"type": "string", "examples": ["ok"]}), itself)
-)
+HEALTH: Object[str] = Object("Health", Property("status", Json.of("string", "ok"), itself))
 DOCUMENT = Json({"title": "OpenapiDocument", "type": "object", "examples": [{"openapi": "3.1.0"}]})
 
 

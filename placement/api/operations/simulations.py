@@ -1,12 +1,14 @@
 """`/simulations`."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 from placement.api import samples
 from placement.api.bodies import (
     END,
     MAX_ITEMS,
+    body_since_2,
     by_uuid,
     canonical_uuid,
     check_uuids,
@@ -16,12 +18,10 @@ from placement.api.bodies import (
 from placement.api.candidate_requests.json_form import read_candidates, read_order_request
 from placement.api.candidate_requests.schema import ORDER, REQUEST
 from placement.api.handler import Call, Reply
-from placement.api.json_body import Schema, path_of
 from placement.api.operations.candidates import BY_PROVIDER, MAPPINGS
 from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
 from placement.api.operations.headroom import BY_REQUEST, HEADROOM_REQUESTS, read_headroom
 from placement.api.shapes import Array, Json, Object, Property, ready
-from placement.api.versioned import Versioned
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.simulation import (
     MAX_ADDED,
@@ -73,48 +73,40 @@ CHANGE = {
     "maxProperties": 1,
     "examples": [{"drain": [samples.ROOT]}],
 }
-RUN = Versioned(
-    {
-        "2.0": Schema(
-            closed(
-                {"changes": {"type": "array", "maxItems": MAX_CHANGES, "items": CHANGE}},
-                {
-                    "requests": {
-                        **by_uuid(REQUEST, samples.CONSUMER),
-                        "maxProperties": MAX_CONSUMERS,
-                    },
-                    "order": ORDER,
-                    "headroom": HEADROOM_REQUESTS,
-                },
-                "SimulationRequest",
-            ),
-            path_of,
-        )
-    }
+RUN = body_since_2(
+    closed(
+        {"changes": {"type": "array", "maxItems": MAX_CHANGES, "items": CHANGE}},
+        {
+            "requests": {**by_uuid(REQUEST, samples.CONSUMER), "maxProperties": MAX_CONSUMERS},
+            "order": ORDER,
+            "headroom": HEADROOM_REQUESTS,
+        },
+        "SimulationRequest",
+    )
 )
 
 
 _ROOTS = Json({"type": "array", "items": {"type": "string", "examples": [samples.ROOT]}})
-_CONSUMER = Json({"type": "string", "examples": [samples.CONSUMER]})
-_SOURCE = Json(
-    {
-        "type": "string",
-        "enum": [source.value for source in RequestSource],
-        "description": "Whether the client has given the request, the service has remembered it, "
-        "or it follows from the allocations.",
-        "examples": ["derived"],
-    }
+_CONSUMER = Json.of("string", samples.CONSUMER)
+_SOURCE = Json.of(
+    "string",
+    "derived",
+    enum=[source.value for source in RequestSource],
+    description=(
+        "Whether the client has given the request, the service has remembered it, "
+        "or it follows from the allocations."
+    ),
 )
-_CODE = Json(
-    {
-        "type": "string",
-        "description": "Of an explanation, or: no_hosts (no host is left), rest (no host reaches "
+_CODE = Json.of(
+    "string",
+    "capacity",
+    description=(
+        "Of an explanation, or: no_hosts (no host is left), rest (no host reaches "
         "the providers of the other allocations), shared (a drained host serves the consumer only "
-        "as a sharing provider), unknown_name (the request names an unknown trait or class).",
-        "examples": ["capacity"],
-    }
+        "as a sharing provider), unknown_name (the request names an unknown trait or class)."
+    ),
 )
-_TEXT = Json({"type": "string", "examples": ["None of the 3 hosts can serve the request."]})
+_TEXT = Json.of("string", "None of the 3 hosts can serve the request.")
 
 
 def _by_provider(allocations: Allocations) -> Mapping[str, Any]:
@@ -135,31 +127,31 @@ def _body(move: ConsumerMove) -> Mapping[str, Any]:
     return body
 
 
-_OWNER = Json({"type": ["string", "null"], "examples": [samples.PROJECT]})
+_OWNER = Json.of(["string", "null"], samples.PROJECT)
 _BODY: Object[ConsumerMove] = Object(
     "MovedAllocations",
     Property("allocations", BY_PROVIDER),
     Property("project_id", _OWNER),
     Property("user_id", _OWNER),
-    Property("consumer_generation", Json({"type": "integer", "examples": [1]})),
-    Property("consumer_type", Json({"type": "string", "examples": ["INSTANCE"]})),
+    Property("consumer_generation", Json.of("integer", 1)),
+    Property("consumer_type", Json.of("string", "INSTANCE")),
     Property("mappings", MAPPINGS),
     optional=("mappings",),
 )
 _MOVE: Object[ConsumerMove] = Object(
     "Move",
-    Property("consumer", _CONSUMER, lambda move: move.consumer.uuid),
-    Property("from", _ROOTS, lambda move: move.origins),
-    Property("to", _ROOTS, lambda move: move.destinations),
-    Property("request", _SOURCE, lambda move: move.source),
+    Property("consumer", _CONSUMER, attrgetter("consumer.uuid")),
+    Property("from", _ROOTS, attrgetter("origins")),
+    Property("to", _ROOTS, attrgetter("destinations")),
+    Property("request", _SOURCE, attrgetter("source")),
     Property("body", ready(_BODY), _body),
 )
 _UNPLACEABLE: Object[Unplaceable] = Object(
     "Unplaceable",
     Property("consumer", _CONSUMER),
-    Property("code", _CODE, lambda unplaceable: unplaceable.reason.code),
-    Property("text", _TEXT, lambda unplaceable: unplaceable.reason.text),
-    Property("request", _SOURCE, lambda unplaceable: unplaceable.source),
+    Property("code", _CODE, attrgetter("reason.code")),
+    Property("text", _TEXT, attrgetter("reason.text")),
+    Property("request", _SOURCE, attrgetter("source")),
 )
 
 
@@ -183,13 +175,13 @@ SIMULATION: Object[Simulation] = Object(
     "Simulation",
     Property(
         "fits",
-        Json(
-            {
-                "type": ["boolean", "null"],
-                "description": "Whether each consumer has a place and each claim a candidate; "
-                "null: not decided within the limit on work.",
-                "examples": [True],
-            }
+        Json.of(
+            ["boolean", "null"],
+            True,
+            description=(
+                "Whether each consumer has a place and each claim a candidate; "
+                "null: not decided within the limit on work."
+            ),
         ),
     ),
     Property("moves", Array(_MOVE)),
@@ -203,7 +195,7 @@ SIMULATION: Object[Simulation] = Object(
         ready(Array(_CLAIM)),
         lambda simulation: [_claim(claim) for claim in simulation.claims],
     ),
-    Property("complete", Json({"type": "boolean", "examples": [True]})),
+    Property("complete", Json.of("boolean", True)),
     Property("headroom", BY_REQUEST),
     optional=("headroom",),
 )

@@ -49,8 +49,8 @@ def _parent_uuid(source: _Source) -> str | None:
 
 _STOCK: Object[Stock] = Object(
     "SummaryResource",
-    Property("capacity", Json({"type": "integer", "examples": [1024]})),
-    Property("used", Json({"type": "integer", "examples": [6]})),
+    Property("capacity", Json.of("integer", 1024)),
+    Property("used", Json.of("integer", 6)),
 )
 _FACTS = (
     Property("resources", ready(Table(CLASS_KEY, _STOCK)), _resources),

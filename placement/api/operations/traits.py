@@ -60,7 +60,7 @@ def parse_trait_filter(query: Pairs, version: Microversion) -> TraitFilter:
     return TraitFilter(names, prefix, associated)
 
 
-NAMES = Array(Json({"type": "string", "examples": [samples.TRAIT]}))
+NAMES = Array(Json.of("string", samples.TRAIT))
 
 
 def _names(traits: Iterable[Trait]) -> Sequence[str]:
