@@ -32,7 +32,7 @@ class SpecialCase(Enum):
     ISOLATION = auto()
     # The amounts do not fit, even in parts.
     PARTS = auto()
-    # A group for a provider above the providers is missing in `same_subtree`.
+    # A group for a provider above the providers is missing in a rule about subtrees.
     SIBLINGS = auto()
     # The groups together exceed the free capacity of each subtree.
     SUBTREE_SUM = auto()

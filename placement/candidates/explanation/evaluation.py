@@ -83,7 +83,7 @@ class Evaluation:
     measures: Sequence[Measure] = ()
     # Cause -> UUIDs of the sharing providers that the text names, with their faults.
     sharing: dict[RejectionCause, dict[str, SharingFault | None]] = field(default_factory=dict)
-    # The traits of the providers for which a group is missing in `same_subtree`, on all hosts, or
+    # The traits of the providers for which a group is missing in a rule, on all hosts, or
     # None if there are no such providers.
     parent_traits: frozenset[str] | None = None
     # Whether `variants` contains the counts of the hosts. This is the case if the groups fit only

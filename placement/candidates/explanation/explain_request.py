@@ -1,22 +1,23 @@
 """A request that is prepared for the evaluation of all hosts."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 
-from placement.candidates import constraints
 from placement.candidates.budget import Charge, uncharged
 from placement.candidates.constraints import Kinds, kinds_of
 from placement.candidates.explanation.features import Features
 from placement.candidates.explanation.relaxed import (
-    without_root_term,
-    without_term,
+    Relaxation,
+    group_relaxations,
+    root_relaxations,
+    rule_relaxations,
 )
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.request import CandidateRequest
 from placement.candidates.stated_terms import StatedTerm, terms_from_group, terms_from_root
-from placement.candidates.terms import Masks, PlaceTerm, Term, TermChecks
+from placement.candidates.terms import Masks, PlaceTerm, TermChecks
 from placement.candidates.terms.checks import NO_MASKS
 from placement.candidates.trace import Refusal
 
@@ -47,21 +48,6 @@ class Joins:
         return cls(plan, kinds_of(plan))
 
 
-@dataclass(frozen=True, slots=True)
-class Relaxation:
-    """A request without one term."""
-
-    # The omitted term.
-    term: StatedTerm
-    # Creates the request without the term. It does so at each call, to save memory.
-    without: Callable[[], CandidateRequest]
-    # Slot -> the bit of the term that its providers need not satisfy. Empty if the relaxation
-    # changes the constraints that join slots.
-    slots: Mapping[int, int] = field(default_factory=dict)
-    # The bit of the term in the masks of roots, or 0 if the term does not apply to the root.
-    root: int = 0
-
-
 class ExplainRequest:
     """The parts of a request that the evaluation of each host uses. They are computed only once."""
 
@@ -83,13 +69,12 @@ class ExplainRequest:
         self.root = TermChecks(request.root, spend=spend)
         # The terms of the root, in the order of their bits.
         self.root_terms = terms_from_root(request.root)
-        terms = [term for group in request.groups for term in group.terms]
         # The terms of all groups.
-        self.stated = [stated for group in request.groups for stated in terms_from_group(group)]
+        self.stated = list(chain(*map(terms_from_group, request.groups)))
         # The terms of groups that name a tree or subtree.
         self.places: dict[StatedTerm, PlaceTerm] = {
             stated: term
-            for stated, term in zip(self.stated, terms, strict=True)
+            for stated, term in zip(self.stated, request.group_terms, strict=True)
             if isinstance(term, PlaceTerm)
         }
         # The distinct requirements. Slots with equal requests share one of them.
@@ -116,7 +101,7 @@ class ExplainRequest:
         # Work for each provider of a host, and further work for each host.
         self.provider_cost, self.host_cost = self._count_cost()
         # The request without each of its terms, or empty if only the reasons are evaluated.
-        self.relaxations = _relaxations(self) if relaxes else []
+        self.relaxations = self._relax() if relaxes else []
         # Number of slots and relaxations.
         self.parts = len(self.requirements) + len(self.relaxations)
         # Work of planning a request of this size.
@@ -125,6 +110,19 @@ class ExplainRequest:
             + COST_PER_PLANNED_SLOT * len(self.requirements)
             + COST_PER_TERM * self.parts
         )
+
+    def _relax(self) -> Sequence[Relaxation]:
+        """Return one relaxation for each term of the request, except amounts."""
+        request = self.request
+        relaxations = root_relaxations(request)
+        for group in request.groups:
+            slots = self.groups[group.suffix]
+            relaxations += group_relaxations(
+                request, group, {slot: self.requirements[slot] for slot in slots}
+            )
+        # Relaxations that serve the same number of hosts are sorted with taints last.
+        taints = [each for each in relaxations if each.term.code is Refusal.TAINTED]
+        return [*relaxations[len(taints) :], *rule_relaxations(request), *taints]
 
     def _count_cost(self) -> tuple[int, int]:
         """Return the work for each provider of a host, and the further work for each host."""
@@ -196,45 +194,3 @@ class ExplainRequest:
         ):
             codes.add(Refusal.COLLECTIVE_TRAITS)
         return [code for code in Refusal if code in codes]
-
-
-def _leaves_empty(group: RequestGroup, term: Term) -> bool:
-    """Return whether a group without resources would require nothing without a term.
-
-    Any provider could serve such a group, so the rule that names it would lose its meaning.
-    """
-    others = [each for each in group.terms if each != term]
-    return not group.resources and all(each.excludes for each in others)
-
-
-def _relaxations(explain_request: ExplainRequest) -> list[Relaxation]:
-    """Return one relaxation for each term of the request, except amounts."""
-    request = explain_request.request
-    root_relaxations = [
-        Relaxation(stated, partial(without_root_term, request, term), root=1 << number)
-        for number, (term, stated) in enumerate(
-            zip(request.root, explain_request.root_terms, strict=True)
-        )
-    ]
-    taints = [each for each in root_relaxations if each.term.code is Refusal.TAINTED]
-    relaxations = root_relaxations[len(taints) :]
-    for group in request.groups:
-        by_slot = {
-            slot: explain_request.requirements[slot]
-            for slot in explain_request.groups[group.suffix]
-        }
-        if not by_slot:
-            continue
-        for term, stated in zip(group.terms, terms_from_group(group), strict=True):
-            if _leaves_empty(group, term):
-                continue
-            without = partial(without_term, request, group.suffix, term)
-            drops = {slot: requirement.bit(stated) for slot, requirement in by_slot.items()}
-            if any(by_slot[slot].soft & bit for slot, bit in drops.items()):
-                drops = {}  # a constraint checks the collective traits
-            relaxations.append(Relaxation(stated, without, drops))
-    for kind in constraints.CONSTRAINTS:
-        rules = kind.stated(request)
-        relaxations += [Relaxation(rule, partial(kind.without, request, rule)) for rule in rules]
-    # Relaxations that serve the same number of hosts are sorted with taints last.
-    return relaxations + taints

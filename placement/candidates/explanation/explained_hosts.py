@@ -99,7 +99,7 @@ class ExplainedHosts:
             total: The number of all trees, or None if it is unknown.
             names: Returns the names of the providers that the text contains.
         """
-        counts, reductions = self._counts, self._reductions
+        counts, gains, reductions = self._counts, self._counts.gains, self._reductions
         uuids = counts.end()
         if uuids:
             counts.name(names(sorted(uuids)))
@@ -116,14 +116,14 @@ class ExplainedHosts:
             counts.serving_trees,
         )
         blocked = counts.blocked()
-        relaxations = [*counts.relaxed(), *reductions.relaxed()]
+        relaxations = [*gains.relaxed(counts.served), *reductions.relaxed()]
         several = len(self._request.groups) > 1
         suggested: Sequence[Relaxed] = relaxations
         if complete and not relaxations and self._taint_gains and not self._taint_gains.adds_pools:
-            suggested = counts.relaxed_with_taint()
+            suggested = gains.relaxed_with_taint(counts.served)
         conflict = counts.conflict() if complete else ""
         changes = sentences.relaxations(suggested, several=several, all_terms=bool(conflict))
         if not self.spent and not hosts.served:
-            changes = [*changes, *counts.suggestions(), *self._split_gains.sentences()]
+            changes = [*changes, *gains.suggestions(), *self._split_gains.sentences()]
         text = " ".join([sentences.outcome(hosts), *counts.reasons(conflict), *changes])
         return Explanation(hosts, counts.groups(), counts.together(), blocked, relaxations, text)

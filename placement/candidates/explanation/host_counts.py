@@ -1,12 +1,12 @@
 """The totals of an explanation. Their size does not depend on the number of hosts."""
 
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from placement.candidates.explanation.causes import Rejection
 from placement.candidates.explanation.evaluation import Evaluation, HostClass
 from placement.candidates.explanation.extremes import measures
 from placement.candidates.explanation.features import FeatureCounts
+from placement.candidates.explanation.gains import Gains
 from placement.candidates.explanation.host_evaluator import HostEvaluator
 from placement.candidates.explanation.named_hosts import NamedHosts
 from placement.candidates.explanation.rejected_hosts import (
@@ -15,14 +15,13 @@ from placement.candidates.explanation.rejected_hosts import (
     RejectedHosts,
     measure_host,
 )
+from placement.candidates.explanation.steps import StepCounts
 from placement.candidates.explanation.together import SumCauses
-from placement.candidates.explanation.value import Blocked, Relaxed, Step
+from placement.candidates.explanation.value import Blocked, Step
 from placement.candidates.explanation.words import sentences
 from placement.candidates.explanation.words.clauses import Words
 from placement.candidates.explanation.words.facts import Names
-from placement.candidates.explanation.words.phrases import values_of
 from placement.candidates.model import Pool
-from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 # Code and suffix of a step.
@@ -55,26 +54,16 @@ class HostCounts:
         # Key of equal hosts -> their evaluation, which is computed only once.
         self._evaluations: dict[Hashable, Evaluation] = {}
         self._kept = 0  # number of evaluations, including variants
-        # Suffix, or None if the root is rejected -> code -> number of hosts.
-        self._by_group: dict[str | None, Counter[Refusal]] = {
-            suffix: Counter() for suffix in (None, *explain_request.groups)
-        }
-        # (suffix, code) -> the terms that rejected hosts.
-        self._terms: dict[tuple[str | None, Refusal], dict[StatedTerm, None]] = {}
-        # Code -> number of hosts whose groups fit only separately.
-        self._together: Counter[Refusal] = Counter()
+        # The rejected hosts by condition.
+        self._steps = StepCounts(explain_request)
+        # The hosts that relaxations would add.
+        self.gains = Gains(explain_request)
         # (code, suffix) -> the hosts rejected at this step.
         self._rejected: dict[Key, RejectedHosts] = {}
         # The same for the rejections that the text states.
         self._stated: dict[Key, RejectedHosts] = {}
         # The hosts by the properties that they do not have.
         self._features = FeatureCounts(explain_request.features)
-        # Index of a relaxation -> number of additional hosts that it would make serve the request.
-        self._gains: Counter[int] = Counter()
-        # The same for pairs of a relaxation and one that tolerates a taint.
-        self._gains_with_taint: Counter[tuple[int, int]] = Counter()
-        # The same for traits that the roots of these hosts have.
-        self._gains_on_root: Counter[int] = Counter()
 
     def add(self, pool: Pool) -> Evaluation:
         """Evaluate and count a host, or a tree that only shares resources.
@@ -155,32 +144,12 @@ class HostCounts:
         if not evaluation.rejections:
             self.served += hosts
             return
-        rejection = evaluation.rejections[0]
+        self._steps.add(evaluation)
+        self.gains.add(evaluation)
         _add(self._rejected, evaluation, evaluation.rejections)
         # The values of clauses are those of the hosts that the clauses count.
         if hosts > evaluation.mentioned_apart:
             _add(self._stated, evaluation, evaluation.stated)
-        for index in evaluation.gains:
-            self._gains[index] += hosts
-            if self._explain_request.is_on_root(index, evaluation.masks):
-                self._gains_on_root[index] += hosts
-        for pair in evaluation.gains_with_taint:
-            self._gains_with_taint[pair] += hosts
-        # If the root is rejected, no provider can serve any group.
-        by_group: dict[str | None, Sequence[Rejection]] = dict(evaluation.by_group.items())
-        if rejection.group is None and rejection.cause.terms:
-            by_group = {None: evaluation.rejections}
-        for suffix, rejections in by_group.items():
-            self._by_group[suffix][rejections[0].code] += hosts
-            for each in rejections:
-                terms = self._terms.setdefault((suffix, each.code), {})
-                terms.update(dict.fromkeys(each.cause.terms))
-        if not by_group:
-            self._together[rejection.code] += hosts
-
-    def gain(self, index: int) -> None:
-        """Count a host for a relaxation that its evaluation does not include."""
-        self._gains[index] += 1
 
     # -- results -------------------------------------------------------------------------------
 
@@ -201,35 +170,11 @@ class HostCounts:
 
     def groups(self) -> Mapping[str, Sequence[Step]]:
         """Return the steps of each group."""
-        return {suffix: list(self._steps(suffix)) for suffix in self._explain_request.groups}
-
-    def _steps(self, suffix: str) -> Iterator[Step]:
-        before = self.looked
-        for code in self._explain_request.codes_of(suffix):
-            after = before
-            rejecting: dict[StatedTerm, None] = {}
-            for part in (None, suffix):
-                after -= self._by_group[part][code]
-                rejecting |= self._terms.get((part, code), {})
-            # The terms that rejected hosts, in the order of the request. If no term rejected a
-            # host, all terms of the code.
-            terms = self._explain_request.terms_of(suffix, code)
-            detail = values_of([term for term in terms if term in rejecting] or terms)
-            yield Step(code, detail, before, after)
-            before = after
+        return self._steps.groups(self.looked)
 
     def together(self) -> Sequence[Step]:
         """Return the steps of the conditions that join groups."""
-        steps = []
-        before = self.served + self._together.total()
-        codes = list(self._explain_request.joining_codes)
-        if self._together[Refusal.BUDGET]:
-            codes.append(Refusal.BUDGET)
-        for code in codes:
-            after = before - self._together[code]
-            steps.append(Step(code, self._words.requirement(code), before, after))
-            before = after
-        return steps
+        return self._steps.together(self.served, self._words)
 
     def blocked(self) -> Sequence[Blocked]:
         """Return the rejected hosts by step. Steps with the most hosts come first."""
@@ -263,39 +208,6 @@ class HostCounts:
         named = self._named.clauses(self._words, others=bool(stated))
         text = "; ".join([*named, *self._words.clauses(stated)])
         return [f"{text[0].upper()}{text[1:]}."] if text else []
-
-    def relaxed(self) -> Sequence[Relaxed]:
-        """Return the relaxations that would serve more hosts.
-
-        Relaxations with the most hosts come first.
-        """
-        relaxations = self._explain_request.relaxations
-        return [
-            Relaxed(relaxations[index].term, self.served + hosts)
-            for index, hosts in sorted(self._gains.items(), key=lambda item: (-item[1], item[0]))
-        ]
-
-    def relaxed_with_taint(self) -> Sequence[Relaxed]:
-        """Return the relaxations that would serve more hosts without a taint.
-
-        The numbers of hosts are only right if no single relaxation would serve more hosts.
-        """
-        relaxations = self._explain_request.relaxations
-        return [
-            Relaxed(relaxations[index].term, self.served + hosts, taint=relaxations[taint].term)
-            for (index, taint), hosts in self._gains_with_taint.most_common()
-        ]
-
-    def suggestions(self) -> Sequence[str]:
-        """Return a sentence about the trait that could be required of the root instead, if any.
-
-        The number of hosts is only right if no host serves the request.
-        """
-        relaxations = self._explain_request.relaxations
-        return [
-            sentences.root_required(relaxations[index].term, hosts)
-            for index, hosts in self._gains_on_root.most_common(1)
-        ]
 
 
 def _add(

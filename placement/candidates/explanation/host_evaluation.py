@@ -10,10 +10,10 @@ from placement.candidates.explanation.evaluation import (
     HostClass,
     first_rejection,
 )
-from placement.candidates.explanation.explain_request import Relaxation
 from placement.candidates.explanation.host_solver import HostSolver
 from placement.candidates.explanation.joint_rejections import reject_together
 from placement.candidates.explanation.rejections import GroupRejections
+from placement.candidates.explanation.relaxed import Relaxation
 from placement.candidates.model import Pool
 from placement.candidates.requirements import Requirement, lacking
 from placement.candidates.stated_terms import StatedTerm

@@ -77,7 +77,7 @@ class HostSolver:
             return False
         if not kinds and not plan.splittable:
             return True
-        self.budget.spend(COST_PER_JOINED_SLOT * (len(plan.slots) + len(plan.request.same_subtree)))
+        self.budget.spend(COST_PER_JOINED_SLOT * (len(plan.slots) + len(kinds)))
         budget = Budget(self._share)
         try:
             return is_served(kinds, plan, pool, options, budget)

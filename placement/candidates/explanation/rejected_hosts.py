@@ -44,7 +44,7 @@ class CauseHosts:
     extremes: dict[RejectionCause, dict[str, Extreme]] = field(default_factory=dict)
     # Cause -> UUIDs of the sharing providers that the text names -> their faults.
     sharing: dict[RejectionCause, dict[str, SharingFault | None]] = field(default_factory=dict)
-    # The traits that all providers have for which a group is missing in `same_subtree`, or None if
+    # The traits that all providers have for which a group is missing in a rule, or None if
     # there are no such providers.
     parent_traits: frozenset[str] | None = None
 

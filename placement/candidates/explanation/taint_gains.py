@@ -58,4 +58,4 @@ class TaintGains:
             if serves is None:
                 host_counts.undecided += 1
             elif serves:
-                host_counts.gain(index)
+                host_counts.gains.add_to(index)

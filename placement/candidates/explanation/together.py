@@ -100,13 +100,13 @@ class SumCauses:
         pool: Pool,
         options: Sequence[Sequence[int]],
         *,
-        upto: Refusal = Refusal.SAME_SUBTREE,
+        upto: Refusal | None = None,
         without: Refusal | None = None,
     ) -> bool | None:
         kinds = [
             kind
             for kind in self._kinds
-            if ORDER[kind.code] <= ORDER[upto] and kind.code is not without
+            if kind.code is not without and (upto is None or ORDER[kind.code] <= ORDER[upto])
         ]
         return self._solver.serves(self._joins, pool, options, kinds)
 

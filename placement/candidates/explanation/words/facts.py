@@ -50,7 +50,7 @@ class Facts(NamedTuple):
     extremes: Mapping[str, Extreme] = {}
     # UUIDs of the sharing providers that the text names -> their faults.
     sharing: Mapping[str, SharingFault | None] = {}
-    # The traits of the providers for which a group is missing in `same_subtree`.
+    # The traits of the providers for which a group is missing in a rule about subtrees.
     parent_traits: Collection[str] = ()
     # Number of hosts.
     hosts: int = 0
