@@ -10,12 +10,14 @@ follow from each of these assignments: a single provider, if any has enough, or 
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import product
+from functools import cache, reduce
+from itertools import chain, product
 from math import prod
-from operator import itemgetter
+from operator import or_
 
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, Kinds
+from placement.candidates.constraints.collective_traits import bits_met
 from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
@@ -36,7 +38,11 @@ SplitSolution = tuple[Assignment, Sequence[Serving], bool]
 COST_PER_SPLITS = 80
 
 # Cost of one possible provider of a splittable slot, in one assignment of the other slots.
-COST_PER_PROVIDER = 4
+COST_PER_PROVIDER = 16
+
+# Cost of one solution, in total and for each of its parts.
+COST_PER_SOLUTION = 16
+COST_PER_PART = 12
 
 
 def split_amount(amount: int, stocks: Iterable[tuple[int, Stock]]) -> Serving | None:
@@ -144,33 +150,31 @@ def split_solutions(
     Raises:
         BudgetSpentError: the search reached a limit.
     """
-    cost = COST_PER_PROVIDER * sum(len(options[slot]) for slot in plan.splittable)
-    budget.spend(COST_PER_SPLITS + cost)
+    providers = sum(len(options[slot]) for slot in plan.splittable)
+    cost = COST_PER_PROVIDER * providers
+    budget.spend(COST_PER_SPLITS + cost + providers * len(plan.collective_traits))
     servings = _Servings(plan, pool, options)
     if not servings.may_exist(split=not also_whole):
         return
     others = [() if slot in plan.splittable else each for slot, each in enumerate(options)]
+    unsuffixed = [slot for slot in plan.unsuffixed_slots if slot not in plan.splittable]
     before = [kind for kind in kinds if kind is not CollectiveTraits]
+    trait_sets = plan.collective_traits if len(before) < len(kinds) else ()
+    # PERF: providers occur in many solutions, so each one is compared with the trait sets once.
+    bits = cache(lambda position: bits_met(trait_sets, pool.members[position]))
     for assignment, last in solutions(before, plan, pool, others, budget, _ignore):
         budget.spend(cost)
         choices = servings.after(assignment)
         if not all(choices) or not (also_whole or any(map(_has_split, choices))):
             continue
+        of_others = reduce(or_, [bits(assignment[slot]) for slot in unsuffixed], 0)
         total = prod(map(len, choices))
         for number, chosen in enumerate(product(*choices), 1):
-            budget.step(cost=sum(map(len, chosen)))
-            if CollectiveTraits not in kinds or _has_traits(plan, pool, assignment, chosen):
+            parts = list(chain(*chosen))
+            budget.step(cost=COST_PER_SOLUTION + COST_PER_PART * len(parts))
+            met = reduce(or_, [bits(position) for position, _units in parts], of_others)
+            if met.bit_count() == len(trait_sets):
                 yield assignment, chosen, last and number == total
-
-
-def _has_traits(
-    plan: SearchPlan, pool: Pool, assignment: Assignment, chosen: Iterable[Serving]
-) -> bool:
-    """Return whether the providers of the unsuffixed group together have its traits."""
-    positions = {assignment[slot] for slot in plan.unsuffixed_slots if slot not in plan.splittable}
-    positions.update(*(map(itemgetter(0), serving) for serving in chosen))
-    traits = frozenset[str]().union(*(pool.members[position].traits for position in positions))
-    return not any(map(traits.isdisjoint, plan.collective_traits))
 
 
 def is_served(kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options, budget: Budget) -> bool:
@@ -194,9 +198,10 @@ def split_signature(plan: SearchPlan, pool: Pool) -> Hashable:
     names = [plan.class_of(slot) for slot in plan.splittable]
     if not names:
         return None
-    members = pool.members[: pool.local]
-    order = sorted(range(len(members)), key=lambda position: members[position].uuid)
-    return tuple([(each, *(members[each].stocks.get(name) for name in names)) for each in order])
+    own = enumerate(pool.members[: pool.local])
+    able = [each for each in own if not each[1].stocks.keys().isdisjoint(names)]
+    able.sort(key=lambda each: each[1].uuid)
+    return tuple([(position, *map(member.stocks.get, names)) for position, member in able])
 
 
 def _ignore(_code: Refusal) -> None:
