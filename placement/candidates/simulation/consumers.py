@@ -9,7 +9,12 @@ from typing import Any, NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup
-from placement.candidates.simulation.value import Allocations
+from placement.candidates.simulation.value import (
+    Allocations,
+    ConsumerMove,
+    Mappings,
+    RequestSource,
+)
 from placement.candidates.terms import Untainted
 from placement.errors import BadBody, Invalid
 from placement.objects import claim_records, holdings, identifiers
@@ -37,7 +42,8 @@ Share = tuple[bool, Fraction]
 class MovableConsumer:
     """A consumer, with its current allocations in a simulation."""
 
-    def __init__(self, row: HoldingConsumer) -> None:
+    def __init__(self, row: HoldingConsumer, record: ClaimRecord | None) -> None:
+        """Take a consumer, and its record if it has one, as they were stored."""
         # The consumer as it was stored before the simulation.
         self.row = row
         # Provider UUID -> class -> units.
@@ -46,6 +52,17 @@ class MovableConsumer:
         self.root_of: dict[str, str] = dict(row.root_of)
         # UUIDs of the roots of its allocations before its first move, or None before this move.
         self.origins: Sequence[str] | None = None
+        # Whether it is an expired hold.
+        self.is_expired = False
+        # The stored request as JSON, if its amounts are equal to the allocations, or None.
+        self.remembered: Mapping[str, Any] | None = None
+        # Its membership in a spread group, or None.
+        self.member: Membership | None = None
+        if record is not None:
+            self.is_expired = record.is_expired
+            amounts = totals_of(row.allocations)
+            self.remembered = claim_records.remembered_request(record.request, amounts)
+            self.member = membership_of(record.spread_group, row.project)
 
     @property
     def roots(self) -> list[str]:
@@ -68,20 +85,14 @@ class MovableConsumer:
             if self.root_of[provider] not in roots
         }
 
-
-class Consumers(NamedTuple):
-    """The consumers that a simulation must take into account."""
-
-    # The consumers of hosts that a change drains, without expired holds.
-    moving: list[MovableConsumer]
-    # The expired holds of all hosts.
-    expired: list[MovableConsumer]
-    # Consumer UUID -> its record, for both kinds of consumers.
-    records: Mapping[str, ClaimRecord]
+    def move(self, source: RequestSource, mappings: Mappings) -> ConsumerMove:
+        """Return its move from the first place to the last."""
+        origins = self.origins or ()
+        return ConsumerMove(self.row, origins, self.roots, source, self.allocations, mappings)
 
 
-def read_consumers(conn: Connection, drained: Collection[int]) -> Consumers:
-    """Read the consumers that may move, and the expired holds.
+def read_consumers(conn: Connection, drained: Collection[int]) -> list[MovableConsumer]:
+    """Read the consumers that may move, and the expired holds of all hosts.
 
     Args:
         conn: a connection with one snapshot.
@@ -94,18 +105,11 @@ def read_consumers(conn: Connection, drained: Collection[int]) -> Consumers:
     if consumers is None:
         raise BadBody(f"changes: drains may move {MAX_CONSUMERS:,} consumers together")
     # Expired holds on other hosts do not count either.
-    known = {each.uuid for each in consumers}
-    ended = claim_records.find_expired(conn, MAX_EXPIRED) - known
+    ended = claim_records.find_expired(conn, MAX_EXPIRED) - {each.uuid for each in consumers}
     if ended:
-        others = holdings.get_for_consumers(conn, ended)
-        consumers += [each for each in others if each.uuid not in known]
+        consumers += holdings.get_for_consumers(conn, ended)
     records = claim_records.get_for_consumers(conn, [each.uuid for each in consumers])
-    found = Consumers([], [], records)
-    for each in consumers:
-        record = records.get(each.uuid)
-        has_ended = record is not None and record.is_expired
-        (found.expired if has_ended else found.moving).append(MovableConsumer(each))
-    return found
+    return [MovableConsumer(each, records.get(each.uuid)) for each in consumers]
 
 
 # -- sizes -------------------------------------------------------------------------------------
@@ -142,23 +146,15 @@ def share_of(held: Allocations, capacities: Mapping[str, int]) -> Share:
 
 
 def remembered_requests(
-    consumers: Consumers, read: ReadRequest
+    consumers: Iterable[MovableConsumer], read: ReadRequest
 ) -> dict[str, CandidateRequest | Invalid]:
-    """Return canonical consumer UUID -> remembered request, or the error of reading it.
-
-    A request is used only if its amounts are equal to the allocations of the consumer.
-    """
+    """Return canonical consumer UUID -> remembered request, or the error of reading it."""
     requests: dict[str, CandidateRequest | Invalid] = {}
-    for consumer in consumers.moving:
-        record = consumers.records.get(consumer.row.uuid)
-        if record is None:
-            continue
-        amounts = totals_of(consumer.allocations)
-        request = claim_records.remembered_request(record.request, amounts)
-        if request is not None:
+    for consumer in consumers:
+        if consumer.remembered is not None:
             key = identifiers.key(consumer.row.uuid)
             try:
-                requests[key] = read(request)
+                requests[key] = read(consumer.remembered)
             except Invalid as error:  # a release with different rules has stored the request
                 requests[key] = error
     return requests
@@ -216,18 +212,10 @@ def membership_of(spread: SpreadGroup | None, project: str | None) -> Membership
 class SpreadGroups:
     """The trees that the members of spread groups use, at the current state of a simulation."""
 
-    def __init__(
-        self, memberships: Mapping[str, Membership], trees: Mapping[GroupKey, Counter[str]]
-    ) -> None:
+    def __init__(self, trees: Mapping[GroupKey, Counter[str]]) -> None:
         """Take the groups as they are before any change."""
-        # Consumer UUID -> its membership.
-        self._memberships = memberships
         # Group -> UUID of a root -> number of members that use the tree after previous changes.
         self._trees = dict(trees)
-
-    def of_consumer(self, uuid: str) -> Membership | None:
-        """Return the membership of a consumer, or None."""
-        return self._memberships.get(uuid)
 
     def full(self, member: Membership | None) -> list[str]:
         """Return the roots of trees that have the maximum number of members for a member."""
@@ -244,33 +232,21 @@ class SpreadGroups:
                 counts[root] += times
 
 
-def read_spread_groups(conn: Connection, consumers: Consumers) -> SpreadGroups:
-    """Read the spread groups of consumers, and the trees that all members of these groups use.
+def read_spread_groups(conn: Connection, consumers: Collection[MovableConsumer]) -> SpreadGroups:
+    """Read the trees that all members of the spread groups of consumers use.
 
-    Expired holds are not counted as members.
+    Expired holds among the consumers are not counted as members.
     """
-    memberships: dict[str, Membership] = {}
-    for consumer in consumers.moving:
-        record = consumers.records.get(consumer.row.uuid)
-        spread = None if record is None or record.spread_group is None else record.spread_group
-        member = membership_of(spread, consumer.row.project or None)
-        if member is not None:
-            memberships[consumer.row.uuid] = member
-    if not memberships:
-        return SpreadGroups({}, {})
-    keys = {member.group for member in memberships.values()}
-    expired = {each.row.uuid for each in consumers.expired}
-    members = {
-        key: uuids.keys() - expired
-        for key, uuids in claim_records.members(conn).items()
-        if key in keys
-    }
-    held = holdings.get_for_consumers(conn, set().union(*members.values()))
+    expired = {each.row.uuid for each in consumers if each.is_expired}
+    keys = {each.member.group for each in consumers if each.member and not each.is_expired}
+    if not keys:
+        return SpreadGroups({})
+    members = {key: set(uuids) for key, uuids in claim_records.members(conn).items() if key in keys}
+    held = holdings.get_for_consumers(conn, set().union(*members.values()) - expired)
     roots = {each.uuid: {*each.root_of.values()} for each in held}
     return SpreadGroups(
-        memberships,
         {
             key: Counter(chain.from_iterable(roots.get(uuid, ()) for uuid in uuids))
             for key, uuids in members.items()
-        },
+        }
     )

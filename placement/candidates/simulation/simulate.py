@@ -80,14 +80,16 @@ def simulate(
             questions, _resolved = resolve_headroom(conn, request.headroom, taints)
         drained = {root for change in changes if isinstance(change, Drain) for root in change.roots}
         consumers = read_consumers(conn, [tree.id for tree in trees if tree.uuid in drained])
-        remembered = remembered_requests(consumers, request.read_request)
+        moving = [each for each in consumers if not each.is_expired]
+        remembered = remembered_requests(moving, request.read_request)
         requests = _resolve_requests(conn, {**remembered, **request.requests}, taints)
         groups = read_spread_groups(conn, consumers)
         hosts = CopiedHosts(trees, request.order_request.order)
-        for each in consumers.expired:
-            hosts.release(each.allocations, each.root_of)
+        for each in consumers:
+            if each.is_expired:
+                hosts.release(each.allocations, each.root_of)
         stated = StatedRequests(requests, claims, request.requests.keys(), groups, taints)
-        state = State(hosts, consumers.moving, stated, budget, names_from(conn))
+        state = State(hosts, moving, stated, budget, names_from(conn))
         for change in changes:
             state.apply(change)
         result = state.result()

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import NamedTuple
 
 from placement.candidates.budget import Budget, BudgetSpentError
@@ -44,9 +43,6 @@ UNKNOWN_NAME = "unknown_name"
 # Cost of copying one provider. The cost is high because copies use memory. By default, the limit on
 # work allows about 160,000 copies.
 COST_PER_COPY = 1000
-
-# Provider UUID -> UUID of its root, for consumers without further allocations.
-NOTHING: RootOf = MappingProxyType({})
 
 # A request, or the error that reading it raised.
 Resolved = ResolvedRequest | Invalid
@@ -133,11 +129,7 @@ class State:
             elif isinstance(found, Unplaced):
                 unplaceable.append(Unplaceable(uuid, found, source))
             elif consumer.allocations:
-                origins, roots = consumer.origins or (), consumer.roots
-                move = ConsumerMove(
-                    consumer.row, origins, roots, source, consumer.allocations, found
-                )
-                moves.append(move)
+                moves.append(consumer.move(source, found))
         claimed = all(isinstance(claim, Candidate) for claim in self._claims)
         return Simulation(
             None if self._ended else claimed and not unplaceable,
@@ -148,9 +140,16 @@ class State:
             complete=not self._ended,
         )
 
-    def _find(self, request: CandidateRequest, rest: RootOf = NOTHING) -> Candidate | Unplaced:
+    def _find(
+        self, request: CandidateRequest, member: Membership | None, rest: RootOf
+    ) -> Candidate | Unplaced:
+        """Return a candidate on hosts where the spread group has room for a further member."""
+        trees = map(self._hosts.get, self._groups.full(member))
+        full_hosts = frozenset(
+            tree.uuid for tree in trees if tree and SHARING_TRAIT not in tree.root.traits
+        )
         try:
-            return self._searches.find(request, rest)
+            return self._searches.find(replace(request, full_hosts=full_hosts), rest)
         except BudgetSpentError:
             self._ended = True
             return OUT_OF_BUDGET
@@ -173,13 +172,6 @@ class State:
             consumer.allocations = consumer.held_elsewhere({root})
         self._hosts.remove(root)
 
-    def _full_hosts(self, member: Membership | None) -> frozenset[str]:
-        """Return the hosts that have the maximum number of members for a member of a group."""
-        trees = [(root, self._hosts.get(root)) for root in self._groups.full(member)]
-        return frozenset(
-            root for root, tree in trees if tree and SHARING_TRAIT not in tree.root.traits
-        )
-
     # -- consumers -----------------------------------------------------------------------------
 
     def _drain(self, roots: Collection[str]) -> None:
@@ -198,28 +190,23 @@ class State:
 
     def _relocate(self, consumer: MovableConsumer) -> None:
         """Find new allocations for a consumer, and record the outcome."""
-        uuid = consumer.row.uuid
-        key = identifiers.key(uuid)
+        key = identifiers.key(consumer.row.uuid)
         stated = self._stated.of_consumers.get(key)
         source = RequestSource.DERIVED if stated is None else RequestSource.REMEMBERED
         if key in self._stated.given:
             source = RequestSource.GIVEN
         if consumer.origins is None:
             consumer.origins = consumer.roots
-        member = self._groups.of_consumer(uuid)
-        self._groups.count(member, consumer.roots, -1)
-        found = self._move(consumer, stated, self._full_hosts(member))
-        self._groups.count(member, consumer.roots)
+        self._groups.count(consumer.member, consumer.roots, -1)
+        found = self._move(consumer, stated)
+        self._groups.count(consumer.member, consumer.roots)
         self._outcomes[consumer] = source, found
 
-    def _move(
-        self, consumer: MovableConsumer, stated: Resolved | None, full_hosts: frozenset[str]
-    ) -> Mappings | Unplaced:
+    def _move(self, consumer: MovableConsumer, stated: Resolved | None) -> Mappings | Unplaced:
         """Move a consumer and return its mappings, or return the reason why it cannot be moved.
 
         Args:
             stated: the request, or None to move the allocations of drained hosts as they are.
-            full_hosts: hosts that have no room for a further member of the consumer's group.
         """
         if isinstance(stated, Invalid):
             return Unplaced(UNKNOWN_NAME, str(stated))
@@ -239,7 +226,7 @@ class State:
         rest = {provider: consumer.root_of[provider] for provider in kept}
         # The search uses the hosts without the released allocations of the consumer.
         self._hosts.release(released, consumer.root_of)
-        found = self._find(replace(request, full_hosts=full_hosts), rest)
+        found = self._find(request, consumer.member, rest)
         if isinstance(found, Unplaced):
             self._hosts.allocate(released, consumer.root_of)
             return found
@@ -290,7 +277,7 @@ class State:
     def _claim(self, change: ClaimOnCopies) -> Candidate | Unplaced:
         request = self._stated.of_claims[change.request].request
         member = membership_of(change.spread, SIMULATED_PROJECT)
-        found = self._find(replace(request, full_hosts=self._full_hosts(member)))
+        found = self._find(request, member, {})
         if isinstance(found, Candidate):
             self._groups.count(member, self._allocate(found).values())
         return found
