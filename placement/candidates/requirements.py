@@ -151,7 +151,7 @@ class Requirement:
         masks = self._amount_masks(pool, in_parts=False)
         of_pool: Masks = (masks, ())
         if not all(masks) and self.own_terms:
-            of_pool = self.masks(pool, self.checks.masks(pool))
+            of_pool = _joined(masks, self.checks.masks(pool))
         # The first condition that a provider fails rejects it. Return the last of these conditions.
         bits = [lowest(mask & self.hard) for _position, mask in each_mask(of_pool)]
         if 0 in bits:
@@ -165,13 +165,7 @@ class Requirement:
 
     def masks(self, pool: Pool, of_checks: Masks = NO_MASKS) -> Masks:
         """Return the mask of each member. `of_checks` has the masks of `checks` for the pool."""
-        masks = self._amount_masks(pool, in_parts=self._may_split)
-        # PERF: most requests have no terms, and the root rarely substitutes for a member.
-        itself, as_root = of_checks
-        return (
-            tuple(map(or_, masks, itself)) if itself else tuple(masks),
-            tuple(map(or_, masks, as_root)) if as_root else (),
-        )
+        return _joined(self._amount_masks(pool, in_parts=self._may_split), of_checks)
 
     def _amount_masks(self, pool: Pool, *, in_parts: bool) -> list[int]:
         masks: list[int] = []
@@ -309,6 +303,16 @@ class Requirement:
         """Return the bits of the conditions on an existing inventory of a class, given by index."""
         numbers = range(1, len(AMOUNT_CODES))
         return sum(1 << (number * len(self._resources) + index) for number in numbers)
+
+
+def _joined(masks: Sequence[int], of_checks: Masks) -> Masks:
+    """Return the masks of amounts and of terms together."""
+    # PERF: most requests have no terms, and the root rarely substitutes for a member.
+    itself, as_root = of_checks
+    return (
+        tuple(map(or_, masks, itself)) if itself else tuple(masks),
+        tuple(map(or_, masks, as_root)) if as_root else (),
+    )
 
 
 def lacking(masks: Masks) -> int:

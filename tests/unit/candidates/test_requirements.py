@@ -141,3 +141,12 @@ def test_one_class_of_the_unsuffixed_group_needs_the_traits_itself() -> None:
     group = RequestGroup("", (("VCPU", 2), ("DISK_GB", 1)), traits)
     first, _second = SearchPlan(CandidateRequest((group,))).requirements
     assert first.providers(host) == [0]
+
+
+def test_a_refusal_of_a_whole_amount_does_not_count_providers_of_parts() -> None:
+    group = RequestGroup("", (("VCPU", 6),), (ForbiddenTrait("F"),), frozenset({"VCPU"}))
+    small, forbidden = member(Stock(4, 0, 1, 4, 1)), member(Stock(8, 0, 1, 8, 1), frozenset(["F"]))
+    asked, host = requirement(group), pool(small, forbidden)
+    assert asked.part_providers(host) == [0]
+    assert not asked.providers(host)
+    assert asked.refusal(host) == Refusal.TRAIT_FORBIDDEN
