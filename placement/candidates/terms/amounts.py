@@ -57,7 +57,7 @@ def unfit_for_a_part(stock: Stock, units: int, missing: int, step: int) -> int:
         return 0
     code = Refusal.CAPACITY
     if parts.start > units:
-        code = Refusal.MIN_UNIT
+        code = Refusal.MIN_UNIT if stock.min_unit > units else Refusal.STEP_SIZE
     elif parts.start > stock.max_unit:
         code = Refusal.MAX_UNIT
     return missing << (step * AMOUNT_CODES.index(code))
