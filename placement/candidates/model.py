@@ -59,17 +59,23 @@ class Member(NamedTuple):
     # Id of the provider's row, or 0 if unknown.
     id: int = 0
 
-    def after(self, amounts: Mapping[str, int]) -> "Member":
-        """Return the provider after adding these amounts (class -> units) to its usages."""
-        changed = {}
-        for name, amount in amounts.items():
-            stock = self.stocks[name]
-            changed[name] = stock._replace(used=stock.used + amount)
+    def with_usage(self, used: Mapping[str, int]) -> "Member":
+        """Return the provider with other usages of some classes (class -> units)."""
+        changed = {name: self.stocks[name]._replace(used=units) for name, units in used.items()}
         return self.with_stocks(changed)
 
     def with_stocks(self, changed: Mapping[str, Stock]) -> "Member":
         """Return the provider with other inventories and usages of some classes."""
         return self._replace(stocks=Stocks({**self.stocks, **changed}))
+
+    def after(self, amounts: Mapping[str, int]) -> "Member":
+        """Return the provider after adding these amounts (class -> units) to its usages."""
+        stocks = self.stocks
+        return self.with_usage({name: stocks[name].used + units for name, units in amounts.items()})
+
+    def unused(self) -> "Member":
+        """Return the provider without usages."""
+        return self.with_usage(dict.fromkeys(self.stocks, 0))
 
 
 @dataclass(slots=True, eq=False, frozen=True)
@@ -210,8 +216,14 @@ class Pool:
             return self.anchor
         return self.sharing[position - self.local].tree
 
-    def with_members(self, members: Sequence[Member]) -> "Pool":
-        """Return the pool with other inventories and usages of its members."""
+    def with_usage(self, used: Mapping[tuple[int, str], int]) -> "Pool":
+        """Return the pool with other usages: (position, class) -> units."""
+        by_position: dict[int, dict[str, int]] = {}
+        for (position, name), units in used.items():
+            by_position.setdefault(position, {})[name] = units
+        members = list(self.members)
+        for position, by_class in by_position.items():
+            members[position] = members[position].with_usage(by_class)
         anchor = self.anchor
         if anchor is not None:
             anchor = replace(anchor, members=tuple(members[: self.local]))

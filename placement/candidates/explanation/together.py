@@ -8,6 +8,7 @@ again for each class in turn, as if it had enough of the class or a larger max_u
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from placement.candidates.budget import COST_PER_STEP, BudgetSpentError
 from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
@@ -121,7 +122,7 @@ class SumCauses:
                 if stock is not None:
                     lifted = _lifted(stock, enough, units_only=units_only)
                     members[position] = members[position].with_stocks({name: lifted})
-        return pool.with_members(members)
+        return replace(pool, members=tuple(members))
 
 
 def _bounds_room(pool: Pool, name: str) -> bool:

@@ -1,7 +1,11 @@
 """Headroom: how many more consumers of a request fit."""
 
-from placement.candidates.headroom.find import HeadroomQuery, find_headroom, resolve_headroom
-from placement.candidates.headroom.measure import Emptied, measure_headroom
+from placement.candidates.headroom.find import (
+    HeadroomQuery,
+    find_headroom,
+    measure_on,
+    resolve_headroom,
+)
 from placement.candidates.headroom.value import (
     Figures,
     Headroom,
@@ -10,13 +14,12 @@ from placement.candidates.headroom.value import (
 )
 
 __all__ = [
-    "Emptied",
     "Figures",
     "Headroom",
     "HeadroomQuery",
     "HeadroomRequest",
     "LimitedHosts",
     "find_headroom",
-    "measure_headroom",
+    "measure_on",
     "resolve_headroom",
 ]

@@ -6,9 +6,8 @@ turn, all hosts are measured. Then the remaining work is used for hosts whose nu
 interval.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 
 from placement.candidates.budget import COST_PER_STEP, REQUEST_DEADLINE, Budget, BudgetSpentError
 from placement.candidates.headroom.flat_hosts import COST_PER_HOST, FlatCounter, FlatHosts
@@ -18,11 +17,12 @@ from placement.candidates.headroom.room import HostRoom, filled
 from placement.candidates.headroom.shared_hosts import SharedHosts
 from placement.candidates.headroom.totals import Totals
 from placement.candidates.headroom.value import UNDECIDED, Headroom, HeadroomRequest, RoomLimit
-from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
+from placement.candidates.model import Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.anchors import MAX_CACHED_MEMBERS, dedup_key
 from placement.candidates.terms import MemberOf, NotMemberOf
 from placement.candidates.trees.sharing import AnchorPools, untainted
+from placement.candidates.trees.source import HostSource
 from placement.errors import DeadlineExceeded
 from placement.vocabulary import SHARING_TRAIT
 
@@ -32,47 +32,24 @@ MAX_DISTINCT = 20_000
 
 def measure_headroom(
     questions: Sequence[HeadroomRequest],
-    batches: Iterable[Sequence[Tree]],
-    sharing: Callable[[], Sequence[SharingMember]],
+    source: HostSource,
     budget: Budget,
 ) -> list[Headroom]:
     """Return how many more consumers of each request fit.
 
     Args:
         questions: the requests.
-        batches: all trees, which may be read while they are iterated.
-        sharing: returns the sharing providers of all trees. It is called after the first batch.
+        source: all trees, which may be read while they are iterated.
         budget: limit on the work for all requests together.
     """
-    classes = frozenset[str]().union(*(question.request.classes for question in questions))
-    hosts = _Hosts(batches, sorted(classes), budget, lambda: _needs_aggregates(questions, sharing))
+    hosts = _Hosts(source, questions, budget)
     steps = budget.steps_left
     meters = [_Meter(question, budget, steps) for question in questions]
     for meter in meters:
-        meter.look(hosts, sharing)
+        meter.look(hosts)
     for meter in meters:
         meter.refine()
     return [meter.headroom() for meter in meters]
-
-
-class Emptied:
-    """Returns trees as if there were no allocations. Equal inventories remain the same object."""
-
-    def __init__(self) -> None:
-        # Inventories as read -> the same without usage.
-        self._stocks: dict[Stocks, Stocks] = {}
-
-    def __call__(self, tree: Tree) -> Tree:
-        """Return a copy of a tree without usages."""
-        return replace(tree, members=tuple([self.member(member) for member in tree.members]))
-
-    def member(self, member: Member) -> Member:
-        """Return a copy of a provider without usages."""
-        stocks = self._stocks.get(member.stocks)
-        if stocks is None:
-            unused = {name: stock._replace(used=0) for name, stock in member.stocks.items()}
-            stocks = self._stocks[member.stocks] = Stocks(unused)
-        return member._replace(stocks=stocks)
 
 
 class _Batch:
@@ -98,21 +75,25 @@ class _Hosts:
     """
 
     def __init__(
-        self,
-        batches: Iterable[Sequence[Tree]],
-        classes: Sequence[str],
-        budget: Budget,
-        needs_aggregates: Callable[[], bool],
+        self, source: HostSource, questions: Sequence[HeadroomRequest], budget: Budget
     ) -> None:
-        self._needs_aggregates = needs_aggregates
-        # The batches that have not been read yet.
-        self._batches = iter(batches)
-        self._classes = classes
+        self._source = source
         self._budget = budget
+        # The batches that have not been read yet.
+        self._batches = source.batches()
+        # The classes of all requests, sorted.
+        self._classes = sorted(set().union(*(each.request.classes for each in questions)))
+        # Whether a request distinguishes hosts by their aggregates.
+        self._by_aggregates = any(map(_reads_aggregates, questions))
         # The batches read so far.
         self._read: list[_Batch] = []
         # Whether a limit has ended the reading. In this case, other hosts are unknown.
         self._is_cut = False
+
+    @cached_property
+    def sharing(self) -> Sequence[SharingMember]:
+        """The sharing providers of all trees. They are read after the first batch."""
+        return self._source.sharing()
 
     def __iter__(self) -> Iterator[_Batch]:
         """Yield all batches.
@@ -126,7 +107,8 @@ class _Hosts:
             raise BudgetSpentError
         try:
             for trees in self._batches:
-                batch = _Batch(trees, self._classes, with_aggregates=self._needs_aggregates())
+                with_aggregates = self._by_aggregates or bool(self.sharing)
+                batch = _Batch(trees, self._classes, with_aggregates=with_aggregates)
                 self._read.append(batch)
                 self._budget.spend(len(trees) * COST_PER_HOST)
                 yield batch
@@ -136,17 +118,10 @@ class _Hosts:
             raise
 
 
-def _needs_aggregates(
-    questions: Sequence[HeadroomRequest], sharing: Callable[[], Sequence[SharingMember]]
-) -> bool:
-    """Return whether a request or a sharing provider distinguishes hosts by their aggregates."""
-    requests = [question.request for question in questions]
-    terms = chain(*[(*each.group_terms, *each.root) for each in requests])
-    return (
-        any(question.by for question in questions)
-        or any(isinstance(term, MemberOf | NotMemberOf) for term in terms)
-        or bool(sharing())
-    )
+def _reads_aggregates(question: HeadroomRequest) -> bool:
+    """Return whether a request distinguishes hosts by their aggregates."""
+    terms = [*question.request.group_terms, *question.request.root]
+    return bool(question.by) or any(isinstance(term, MemberOf | NotMemberOf) for term in terms)
 
 
 class _Meter:
@@ -177,12 +152,12 @@ class _Meter:
         # Rooms whose number of consumers is an interval, with their hosts.
         self._intervals: dict[int, tuple[HostRoom, list[Pool]]] = {}
 
-    def look(self, hosts: _Hosts, sharing: Callable[[], Sequence[SharingMember]]) -> None:
+    def look(self, hosts: _Hosts) -> None:
         """Measure all hosts, as far as the limit on work allows."""
         try:
             for batch in hosts:
                 if self._shared is None:
-                    self._set_sharing(sharing())
+                    self._set_sharing(hosts.sharing)
                 self._add(batch)
             if self._shared is not None:
                 self._add_joint(self._shared)

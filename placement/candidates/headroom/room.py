@@ -48,10 +48,10 @@ def room_in(pool: Pool) -> Callable[[Row], int]:
 
 def filled(pool: Pool, usage: Usage) -> Pool:
     """Return the pool with this usage added to its members."""
-    amounts: dict[int, dict[str, int]] = {}
-    for (position, name), units in usage.items():
-        amounts.setdefault(position, {})[name] = units
-    members = list(pool.members)
-    for position, by_class in amounts.items():
-        members[position] = members[position].after(by_class)
-    return pool.with_members(members)
+    members = pool.members
+    return pool.with_usage(
+        {
+            (row, name): members[row].stocks[name].used + units
+            for (row, name), units in usage.items()
+        }
+    )

@@ -154,19 +154,14 @@ class SharedHosts:
     def _with_left(self, group: SharedGroup, left: Mapping[SharedRow, int]) -> HostRoom:
         """Return the room of a host with the shared resources that the other hosts leave."""
         pool = group.pool
-        members = list(pool.members)
-        for position, member in enumerate(members):
+        used: dict[Row, int] = {}
+        for position, member in enumerate(pool.members):
             key = self._key(pool, position)
-            if key not in self._shared:
-                continue
-            known = {name: left[key, name] for name in member.stocks if (key, name) in left}
-            members[position] = member.with_stocks(
-                {
-                    name: member.stocks[name]._replace(used=member.stocks[name].capacity - units)
-                    for name, units in known.items()
-                }
-            )
-        changed = pool.with_members(members)
+            for name, stock in member.stocks.items() if key in self._shared else ():
+                units = left.get((key, name))
+                if units is not None:
+                    used[position, name] = stock.capacity - units
+        changed = pool.with_usage(used)
         if pool.anchor is not None:
             return self._finder.find_whole(changed)
         options = [

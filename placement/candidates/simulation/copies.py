@@ -2,12 +2,13 @@
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from placement.candidates.model import Member, SharingMember, Stocks, Tree
+from placement.candidates.model import SharingMember, Tree
 from placement.candidates.order import Order, Rank, rank_by
 from placement.candidates.trees.sharing import sharing_in
+from placement.candidates.trees.source import MAX_BATCH
 from placement.vocabulary import SHARING_TRAIT
 
 # Provider UUID -> class -> units.
@@ -53,6 +54,12 @@ class CopiedHosts:
             if uuid not in roots:
                 yield self._trees[uuid]
 
+    def batches(self) -> Iterator[Sequence[Tree]]:
+        """Yield the trees that are not drained in batches."""
+        trees = list(self)
+        for start in range(0, len(trees), MAX_BATCH):
+            yield trees[start : start + MAX_BATCH]
+
     def get(self, root: str) -> Tree | None:
         """Return the tree of a root, drained or not, or None if it does not exist."""
         return self._trees.get(root)
@@ -88,7 +95,9 @@ class CopiedHosts:
         """Add an unused copy of a tree. The identifier of its root is `new:<number>`."""
         self._added += 1
         uuid = f"new:{self._added}"
-        members = [_unused_copy(member, uuid) for member in model.members]
+        members = [
+            member.unused()._replace(uuid=f"{uuid}/{member.uuid}", id=0) for member in model.members
+        ]
         members[0] = members[0]._replace(uuid=uuid)
         # Ids below 0 do not belong to any row in the database.
         self._trees[uuid] = replace(model, id=-self._added, uuid=uuid, members=tuple(members))
@@ -148,8 +157,3 @@ def _of_inventories(tree: Tree, allocations: Allocations) -> Allocations:
         for provider, amounts in allocations.items()
         if provider in stocks
     }
-
-
-def _unused_copy(member: Member, root: str) -> Member:
-    stocks = Stocks({name: stock._replace(used=0) for name, stock in member.stocks.items()})
-    return member._replace(uuid=f"{root}/{member.uuid}", stocks=stocks, id=0)

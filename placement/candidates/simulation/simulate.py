@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from sqlalchemy.engine import Connection
 
 from placement import deadline
-from placement.candidates.budget import Budget
+from placement.candidates.budget import Budget, uncharged
 from placement.candidates.explanation.all_hosts import names_from
 from placement.candidates.headroom import (
-    Emptied,
-    Headroom,
-    HeadroomQuery,
     HeadroomRequest,
-    measure_headroom,
+    measure_on,
     resolve_headroom,
 )
 from placement.candidates.request import CandidateRequest
@@ -31,9 +29,9 @@ from placement.candidates.simulation.consumers import (
 from placement.candidates.simulation.copies import CopiedHosts
 from placement.candidates.simulation.state import Resolved, State, StatedRequests
 from placement.candidates.simulation.value import Simulation
-from placement.candidates.trees.cloud import read_cloud
 from placement.candidates.trees.resolve import ResolvedRequest, resolve_all, resolve_each
-from placement.candidates.trees.sharing import sharing_in
+from placement.candidates.trees.roots import PlainRoots
+from placement.candidates.trees.source import SnapshotHosts
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
@@ -41,9 +39,6 @@ from placement.errors import Invalid
 
 # Maximum duration of a simulation, in seconds.
 MAX_SECONDS = 30.0
-
-# Number of trees whose headroom is measured together.
-BATCH_SIZE = 4096
 
 
 def simulate(
@@ -73,7 +68,8 @@ def simulate(
     taints = settings.taints
     with deadline.limit(MAX_SECONDS):
         claims = _resolve_claims(conn, request, taints)
-        trees = read_cloud(conn, cache, tuning)
+        source = SnapshotHosts(conn, cache, PlainRoots(conn, None), (), uncharged, tuning)
+        trees = list(chain.from_iterable(source.batches()))
         changes = check_roots(request.changes, trees)
         questions: Sequence[HeadroomRequest] = ()
         if request.headroom is not None:
@@ -95,21 +91,8 @@ def simulate(
         result = state.result()
         if request.headroom is None:
             return result
-        headroom = _measure_headroom(hosts, request.headroom, questions, budget)
+        headroom = measure_on(hosts, request.headroom, questions, budget)
         return replace(result, headroom=headroom)
-
-
-def _measure_headroom(
-    hosts: CopiedHosts,
-    query: HeadroomQuery,
-    questions: Sequence[HeadroomRequest],
-    budget: Budget,
-) -> Mapping[str, Headroom]:
-    """Return how many more of each request fit on hosts that are not drained."""
-    trees = list(map(Emptied(), hosts) if query.empty else hosts)
-    batches = [trees[start : start + BATCH_SIZE] for start in range(0, len(trees), BATCH_SIZE)]
-    answers = measure_headroom(questions, batches, lambda: sharing_in(trees), budget)
-    return dict(zip(query.requests, answers, strict=True))
 
 
 def _resolve_claims(
