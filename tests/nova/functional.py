@@ -98,6 +98,7 @@ def main(arguments: list[str] | None = None) -> int:
                 check=False,
             )
 
+        run("init")  # later releases of stestr do not list tests without a repository
         listed = run("list", output=subprocess.PIPE)
         number, _, shards = options.shard.partition("/")
         names = [line for line in listed.stdout.split() if line.startswith(PREFIX)]
