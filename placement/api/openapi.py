@@ -14,7 +14,7 @@ import orjson
 
 from placement import __version__
 from placement.api import dry_run, problems, samples
-from placement.api.candidate_requests.groups import SUFFIX
+from placement.api.candidate_requests.query_form import SUFFIX
 from placement.api.components import Components, example_of
 from placement.api.history import HISTORY, v
 from placement.api.microversion import HEADER, Microversion

@@ -5,7 +5,7 @@ from __future__ import annotations
 import falcon.testing
 import pytest
 
-from placement.api.candidate_requests.groups import GROUP_PARAMETERS
+from placement.api.candidate_requests.query_form import GROUP_PARAMETERS
 from placement.api.history import HISTORY, v
 from placement.api.microversion import Microversion
 from placement.api.operations import inventories, root, traits

@@ -1,11 +1,11 @@
 """Checks of a complete candidate request. They do not depend on the form of the request."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 
 from placement.api.history import Feature
 from placement.api.parameters import bad
 from placement.api.versioned import Versioned
-from placement.candidates.request import UNSUFFIXED, CandidateRequest, ErrorPath, parameter_of
+from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits, Term, of_kind
 from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
 from placement.suggestions import did_you_mean, nearest
@@ -57,7 +57,7 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
     _check_suffixes(request, "same_subtree", joined)
 
 
-def check_joins(request: CandidateRequest) -> None:
+def _check_joins(request: CandidateRequest) -> None:
     """Check the rules of `same_subtree` and the isolated groups.
 
     Raises:
@@ -76,7 +76,7 @@ def check_joins(request: CandidateRequest) -> None:
     _check_suffixes(request, "isolate", request.isolate)
 
 
-def check_splits(request: CandidateRequest) -> None:
+def _check_splits(request: CandidateRequest) -> None:
     """Raise BadQuery for classes of `can_split` that the unsuffixed group does not request.
 
     A suffixed group is always served by a single provider.
@@ -111,7 +111,29 @@ CHECK_RESOURCES: Versioned[Check] = Versioned(
 )
 
 
-def check_contradictions(request: CandidateRequest) -> None:
+def check(
+    request: CandidateRequest,
+    names: Mapping[str, str],
+    check_resources: Check = check_resourceless,
+) -> None:
+    """Check the parts of a request against each other.
+
+    Args:
+        request: the request.
+        names: suffix of each group -> its name in the client's request.
+        check_resources: checks which groups have resources.
+
+    Raises:
+        BadQuery: the request contradicts itself.
+    """
+    _check_root(request)
+    check_resources(request, names)
+    _check_contradictions(request)
+    _check_joins(request)
+    _check_splits(request)
+
+
+def _check_contradictions(request: CandidateRequest) -> None:
     """Raise BadQuery if a group both requires and forbids a trait."""
     for group in request.groups:
         names = contradictions(group.terms)
@@ -120,18 +142,18 @@ def check_contradictions(request: CandidateRequest) -> None:
             raise bad(path, ",".join(names), "required and forbidden at once")
 
 
-def check_root(root: Sequence[Term], error_path: ErrorPath = parameter_of) -> None:
+def _check_root(request: CandidateRequest) -> None:
     """Raise BadQuery for contradictions and for too many conditions on the root."""
-    names = contradictions(root)
+    names = contradictions(request.root)
     if names:
-        where = error_path("root_required", "", names[0])
+        where = request.error_path("root_required", "", names[0])
         raise bad(where, ",".join(names), "required and forbidden at once", QUERY_BAD_VALUE)
-    conditions = choices(root)
+    conditions = choices(request.root)
     if conditions > MAX_ROOT_CONDITIONS:
-        paths = f"{error_path('root_required', '', '')}, {error_path('root_member_of', '', '')}"
+        paths = [request.error_path(f"root_{name}", "", "") for name in ("required", "member_of")]
         raise BadQuery(
-            f"{paths}: {conditions} conditions (sets of traits, sets of aggregates) are too many; "
-            f"at most {MAX_ROOT_CONDITIONS} are allowed together"
+            f"{', '.join(paths)}: {conditions} conditions (sets of traits, sets of aggregates) are "
+            f"too many; at most {MAX_ROOT_CONDITIONS} are allowed together"
         )
 
 

@@ -1,4 +1,4 @@
-"""Candidate requests as JSON. The form is equivalent to query strings.
+"""Candidate requests as JSON. Query strings are converted to this form.
 
 Errors contain the path of a member.
 """
@@ -7,14 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from placement.api.candidate_requests.checks import (
-    check_contradictions,
-    check_joins,
-    check_resourceless,
-    check_root,
-    check_splits,
-)
-from placement.api.candidate_requests.terms import TOO_MUCH
+from placement.api.candidate_requests.checks import check
+from placement.api.candidate_requests.terms import TOO_MUCH, terms_of
 from placement.api.json_body import path_of, size_of
 from placement.api.parameters import MAX_ITEMS, bad
 from placement.candidates.order import AggregateKey, FreeKey, Order, OrderKey, TraitKey
@@ -25,7 +19,7 @@ from placement.candidates.request import (
     RequestGroup,
     SubtreeRule,
 )
-from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS, Term, of_kind, ordered
+from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS
 from placement.errors import QUERY_BAD_VALUE, BadQuery
 
 Step = str | int
@@ -82,32 +76,38 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
         BadQuery: the request contradicts itself or is too large.
     """
     _check_size(body, path_of(within) or "body")
-    groups = body["groups"]
-    policy = body.get("group_policy")
-    isolated = frozenset(body.get("isolate", ()))
+    order = read_order(body, within)
+    request = replace(request_of(body, _error_path(body, within)), order=order)
+    check(request, {suffix: path_of((*within, "groups", suffix)) for suffix in body["groups"]})
+    return request
+
+
+def request_of(body: Mapping[str, Any], error_path: ErrorPath) -> CandidateRequest:
+    """Return a request without checks of its parts against each other, and without an order.
+
+    Args:
+        body: the request, of either form.
+        error_path: returns the path of a name in the client's request.
+
+    Raises:
+        BadQuery: both `group_policy` and `isolate` are stated.
+    """
+    groups, policy, isolated = body["groups"], body.get("group_policy"), body.get("isolate")
     if policy is not None and isolated:
-        where = path_of((*within, "isolate"))
+        where = error_path("isolate", "", "")
         raise bad(where, min(isolated), "group_policy says the same of all", QUERY_BAD_VALUE)
     suffixed = frozenset(groups) - {UNSUFFIXED}
-    request = CandidateRequest(
+    return CandidateRequest(
         tuple(_group(suffix, group) for suffix, group in groups.items()),
-        isolate=suffixed if policy == "isolate" else isolated,
+        isolate=suffixed if policy == "isolate" else frozenset(isolated or ()),
         same_subtree=_rules(body.get("same_subtree", ())),
-        root=_terms(body.get("root", {}), ROOT_TERMS),
+        root=terms_of(body.get("root", {}), ROOT_TERMS),
         limit=_limit(body),
         tolerate=frozenset(body.get("tolerate", ())),
-        order=read_order(body, within),
         isolate_all=policy == "isolate",
         explain=body.get("explain"),
-        error_path=_error_path(body, within),
+        error_path=error_path,
     )
-    check_root(request.root, request.error_path)
-    names = {suffix: path_of((*within, "groups", suffix)) for suffix in groups}
-    check_resourceless(request, names)
-    check_contradictions(request)
-    check_joins(request)
-    check_splits(request)
-    return request
 
 
 # Criterion -> constructor of the key, the member that contains its name, and the two values of
@@ -158,20 +158,9 @@ def _group(suffix: str, group: Mapping[str, Any]) -> RequestGroup:
     return RequestGroup(
         suffix,
         tuple((name, min(int(amount), TOO_MUCH)) for name, amount in resources),
-        _terms(group, GROUP_TERMS),
+        terms_of(group, GROUP_TERMS),
         frozenset(group.get("can_split", ())),
     )
-
-
-def _terms(members: Mapping[str, Any], kinds: Sequence[type[Term]]) -> tuple[Term, ...]:
-    """Return the terms that members state."""
-    terms: list[Term] = []
-    for kind in kinds:
-        stated = members.get(kind.keyword)
-        if stated:
-            values = stated if kind.is_listed else [stated]
-            terms += [kind.from_json(value) for value in values]
-    return ordered(terms)
 
 
 def _rules(rules: Sequence[Mapping[str, Sequence[str]]]) -> tuple[SubtreeRule, ...]:
@@ -224,44 +213,3 @@ def _names(value: Any, steps: Sequence[Step] = ()) -> Iterator[tuple[Step, ...]]
     for step, member in items:
         yield (*steps, step)
         yield from _names(member, (*steps, step))
-
-
-def json_of(request: CandidateRequest) -> dict[str, Any]:
-    """Return a request of either form as JSON, without unset members."""
-    body: dict[str, Any] = {
-        "groups": {group.suffix: _json_of_group(group) for group in request.groups},
-        "same_subtree": [
-            {"of": sorted(rule.inside), "not": sorted(rule.outside)}
-            for rule in request.same_subtree
-        ],
-        "root": _json_of_terms(request.root, ROOT_TERMS),
-        "limit": request.limit,
-        "tolerate": sorted(request.tolerate),
-    }
-    if request.isolate_all:
-        body["group_policy"] = "isolate"
-    else:
-        body["isolate"] = sorted(request.isolate)
-    return _stated(body)
-
-
-def _json_of_group(group: RequestGroup) -> dict[str, Any]:
-    return _stated(
-        {
-            "resources": dict(group.resources),
-            **_json_of_terms(group.terms, GROUP_TERMS),
-            "can_split": sorted(group.can_split),
-        }
-    )
-
-
-def _json_of_terms(terms: Sequence[Term], kinds: Sequence[type[Term]]) -> dict[str, Any]:
-    members: dict[str, Any] = {}
-    for kind in kinds:
-        values = [term.json for term in of_kind(terms, kind)]
-        members[kind.keyword] = values if kind.is_listed else next(iter(values), None)
-    return members
-
-
-def _stated(members: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value}

@@ -1,29 +1,68 @@
-"""The parameters of `GET /allocation_candidates`."""
+"""Candidate requests as query strings, which are converted to the JSON form.
 
-from collections.abc import Iterable, Mapping
+The parameters of a request group share a suffix.
+"""
 
-from placement.api.candidate_requests.checks import (
-    CHECK_RESOURCES,
-    NOT_SPLIT,
-    check_contradictions,
-    check_joins,
-    check_root,
-    check_splits,
-)
-from placement.api.candidate_requests.groups import (
-    GROUP_PARAMETERS,
-    Group,
-    check_suffix,
-    keyword_of,
-    read_groups,
-)
-from placement.api.candidate_requests.terms import TermReader
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from placement.api.candidate_requests.checks import CHECK_RESOURCES, NOT_SPLIT, check
+from placement.api.candidate_requests.json_form import request_of
+from placement.api.candidate_requests.terms import Members, effective, read_terms, resources
 from placement.api.history import Feature, v
 from placement.api.microversion import Microversion
 from placement.api.parameters import Pairs, Parameter, bad, positive, unknown
-from placement.candidates.request import UNSUFFIXED, CandidateRequest, SubtreeRule
-from placement.candidates.terms import ROOT_TERMS, Term, ordered
+from placement.api.versioned import Versioned
+from placement.candidates.request import UNSUFFIXED, CandidateRequest, parameter_of
+from placement.candidates.terms import ROOT_TERMS
 from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, BadQuery
+
+GROUP_PARAMETERS: Mapping[str, Parameter] = {
+    "resources": Parameter(
+        "1.10",
+        "Amounts of resource classes to find: `CLASS:AMOUNT`, separated by commas.",
+        suffixed=True,
+    ),
+    "required": Parameter(
+        "1.17",
+        "Traits that providers must have (`T1,T2`), must not have (`!T`), or must have one of "
+        "(`in:T1,T2`).",
+        suffixed=True,
+    ),
+    "member_of": Parameter(
+        "1.21",
+        "Aggregates that providers must be in (`UUID`), must be in one of (`in:UUID,UUID`), or "
+        "must not be in (`!UUID`).",
+        suffixed=True,
+    ),
+    "in_tree": Parameter(
+        "1.31",
+        "UUID of a provider; only providers of its tree are considered.",
+        suffixed=True,
+    ),
+    "subtree": Parameter(
+        "2.0",
+        "UUID of a provider; only this provider and its descendants are considered.",
+        suffixed=True,
+    ),
+}
+
+# Pattern of the suffix of a group's parameter.
+SUFFIX = Versioned({"1.10": "", "1.25": "([1-9][0-9]*)?", "1.33": "([a-zA-Z0-9_-]{1,64})?"})
+_GROUP_KEY = SUFFIX.map(
+    lambda suffix: re.compile(
+        rf"(?P<key>{'|'.join(GROUP_PARAMETERS)})(?P<suffix>{suffix})\Z", re.ASCII
+    )
+)
+_SUFFIX_FORM = Versioned(
+    {
+        "1.10": "request groups with a suffix need microversion 1.25 or later",
+        "1.25": "the suffix of a request group is a number from 1 on, without leading zeros",
+        "1.33": "the suffix of a request group has 1 to 64 letters, digits, _ and -",
+    }
+)
 
 EXPLAIN = ("summary", "providers")
 
@@ -77,44 +116,40 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
         BadQuery: the first error, in this order: names, parameters of the whole request, groups,
             relations between groups.
     """
+    body = to_json(query, version)
+    request = replace(request_of(body, parameter_of), nested=Feature.NESTED_CANDIDATES.at(version))
+    check(request, _first_parameters(query, version), CHECK_RESOURCES.at(version))
+    if "group_policy" not in body and not Feature.WHOLE_LANGUAGE.at(version):
+        _refuse_without_policy(body["groups"])
+    return request
+
+
+def to_json(query: Pairs, version: Microversion) -> Mapping[str, Any]:
+    """Return a request in the JSON form, without unset members.  Raises BadQuery."""
     _check_names(query, version)
     if Feature.WHOLE_LANGUAGE.at(version):
         _check_once(query, ("limit", "group_policy", "explain"))
-    limit = _limit(query)
-    policy = _group_policy(query)
-    explain = _explain(query)
-    root = _root(query, version)
-    check_root(root)
-    subtrees = _same_subtree(query, version)
-    isolated = _isolate(query)
-    groups = read_groups(query, version)
-    _read_splits(query, groups)
-    suffixed = frozenset(groups) - {UNSUFFIXED}
-    request = CandidateRequest(
-        tuple(group.frozen(suffix) for suffix, group in groups.items()),
-        isolate=isolated or (suffixed if policy == "isolate" else frozenset()),
-        same_subtree=subtrees,
-        root=root,
-        limit=limit,
-        nested=Feature.NESTED_CANDIDATES.at(version),
-        tolerate=_tolerate(query),
-        isolate_all=policy == "isolate",
-        explain=explain,
-    )
-    CHECK_RESOURCES.at(version)(request, {suffix: group.first for suffix, group in groups.items()})
-    check_contradictions(request)
-    check_joins(request)
-    check_splits(request)
-    if policy is None and not Feature.WHOLE_LANGUAGE.at(version):
-        _refuse_without_policy(groups)
-    return request
+    members = {
+        "limit": _limit(query),
+        "group_policy": _one_of(query, "group_policy", ("none", "isolate")),
+        "explain": _one_of(query, "explain", EXPLAIN),
+        "root": _root(query, version),
+        "same_subtree": _same_subtree(query, version),
+        "isolate": _listed(query, "isolate", "suffixes of request groups"),
+        "groups": _groups(query, version),
+        "tolerate": _listed(query, "tolerate", "names of traits"),
+    }
+    stated = {name: value for name, value in members.items() if value}
+    return {"groups": {}, **stated}
 
 
 def _check_names(query: Pairs, version: Microversion) -> None:
     for key, value in query:
-        name = keyword_of(key, version) or key
+        match = _GROUP_KEY.at(version).match(key)
+        name = match["key"] if match else key
         if name not in PARAMETERS or version < v(PARAMETERS[name].since):
-            check_suffix(key, value, version)
+            if match is None and key.startswith(tuple(GROUP_PARAMETERS)):
+                raise bad(key, value, f"no such parameter: {_SUFFIX_FORM.at(version)}")
             raise unknown(name, value, PARAMETERS, version)
 
 
@@ -136,6 +171,67 @@ def _refuse_without_policy(suffixes: Iterable[str]) -> None:
         )
 
 
+def _groups(query: Pairs, version: Microversion) -> dict[str, Members]:
+    """Return the members of each group, by suffix."""
+    groups: dict[str, Members] = {}
+    for key, value in effective(query, version):
+        match = _GROUP_KEY.at(version).match(key)
+        if not match:
+            continue
+        group = groups.setdefault(match["suffix"] or UNSUFFIXED, {})
+        if match["key"] == "resources":
+            group["resources"] = resources(key, value)
+        else:
+            read_terms(group, match["key"], key, value, version)
+    splits = _listed(query, "can_split", "names of resource classes")
+    if splits:
+        if UNSUFFIXED not in groups:
+            raise bad("can_split", ",".join(splits), NOT_SPLIT, QUERY_BAD_VALUE)
+        groups[UNSUFFIXED]["can_split"] = splits
+    return groups
+
+
+def _first_parameters(query: Pairs, version: Microversion) -> Mapping[str, str]:
+    """Return suffix -> first parameter of the group, for errors."""
+    names: dict[str, str] = {}
+    for key, _value in effective(query, version):
+        if match := _GROUP_KEY.at(version).match(key):
+            names.setdefault(match["suffix"] or UNSUFFIXED, key)
+    return names
+
+
+def _root(query: Pairs, version: Microversion) -> Members:
+    """Parse the conditions on the root. Since 2.0, several terms and alternatives are allowed."""
+    choices = Feature.WHOLE_LANGUAGE.at(version)
+    members: Members = {}
+    for parameter in dict.fromkeys(kind.parameter for kind in ROOT_TERMS):
+        key = f"root_{parameter}"
+        values = _values(query, key)
+        if len(values) > 1 and not choices:
+            raise _repeated(key)
+        for value in values:
+            if value.startswith("in:") and not choices:
+                raise bad(key, value, "in: is not supported here")
+            read_terms(members, parameter, key, value, version)
+    return members
+
+
+def _same_subtree(query: Pairs, version: Microversion) -> list[Mapping[str, list[str]]]:
+    rules: list[Mapping[str, list[str]]] = []
+    for value in _values(query, "same_subtree"):
+        inside = set(_items("same_subtree", value, "suffixes of request groups"))
+        outside: set[str] = set()
+        if Feature.WHOLE_LANGUAGE.at(version):
+            outside = {suffix for suffix in inside if suffix.startswith("!")}
+        rule = {
+            "of": sorted(inside - outside),
+            "not": sorted(suffix[1:] for suffix in outside),
+        }
+        if rule not in rules:
+            rules.append(rule)
+    return rules
+
+
 def _values(query: Pairs, name: str) -> list[str]:
     return [value for key, value in query if key == name]
 
@@ -145,85 +241,23 @@ def _limit(query: Pairs) -> int | None:
     return limits[0] if limits else None
 
 
-def _group_policy(query: Pairs) -> str | None:
-    values = _values(query, "group_policy")
+def _one_of(query: Pairs, key: str, allowed: Collection[str]) -> str | None:
+    """Return the first value of a parameter, after a check of all values."""
+    values = _values(query, key)
     for value in values:
-        if value not in {"none", "isolate"}:
-            raise bad("group_policy", value, "expected none or isolate")
+        if value not in allowed:
+            raise bad(key, value, f"expected {' or '.join(allowed)}")
     return values[0] if values else None
 
 
-def _explain(query: Pairs) -> str | None:
-    values = _values(query, "explain")
-    for value in values:
-        if value not in EXPLAIN:
-            raise bad("explain", value, f"expected {' or '.join(EXPLAIN)}")
-    return values[0] if values else None
+def _listed(query: Pairs, key: str, what: str) -> list[str]:
+    """Return the distinct items of all values of a parameter."""
+    items = [item for value in _values(query, key) for item in _items(key, value, what)]
+    return sorted(set(items))
 
 
-def _root(query: Pairs, version: Microversion) -> tuple[Term, ...]:
-    """Parse the conditions on the root. Since 2.0, several terms and alternatives are allowed."""
-    choices = Feature.WHOLE_LANGUAGE.at(version)
-    reader = TermReader(version)
-    for parameter in dict.fromkeys(kind.parameter for kind in ROOT_TERMS):
-        key = f"root_{parameter}"
-        values = _values(query, key)
-        if len(values) > 1 and not choices:
-            raise _repeated(key)
-        for value in values:
-            if value.startswith("in:") and not choices:
-                raise bad(key, value, "in: is not supported here")
-            reader.read(parameter, key, value)
-    return ordered(reader.terms)
-
-
-def _isolate(query: Pairs) -> frozenset[str] | None:
-    """Return the suffixes of `isolate`, or None if it is absent."""
-    values = _values(query, "isolate")
-    if values and _values(query, "group_policy"):
-        raise bad("isolate", values[0], "group_policy says the same of all groups", QUERY_BAD_VALUE)
-    suffixes = [suffix for value in values for suffix in _suffixes("isolate", value)]
-    return frozenset(suffixes) if values else None
-
-
-def _tolerate(query: Pairs) -> frozenset[str]:
-    names: list[str] = []
-    for value in _values(query, "tolerate"):
-        names += [name.strip() for name in value.split(",")]
-        if not all(names):
-            text = "expected names of traits, separated by commas"
-            raise bad("tolerate", value, text, QUERY_BAD_VALUE)
-    return frozenset(names)
-
-
-def _read_splits(query: Pairs, groups: Mapping[str, Group]) -> None:
-    """Add the classes of `can_split` to the unsuffixed group."""
-    names: list[str] = []
-    for value in _values(query, "can_split"):
-        names += [name.strip() for name in value.split(",")]
-        if not all(names):
-            text = "expected names of resource classes, separated by commas"
-            raise bad("can_split", value, text, QUERY_BAD_VALUE)
-        if UNSUFFIXED not in groups:
-            raise bad("can_split", value, NOT_SPLIT, QUERY_BAD_VALUE)
-        groups[UNSUFFIXED].can_split = frozenset(names)
-
-
-def _same_subtree(query: Pairs, version: Microversion) -> tuple[SubtreeRule, ...]:
-    rules: dict[SubtreeRule, None] = {}  # ordered, without duplicates
-    for value in _values(query, "same_subtree"):
-        suffixes = _suffixes("same_subtree", value)
-        inside = frozenset(suffixes)
-        if Feature.WHOLE_LANGUAGE.at(version):
-            inside = frozenset(suffix for suffix in suffixes if not suffix.startswith("!"))
-        outside = frozenset(suffixes) - inside
-        rules[SubtreeRule(inside, frozenset(suffix[1:] for suffix in outside))] = None
-    return tuple(rules)
-
-
-def _suffixes(key: str, value: str) -> list[str]:
-    suffixes = [item.strip() for item in value.split(",")]
-    if not all(suffix.removeprefix("!") for suffix in suffixes):
-        text = "expected suffixes of request groups, separated by commas"
-        raise bad(key, value, text, QUERY_BAD_VALUE)
-    return suffixes
+def _items(key: str, value: str, what: str) -> list[str]:
+    items = [item.strip() for item in value.split(",")]
+    if not all(item.removeprefix("!") for item in items):
+        raise bad(key, value, f"expected {what}, separated by commas", QUERY_BAD_VALUE)
+    return items

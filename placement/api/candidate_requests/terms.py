@@ -1,8 +1,8 @@
 """The forms of values that several parameters use, such as amounts, traits and aggregates."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
@@ -15,16 +15,20 @@ from placement.candidates.terms import (
     NotMemberOf,
     RequiredTraits,
     Term,
+    ordered,
 )
 from placement.errors import BadQuery
 from placement.objects import identifiers
+
+# Members of the JSON form, by keyword.
+Members = dict[str, Any]
 
 TOO_MUCH = 10**18  # more than the providers of a tree can have together
 
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
 
 
-def resources(key: str, value: str) -> tuple[tuple[str, int], ...]:
+def resources(key: str, value: str) -> dict[str, int]:
     """Parse `CLASS:AMOUNT,…`. The last amount of a repeated class takes effect."""
     amounts: dict[str, int] = {}
     for item in value.split(","):
@@ -38,7 +42,7 @@ def resources(key: str, value: str) -> tuple[tuple[str, int], ...]:
         if amount < 1:
             raise bad(key, value, f"the amount of {name} must be at least 1")
         amounts[name] = min(amount, TOO_MUCH)
-    return tuple(amounts.items())
+    return amounts
 
 
 def effective(query: Pairs, version: Microversion) -> Pairs:
@@ -58,51 +62,71 @@ def effective(query: Pairs, version: Microversion) -> Pairs:
     return effective_query[::-1]
 
 
-@dataclass(slots=True)
-class TermReader:
-    """Parser of the parameters that contain the terms of a group, of the root or of a filter."""
+def read_terms(
+    members: Members, parameter: str, key: str, value: str, version: Microversion
+) -> None:
+    """Add the terms of one of the parameters of `READERS` to the members of the JSON form.
 
-    # Version of the request.
-    version: Microversion
-    # The terms in the order of the query.
-    terms: list[Term] = field(default_factory=list)
+    Args:
+        members: the members of a group, of the root or of a filter.
+        parameter: name without the suffix.
+        key: name as sent, for errors.
+        value: the value as sent.
+        version: version of the request.
 
-    def read(self, parameter: str, key: str, value: str) -> None:
-        """Parse one of the parameters of `READERS`.
-
-        Args:
-            parameter: name without the suffix.
-            key: name as sent, for errors.
-            value: the value as sent.
-
-        Raises:
-            BadQuery: the value is malformed.
-        """
-        self.terms = READERS[parameter](self.terms, key, value, self.version)
+    Raises:
+        BadQuery: the value is malformed.
+    """
+    READERS[parameter](members, key, value, version)
 
 
-# Takes the earlier terms, the name and the value of a parameter, and the version. Returns all
-# terms.
-Reader = Callable[[list[Term], str, str, Microversion], list[Term]]
+def terms_of(members: Mapping[str, Any], kinds: Sequence[type[Term]]) -> tuple[Term, ...]:
+    """Return the terms that members of the JSON form state."""
+    terms: list[Term] = []
+    for kind in kinds:
+        stated = members.get(kind.keyword)
+        if stated:
+            values = stated if kind.is_listed else [stated]
+            terms += [kind.from_json(value) for value in values]
+    return ordered(terms)
 
 
-def _read_traits(earlier: list[Term], key: str, value: str, version: Microversion) -> list[Term]:
+def _add(members: Members, kind: type[Term], value: str | list[str]) -> None:
+    """Add a term. Of a term that is not listed, the last value takes effect."""
+    if not kind.is_listed:
+        members[kind.keyword] = value
+        return
+    listed = members.setdefault(kind.keyword, [])
+    if value not in listed:
+        listed.append(value)
+    if kind.excludes:
+        listed.sort()
+
+
+def _any_of(names: Iterable[str]) -> str | list[str]:
+    """Return one name, or the distinct names of a choice."""
+    distinct = sorted(set(names))
+    return distinct if len(distinct) > 1 else distinct[0]
+
+
+# Takes the earlier members, the name and the value of a parameter, and the version.
+Reader = Callable[[Members, str, str, Microversion], None]
+
+
+def _read_traits(members: Members, key: str, value: str, version: Microversion) -> None:
     """Parse `T1,!T2` or `in:T1,T2`."""
     if value.startswith("in:"):
         check_feature(key, value, "in:", Feature.ANY_TRAITS.since, version)
         names = _trait_names(key, value, value.removeprefix("in:"))
         if any(item != name for item, name in names):
             raise bad(key, value, "a forbidden trait cannot stand inside in:")
-        return [*earlier, RequiredTraits(frozenset(name for _item, name in names))]
-    terms = [*earlier]
+        _add(members, RequiredTraits, _any_of(name for _item, name in names))
+        return
     for item, name in _trait_names(key, value, value):
-        if item == name:
-            terms.append(RequiredTraits(frozenset([name])))
-        else:
+        if item != name:
             since = Feature.FORBIDDEN_TRAITS.since
             check_feature(key, value, "a forbidden trait", since, version)
-            terms.append(ForbiddenTrait(name))
-    return terms
+        _add(members, RequiredTraits if item == name else ForbiddenTrait, name)
 
 
 def _trait_names(key: str, value: str, listed: str) -> list[tuple[str, str]]:
@@ -114,12 +138,10 @@ def _trait_names(key: str, value: str, listed: str) -> list[tuple[str, str]]:
     return names
 
 
-def _read_membership(
-    earlier: list[Term], key: str, value: str, version: Microversion
-) -> list[Term]:
+def _read_membership(members: Members, key: str, value: str, version: Microversion) -> None:
     """Parse `AGG`, `in:AGG,…`, `!AGG` or `!in:AGG,…`."""
     since = Feature.REPEATED_MEMBER_OF.since
-    if version < since and any(isinstance(term, MemberOf | NotMemberOf) for term in earlier):
+    if version < since and members.keys() & {MemberOf.keyword, NotMemberOf.keyword}:
         raise BadQuery(f"{key}: repeating it needs microversion {since} or later")
     text = value.removeprefix("!")
     if text != value:
@@ -130,18 +152,20 @@ def _read_membership(
     if not all(identifiers.canonical(uuid) for uuid in uuids):
         raise bad(key, value, "expected the UUID of an aggregate, or in:UUID,UUID…")
     if text == value:
-        return [*earlier, MemberOf(frozenset(uuids))]
-    return [*earlier, *map(NotMemberOf, uuids)]
+        _add(members, MemberOf, _any_of(uuids))
+        return
+    for uuid in uuids:
+        _add(members, NotMemberOf, uuid)
 
 
 def _reader_of_provider(kind: type[Term]) -> Reader:
-    """Return a reader for the UUID of a provider. The last value takes effect."""
+    """Return a reader for the UUID of a provider."""
 
-    def read(earlier: list[Term], key: str, value: str, _version: Microversion) -> list[Term]:
+    def read(members: Members, key: str, value: str, _version: Microversion) -> None:
         uuid = value.strip()
         if not identifiers.canonical(uuid):
             raise bad(key, value, PROVIDER_UUID)
-        return [*(term for term in earlier if type(term) is not kind), kind.from_json(uuid)]
+        _add(members, kind, uuid)
 
     return read
 

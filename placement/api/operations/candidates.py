@@ -15,8 +15,8 @@ from sqlalchemy.engine import Connection
 
 from placement import deadline
 from placement.api import samples
-from placement.api.candidate_requests.json_form import json_of, read_alternatives
-from placement.api.candidate_requests.query_form import parse_candidates
+from placement.api.candidate_requests.json_form import read_alternatives
+from placement.api.candidate_requests.query_form import parse_candidates, to_json
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Feature
 from placement.api.members import AMOUNTS, UUID, UUID_KEY
@@ -182,8 +182,9 @@ def list_allocation_candidates(call: Call) -> Reply:
     trees that the candidates use. With `explain`, the response also contains the reasons why hosts
     cannot serve the request.
     """
-    request = parse_candidates(pairs(call.query_string), call.version)
-    return _candidates(call, request, json_of(request) if request.explain else {})
+    query = pairs(call.query_string)
+    request = parse_candidates(query, call.version)
+    return _candidates(call, request, to_json(query, call.version) if request.explain else {})
 
 
 def find_allocation_candidates(call: Call) -> Reply:

@@ -11,7 +11,13 @@ from sqlalchemy.engine import Connection
 from placement.api import samples, tags
 from placement.api.bodies import TEXT, UUID_LIKE, closed, sample
 from placement.api.candidate_requests.checks import choices
-from placement.api.candidate_requests.terms import TermReader, effective, resources
+from placement.api.candidate_requests.terms import (
+    Members,
+    effective,
+    read_terms,
+    resources,
+    terms_of,
+)
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature, v
 from placement.api.json_body import Schema
@@ -38,7 +44,7 @@ from placement.api.parameters import (
 )
 from placement.api.shapes import View
 from placement.api.versioned import Versioned
-from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree, ordered
+from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree
 from placement.errors import BadQuery
 from placement.objects import identifiers, provider_list, provider_parts, providers
 from placement.objects.provider_list import (
@@ -136,18 +142,18 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
     for key in ("uuid", "in_tree", "subtree"):
         if key in values and not _DASHED_UUID.match(values[key]):
             raise bad(key, values[key], f"{PROVIDER_UUID}; it has dashes")
-    reader = TermReader(version)
+    members: Members = {kind.keyword: values.get(kind.keyword) for kind in (InTree, InSubtree)}
     for key, value in effective(query, version):
         if key in _LISTED_TERMS:
-            reader.read(key, key, value)
-    amounts = resources("resources", values["resources"]) if "resources" in values else ()
-    _check_number(choices(reader.terms) + len(amounts))
-    places = [kind(values[kind.keyword]) for kind in (InTree, InSubtree) if kind.keyword in values]
+            read_terms(members, key, key, value, version)
+    terms = terms_of(members, GROUP_TERMS)
+    amounts = resources("resources", values["resources"]) if "resources" in values else {}
+    _check_number(choices(terms) + len(amounts))
     return ProviderFilter(
         name=values.get("name") or None,
         uuid=values.get("uuid"),
-        resources=amounts,
-        terms=ordered([*reader.terms, *places]),
+        resources=tuple(amounts.items()),
+        terms=terms,
     )
 
 
