@@ -87,8 +87,8 @@ class Requirement:
         self.cost += sum(term.cost for term in group.terms)
         # Key of a set of sharing providers -> positions of the members that can serve the slots.
         self._sharing: dict[object, list[int]] = {}
-        # Whether any term also requires something of the root.
         required = [term for term in self.own_terms if term.root_role is RootRole.REQUIRED]
+        # Whether any term also requires something of the root.
         self._asks_root = bool(required) and not group.suffixed
 
     # -- the first condition that fails --------------------------------------------------------

@@ -46,6 +46,7 @@ class HostCounts:
         self.undecided = 0
         # The rejected hosts that the text mentions apart.
         self._named = NamedHosts(explain_request)
+        # The request for which the hosts are evaluated.
         self._explain_request = explain_request
         self._evaluator = evaluator
         # Finds the cause if sums do not fit. None if parts may be the cause.

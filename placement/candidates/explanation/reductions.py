@@ -63,6 +63,7 @@ class Reductions:
         self.served = False
         # Whether the limit on work was reached.
         self.undecided = False
+        # The request for which the hosts are evaluated.
         self._explain_request = solver.explain_request
         self._solver = solver
         # Remaining work for reductions.

@@ -22,6 +22,7 @@ class GroupRejections:
         """Find nothing yet; `masks` has the masks of each distinct requirement."""
         # Terms of collective traits that no provider with enough capacity has.
         self._missing: Collection[StatedTerm] = ()
+        # Suffix -> the slots of the group.
         self._groups = explain_request.groups
         # Slot -> its masks.
         self._fits = [

@@ -29,6 +29,7 @@ class SumCauses:
 
     def __init__(self, solver: HostSolver) -> None:
         self._solver = solver
+        # The plan of the request and the constraints that join its slots.
         self._joins = solver.explain_request.joins
         # The plan of the request.
         self._plan = self._joins.plan
