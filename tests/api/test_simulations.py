@@ -13,6 +13,7 @@ from placement import turns
 from placement.api.operations import simulations
 from placement.candidates.simulation import simulate
 from placement.db import tables as t
+from placement.vocabulary import SHARING_TRAIT
 from tests.kit.cloud import building, provider_uuid
 from tests.kit.engines import ENGINE
 from tests.kit.service import Service
@@ -114,6 +115,27 @@ def test_copies_are_bounded_before_they_are_made(tmp_path: Path) -> None:
         add = {"add": {"like": provider_uuid(root), "count": 10_000}}
         answer = simulated(service, add, {"claim": {"request": ONE_VCPU}})
         assert (answer["fits"], answer["complete"]) == (None, False)
+
+
+@pytest.mark.parametrize("order", [[], [{"by": "trait", "name": "COMPUTE_NODE", "first": "with"}]])
+def test_hosts_are_not_searched_in_vain_for_candidates_of_their_own(
+    tmp_path: Path, order: list[Any]
+) -> None:
+    with Service(tmp_path, placement={"max_search_steps": 100_000}) as service:
+        with building(service.database.writer) as cloud:
+            root = cloud.add("host", {"VCPU": 8}, aggregates=["a"])
+            sharing: dict[str, Any] = {"traits": [SHARING_TRAIT], "aggregates": ["a"]}
+            cloud.add("disk", {"DISK_GB": 100}, parent=root, **sharing)
+            for number in range(20):
+                cloud.add(f"storage{number}", {"DISK_GB": 100}, **sharing)
+        # Each of 8 groups can be served by each of 21 providers.
+        groups = {f"_{number}": {"resources": {"DISK_GB": 1}} for number in range(8)}
+        answer = simulated(service, {"claim": {"request": {"groups": groups}}}, order=order)
+        assert answer["fits"] is True
+        body = {"groups": groups, "limit": 10, "order": order}
+        found = service.expect(200, "POST", "/allocation_candidates", body, "2.0").json
+        assert len(found["allocation_requests"]) == 10
+        assert "complete" not in found
 
 
 def test_a_process_works_on_one_simulation_at_a_time(

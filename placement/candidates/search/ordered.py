@@ -11,7 +11,7 @@ from itertools import chain
 from operator import itemgetter
 
 from placement.candidates.budget import BudgetSpentError, Charge
-from placement.candidates.model import Pool
+from placement.candidates.model import Member, Pool
 from placement.candidates.order import Order, Rank, rank_by
 from placement.candidates.search.anchors import Search
 from placement.candidates.search.candidate import Candidate
@@ -26,53 +26,84 @@ MAX_HEADS = 8
 class _Host:
     """The candidates of a host that has at least one candidate."""
 
-    __slots__ = ("_first", "_may_share", "_search", "shared")
+    __slots__ = ("_first", "_only_shares", "_search", "_shared", "may_share")
 
     def __init__(self, search: Search) -> None:
         """search: a search that has a candidate."""
         first = search.first
         assert first is not None
+        pool = first.pool
+        # Whether the pool has sharing providers that a candidate may use.
+        self.may_share = _may_share(pool)
+        # Whether no member of the host's own tree that does not share can serve a slot.
+        self._only_shares = self.may_share and not _serves_itself(first)
         # Candidates that use only sharing providers, at least one of them from this host.
         # Candidates that use only providers of other trees are found at those trees.
-        self.shared: list[Candidate] = []
+        self._shared: deque[Candidate] = deque()
         # The first candidate, or None after it was returned.
         self._first: Candidate | None = first
         self._search = search
-        # Whether the pool has sharing providers that a candidate may use.
-        self._may_share = _may_share(first.pool)
 
-    def next(self, *, known: bool) -> Candidate | None:
-        """Return the next candidate with a provider that does not share, or None.
+    def next(self, *, shared: bool, known: bool) -> Candidate | None:
+        """Return the next candidate, or None.
 
         Args:
-            known: return only the candidate that was already found, without further search.
+            shared: return candidates with only sharing providers, after all other candidates.
+            known: return only candidates that were already found, without further search.
 
         Raises:
             BudgetSpentError: the search reached a limit.
         """
-        while True:
-            candidate, self._first = self._first, None
-            if candidate is None and not known:
-                candidate = self._search.next()
-            if candidate is None or not self._may_share or not all_share(candidate):
+        if shared and self._shared:
+            return self._shared.popleft()
+        while (candidate := self._take(known=known)) is not None:
+            if not self.may_share or not all_share(candidate):
                 return candidate
             if min(candidate.assignment) < candidate.pool.local:
-                self.shared.append(candidate)
+                if shared:
+                    return candidate
+                self._shared.append(candidate)
+            if self._only_shares and not shared:
+                return None
+        return None
+
+    def _take(self, *, known: bool) -> Candidate | None:
+        candidate, self._first = self._first, None
+        return self._search.next() if candidate is None and not known else candidate
 
     @property
     def exhausted(self) -> bool:
         """Whether the host has no further candidates."""
-        return self._first is None and self._search.exhausted
+        return self._first is None and not self._shared and self._search.exhausted
+
+
+def _shares(member: Member) -> bool:
+    return SHARING_TRAIT in member.traits
 
 
 def _may_share(pool: Pool) -> bool:
-    return bool(pool.sharing) or any(SHARING_TRAIT in member.traits for member in pool.members)
+    return bool(pool.sharing) or any(map(_shares, pool.members))
+
+
+def _serves_itself(candidate: Candidate) -> bool:
+    """Return whether a member of the host that does not share has room for the classes of a slot.
+
+    If not, all candidates of the host consist of sharing providers, and there may be too many of
+    them to look for another one.
+    """
+    pool = candidate.pool
+    classes = {tuple([name for name, _units in slot.resources]) for slot in candidate.layout.slots}
+    for member in pool.members[: pool.local]:
+        with_room = {name for name, stock in member.stocks.items() if stock.room > 0}
+        if not _shares(member) and any(map(with_room.issuperset, classes)):
+            return True
+    return False
 
 
 def all_share(candidate: Candidate) -> bool:
     """Return whether all providers of a candidate are sharing providers."""
     members = candidate.pool.members
-    return all(SHARING_TRAIT in members[position].traits for position in candidate.assignment)
+    return all(_shares(members[position]) for position in candidate.assignment)
 
 
 class OrderedHosts:
@@ -120,8 +151,14 @@ class OrderedHosts:
             alone: searches of sets of sharing providers.
         """
         hosts: list[_Host] = []
-        yield from self._turns(searches, hosts)
-        yield from self._shared(hosts)
+
+        def created() -> Iterator[_Host]:
+            for search in searches:
+                hosts.append(_Host(search))
+                yield hosts[-1]
+
+        yield from self._turns(created(), shared=False)
+        yield from self._turns([host for host in hosts if host.may_share], shared=True)
         if self._error is not None:
             raise self._error
         yield from interleave(alone, breadth_first=self._breadth_first)
@@ -146,45 +183,30 @@ class OrderedHosts:
             found.sort(key=itemgetter(0, 1))
         return [search for _rank, _uuid, search in found]
 
-    def _turns(self, searches: Iterable[Search], hosts: list[_Host]) -> Iterator[Candidate]:
-        """Yield candidates with a provider that does not share, and add all hosts to `hosts`."""
+    def _turns(self, hosts: Iterable[_Host], *, shared: bool) -> Iterator[Candidate]:
+        """Yield the candidates of hosts with or without a provider that does not share."""
         waiting: deque[_Host] = deque()
-        for search in searches:
-            host = _Host(search)
-            hosts.append(host)
-            yield from self._turn(host, waiting)
+        for host in hosts:
+            yield from self._turn(host, waiting, shared=shared)
         while waiting:
-            yield from self._turn(waiting.popleft(), waiting)
+            yield from self._turn(waiting.popleft(), waiting, shared=shared)
 
-    def _turn(self, host: _Host, waiting: deque[_Host]) -> Iterator[Candidate]:
-        candidate = self._next(host)
+    def _turn(self, host: _Host, waiting: deque[_Host], *, shared: bool) -> Iterator[Candidate]:
+        candidate = self._next(host, shared=shared)
         while candidate is not None:
             yield candidate
             if self._breadth_first:
                 break
-            candidate = self._next(host)
+            candidate = self._next(host, shared=shared)
         if candidate is not None and not host.exhausted:
             waiting.append(host)
 
-    def _next(self, host: _Host) -> Candidate | None:
+    def _next(self, host: _Host, *, shared: bool) -> Candidate | None:
         try:
-            return host.next(known=self._error is not None)
+            return host.next(shared=shared, known=self._error is not None)
         except (BudgetSpentError, DeadlineExceeded) as error:
             self._error = error
             return None
-
-    def _shared(self, hosts: Sequence[_Host]) -> Iterator[Candidate]:
-        """Yield the candidates with only sharing providers that the hosts' turns have collected."""
-        if not self._breadth_first:
-            for host in hosts:
-                yield from host.shared
-            return
-        turn = 0
-        waiting = [host for host in hosts if host.shared]
-        while waiting:
-            yield from [host.shared[turn] for host in waiting]
-            turn += 1
-            waiting = [host for host in waiting if len(host.shared) > turn]
 
     def heads(self, candidates: Sequence[Candidate]) -> list[int]:
         """Return the positions of the first candidates of the best hosts, which have equal keys."""
