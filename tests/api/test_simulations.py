@@ -13,8 +13,7 @@ from placement import turns
 from placement.api.operations import simulations
 from placement.candidates.simulation import simulate
 from placement.db import tables as t
-from placement.vocabulary import SHARING_TRAIT
-from tests.kit.cloud import building, provider_uuid
+from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
 from tests.kit.engines import ENGINE
 from tests.kit.service import Service
 from tests.kit.statements import counted
@@ -124,7 +123,7 @@ def test_hosts_are_not_searched_in_vain_for_candidates_of_their_own(
     with Service(tmp_path, placement={"max_search_steps": 100_000}) as service:
         with building(service.database.writer) as cloud:
             root = cloud.add("host", {"VCPU": 8}, aggregates=["a"])
-            sharing: dict[str, Any] = {"traits": [SHARING_TRAIT], "aggregates": ["a"]}
+            sharing: dict[str, Any] = {"traits": [SHARING], "aggregates": ["a"]}
             cloud.add("disk", {"DISK_GB": 100}, parent=root, **sharing)
             for number in range(20):
                 cloud.add(f"storage{number}", {"DISK_GB": 100}, **sharing)
@@ -233,6 +232,47 @@ def test_an_allocation_without_an_inventory_takes_up_no_capacity(service: Servic
     requests = {consumer: {"groups": {"": {"resources": {"VCPU": 9}}}}}
     answer = simulated(service, drain(1), requests=requests)
     assert [each["consumer"] for each in answer["unplaceable"]] == [consumer]
+
+
+def test_a_host_that_was_full_serves_the_consumer_that_releases_it(service: Service) -> None:
+    first, second = (f"c0000000-0000-4000-8000-{number:012d}" for number in (1, 2))
+    held = {first: {1: 5}, second: {1: 1, 2: 8}}
+    bodies = {
+        consumer: {
+            "allocations": {
+                provider_uuid(host): {"resources": {"VCPU": units}} for host, units in parts.items()
+            },
+            **OWNER,
+        }
+        for consumer, parts in held.items()
+    }
+    service.expect(204, "POST", "/allocations", bodies, "2.0")
+    request = {"groups": {"": {"resources": {"VCPU": 8}, "in_tree": provider_uuid(2)}}}
+    answer = simulated(service, drain(1), requests={first: request, second: request})
+    assert [each["consumer"] for each in answer["unplaceable"]] == [first]
+    assert [each["consumer"] for each in answer["moves"]] == [second]
+
+
+def test_hosts_are_sorted_again_after_each_change(service: Service) -> None:
+    populate(service, *range(2, HOSTS + 1), consumers=1)
+    claim = {"claim": {"request": {"groups": {"": {"resources": {"VCPU": 2}}}}}}
+    order = [{"by": "free", "resource_class": "VCPU", "first": "most"}]
+    answer = simulated(service, claim, claim, order=order)
+    claimed = [list(each["allocations"]) for each in answer["claims"]]
+    assert claimed == [[provider_uuid(1)], [provider_uuid(2)]]
+
+
+def test_a_drained_sharing_provider_serves_no_host(tmp_path: Path) -> None:
+    rack = [aggregate_uuid(1)]
+    with Service(tmp_path) as service:
+        with building(service.database.writer) as cloud:
+            cloud.add("host", {"VCPU": 8}, aggregates=rack)
+            storage = cloud.add("storage", {"DISK_GB": 8}, traits=[SHARING], aggregates=rack)
+        request = {"groups": {"": {"resources": {"VCPU": 1, "DISK_GB": 1}}}}
+        claim = {"claim": {"request": request}}
+        before, after = simulated(service, claim, drain(storage), claim)["claims"]
+        assert before["mappings"] == {"": [provider_uuid(1), provider_uuid(storage)]}
+        assert after["code"] == "no_inventory"
 
 
 def test_too_many_consumers_are_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

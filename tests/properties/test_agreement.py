@@ -24,6 +24,7 @@ from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.headroom import shares
 from tests.properties.oracle import SHARING, Query, World, root
+from tests.properties.similar import similar_hosts
 from tests.properties.strategies import TRAITS
 from tests.properties.test_candidates import any_tuning
 from tests.properties.test_explanation import with_larger_amount
@@ -166,6 +167,8 @@ def test_all_operations_agree(service: WorldService, capsys: pytest.CaptureFixtu
     kinds: Counter[str] = Counter()
     while kinds["requests"] < EXAMPLES:
         world = tainted_world(rng)
+        if rng.random() < 0.5:
+            world = similar_hosts(rng, world)
         service.load(world)
         service.renew(rng)
         service.restart(any_tuning(rng))

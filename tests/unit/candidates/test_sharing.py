@@ -71,6 +71,15 @@ def test_a_provider_of_the_anchors_own_tree_is_there_once() -> None:
     assert (pool.sharing, pool.reached) == ((), frozenset())
 
 
+def test_a_taint_of_the_root_excludes_all_sharing_providers_of_its_tree() -> None:
+    taints = frozenset(["TAINT"])
+    root = STORE.members[0]._replace(traits=taints)
+    tainted = replace(STORE, members=(root, *STORE.members[1:]))
+    sharing = sharing_members(provider("store1", "disk0"), [tainted, DISK])
+    pool = AnchorPools(sharing, uncharged, taints).pool(HOST)
+    assert [member.uuid for member in pool.members] == ["host0", "host1", "disk0"]
+
+
 def test_reached_providers_are_computed_once_for_equal_aggregates() -> None:
     """Also for one that is a sharing provider itself, which reaches the others only."""
     sharing = sharing_members(provider("store1", "disk0"), [STORE, DISK])
