@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from placement.api import samples
+from placement.api.history import Versioned
 from placement.api.json_body import Schema, path_of
 from placement.api.keywords import CLASS_KEYS
 from placement.api.shapes import Fragment
-from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.vocabulary import CUSTOM_PREFIX, is_custom_name

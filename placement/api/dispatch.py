@@ -19,7 +19,7 @@ from placement import deadline, stopwatch
 from placement.api import body_stream, dry_run, json_body, media_types, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
-from placement.api.history import LINES, Feature
+from placement.api.history import LINES, Feature, Versioned
 from placement.api.microversion import Microversion, exists_from
 from placement.api.policy import Policy
 from placement.api.problems import RequestRefused
@@ -27,7 +27,6 @@ from placement.api.request_log import OPERATION_KEY
 from placement.api.routes import OPERATIONS, Route
 from placement.api.shapes import Response, View
 from placement.api.tags import Unmodified
-from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath, Unstorable
 from placement.objects import identifiers
 

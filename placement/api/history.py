@@ -5,15 +5,18 @@ version of OpenStack is added before 2.0. The 2.x versions are defined by this s
 all features of 1.x.
 
 Code uses versions in only three ways: the first version of an operation (`routes`), a table of
-values by version (`versioned`), and a `Feature`, which becomes a named option below the API. Each
+values by version (`Versioned`), and a `Feature`, which becomes a named option below the API. Each
 of them checks on import that its versions exist.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from placement.api.microversion import Microversion
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 def v(text: str) -> Microversion:
@@ -126,3 +129,41 @@ class Feature(Enum):
 _SINCE = {feature: v(feature.value) for feature in Feature}
 if unknown := _SINCE.values() - HISTORY.keys():
     raise ValueError(f"no such microversion: {unknown}")
+
+
+class Versioned(Generic[T]):
+    """A value for each version from the first one on."""
+
+    def __init__(self, table: Mapping[str, T]) -> None:
+        """Create a table. Raises ValueError if it is empty or not ordered by version."""
+        entries = [(v(since), value) for since, value in table.items()]
+        versions = [since for since, _value in entries]
+        if not entries or versions != sorted(set(versions)):
+            raise ValueError(f"versions must be in order, each once: {list(table)}")
+        unknown = [str(since) for since in versions if since not in HISTORY]
+        if unknown:
+            raise ValueError(f"no such microversion: {', '.join(unknown)}")
+        self.table = table
+        self.entries = entries
+
+    @property
+    def since(self) -> Microversion:
+        """The first version that has a value."""
+        return self.entries[0][0]
+
+    def at(self, version: Microversion) -> T:
+        """Return the value at a version.  Raises LookupError below the first one."""
+        for since, value in reversed(self.entries):
+            if since <= version:
+                return value
+        raise LookupError(f"nothing before {self.since}")
+
+    def map(self, change: Callable[[T], U], since: str | None = None) -> "Versioned[U]":
+        """Return a table with each value changed, beginning at `since` if it is given."""
+        table: dict[str, U] = {}
+        if since is not None:
+            table[since] = change(self.at(v(since)))
+        for at, value in self.table.items():
+            if since is None or v(at) > v(since):
+                table[at] = change(value)
+        return Versioned(table)

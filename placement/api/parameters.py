@@ -20,6 +20,7 @@ E = TypeVar("E", bound=Enum)
 # Maximum number of parameters and of listed values in a query. SQLite accepts 32,766 parameters in
 # a statement, and an aggregate has about five spellings.
 MAX_ITEMS = 5_000
+INCLUDE_SINCE = "2.0"
 MAX_REPEATED = 80  # characters of a value in an error message
 
 _POSITIVE = re.compile(r"[1-9][0-9]*\Z", re.ASCII)
@@ -64,12 +65,23 @@ def bad(key: str, value: str, what: str, code: str | None = None) -> BadQuery:
     return BadQuery(text) if code is None else BadQuery(text, code)
 
 
-def positive(key: str, value: str) -> int:
-    """Return the integer in a value. Raise BadQuery unless it is at least 1."""
+def positive(key: str, value: str, most: int | None = None) -> int:
+    """Return the integer in a value. Raise BadQuery unless it is from 1 to `most`."""
     if not _POSITIVE.match(value):
         raise bad(key, value, "expected an integer of at least 1")
     # Larger numbers have no effect.
-    return int(value[:18])
+    number = int(value[:18])
+    if most is not None and number > most:
+        raise bad(key, value, f"expected an integer of at most {most}")
+    return number
+
+
+def canonical_uuid(key: str, value: str, expected: str = PROVIDER_UUID) -> str:
+    """Return the canonical form of a UUID. Raise BadQuery if the value is none."""
+    uuid = identifiers.canonical(value)
+    if uuid is None:
+        raise bad(key, value, expected)
+    return uuid
 
 
 def pairs(query_string: str) -> Pairs:
@@ -125,7 +137,7 @@ def include_parameter(entity: str, parts: type[Enum]) -> Parameter:
     names = [part.value for part in parts]
     name = "|".join(names)
     return Parameter(
-        "2.0",
+        INCLUDE_SINCE,
         f"Parts to include with each {entity}, separated by commas: "
         f"{', '.join(f'`{each}`' for each in names)}.",
         matching(f"({name})(,({name}))*"),
@@ -142,6 +154,19 @@ def parse_include(query: Pairs, parts: type[E]) -> tuple[E, ...]:
     if unknown_names := names - known.keys():
         raise bad("include", min(unknown_names), f"no such part; there are {', '.join(known)}")
     return tuple(part for name, part in known.items() if name in names)
+
+
+def parse_show(query_string: str, version: Microversion, parts: type[E]) -> tuple[E, ...]:
+    """Return the parts to include with one object.
+
+    Raises:
+        BadQuery: the query is invalid; older versions ignore it.
+    """
+    if version < v(INCLUDE_SINCE):
+        return ()
+    query = pairs(query_string)
+    last_values(query, {"include": include_parameter("object", parts)}, version)
+    return parse_include(query, parts)
 
 
 def refuse_parameters(query_string: str, version: Microversion) -> None:

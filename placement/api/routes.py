@@ -7,7 +7,7 @@ from typing import Any
 from placement.api import dry_run
 from placement.api.candidate_requests import query_form, schema
 from placement.api.handler import Call, Reply
-from placement.api.history import HISTORY, v
+from placement.api.history import HISTORY, Versioned, v
 from placement.api.json_body import Schema
 from placement.api.metrics_page import METRICS_RULE
 from placement.api.operations import (
@@ -35,7 +35,6 @@ from placement.api.operations import (
 from placement.api.parameters import Parameter
 from placement.api.policy import EXPLAIN
 from placement.api.shapes import CREATED, ENSURED, NO_CONTENT, Response, Shape
-from placement.api.versioned import Versioned
 
 Handler = Callable[[Call], Reply]
 

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from placement import __version__
 from placement.api.handler import Call
-from placement.api.versioned import Versioned
+from placement.api.history import Versioned
 from placement.objects import revisions
 from placement.objects.provider_list import ProviderList
 from placement.objects.providers import Provider

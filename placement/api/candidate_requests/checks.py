@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Collection, Mapping
 
-from placement.api.history import Feature
+from placement.api.history import Feature, Versioned
 from placement.api.parameters import bad
-from placement.api.versioned import Versioned
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits, Term, of_kind
 from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery

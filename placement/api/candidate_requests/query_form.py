@@ -11,10 +11,9 @@ from typing import Any
 from placement.api.candidate_requests.checks import CHECK_RESOURCES, NOT_SPLIT, check
 from placement.api.candidate_requests.json_form import request_of
 from placement.api.candidate_requests.terms import Members, effective, read_terms, resources
-from placement.api.history import Feature, v
+from placement.api.history import Feature, Versioned, v
 from placement.api.microversion import Microversion
 from placement.api.parameters import Pairs, Parameter, bad, positive, unknown
-from placement.api.versioned import Versioned
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, parameter_of
 from placement.candidates.terms import ROOT_TERMS
 from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, BadQuery

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from placement.api import samples
 from placement.api.bodies import CLASS_NAME, END, MAX_ITEMS, UUID_LIKE, by_class, closed, sample
+from placement.api.history import Versioned
 from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.shapes import Fragment
-from placement.api.versioned import Versioned
 from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS, Term
 
 TRAIT = sample(CLASS_NAME, "HW_CPU_X86_AVX2")

@@ -8,11 +8,10 @@ from operator import attrgetter
 from placement.api import samples, tags
 from placement.api.bodies import GENERATION, MAX_ITEMS, UUID_LIKE, closed, sample
 from placement.api.handler import NOW, Call, Reply
-from placement.api.history import Feature
+from placement.api.history import Feature, Versioned
 from placement.api.json_body import Schema
 from placement.api.members import GENERATION_MEMBER, AtGeneration
 from placement.api.shapes import Array, Json, Object, Property
-from placement.api.versioned import Versioned
 from placement.objects import aggregates
 from placement.objects.unset import UNSET
 

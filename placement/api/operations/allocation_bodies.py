@@ -17,9 +17,9 @@ from placement.api.bodies import (
     closed,
     sample,
 )
+from placement.api.history import Versioned
 from placement.api.json_body import Schema
 from placement.api.shapes import Fragment
-from placement.api.versioned import Versioned
 from placement.objects.claims import Claim
 from placement.objects.unset import UNSET
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE

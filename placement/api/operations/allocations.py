@@ -18,10 +18,9 @@ from placement.api.microversion import Microversion
 from placement.api.operations.allocation_bodies import read_claim, read_claims
 from placement.api.parameters import (
     DASHED_UUID,
-    PROVIDER_UUID,
     Pairs,
     Parameter,
-    bad,
+    canonical_uuid,
     last_values,
     matching,
     pairs,
@@ -48,10 +47,7 @@ def parse_allocation_query(query: Pairs, version: Microversion) -> str:
     values = last_values(query, PARAMETERS, version)
     if "in_tree" not in values:
         raise BadQuery("in_tree: this parameter is required")
-    uuid = identifiers.canonical(values["in_tree"])
-    if uuid is None:
-        raise bad("in_tree", values["in_tree"], PROVIDER_UUID)
-    return uuid
+    return canonical_uuid("in_tree", values["in_tree"])
 
 
 _TYPE = Json.of("string", "INSTANCE")

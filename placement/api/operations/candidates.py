@@ -62,9 +62,16 @@ def _as_list(spelled: RenderInput) -> Sequence[Mapping[str, Any]]:
     ]
 
 
+def by_provider(
+    allocations: Mapping[str, Mapping[str, int]],
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return allocations in the form of `BY_PROVIDER`."""
+    return {uuid: {"resources": amounts} for uuid, amounts in allocations.items()}
+
+
 def _as_object(spelled: RenderInput) -> Mapping[str, Mapping[str, Any]]:
     allocations, _mappings = spelled
-    return {uuid: {"resources": amounts} for uuid, amounts in allocations.items()}
+    return by_provider(allocations)
 
 
 _LISTED = Array(

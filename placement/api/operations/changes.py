@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from placement.api import samples
 from placement.api.handler import Call, Reply
@@ -31,28 +30,19 @@ PARAMETERS: Mapping[str, Parameter] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ChangesQuery:
-    """The requested changes."""
+def parse_changes_query(query: Pairs, version: Microversion) -> tuple[ChangeCursor | None, int]:
+    """Return the cursor of the client and the maximum number of changes.
 
-    # Cursor of the client. None requests a new cursor and no changes.
-    since: ChangeCursor | None
-    # Maximum number of changes.
-    limit: int
-
-
-def parse_changes_query(query: Pairs, version: Microversion) -> ChangesQuery:
-    """Parse the parameters.  Raises BadQuery."""
+    Without a cursor, a new cursor and no changes are requested. Raises BadQuery.
+    """
     values = last_values(query, PARAMETERS, version)
-    limit = positive("limit", values["limit"]) if "limit" in values else MAX_CHANGES
-    if limit > MAX_CHANGES:
-        raise bad("limit", values["limit"], f"expected at most {MAX_CHANGES}")
+    limit = positive("limit", values.get("limit", str(MAX_CHANGES)), MAX_CHANGES)
     if "since" not in values:
-        return ChangesQuery(None, limit)
+        return None, limit
     match = _CURSOR.fullmatch(values["since"])
     if match is None:
         raise bad("since", values["since"], "expected the cursor of an earlier answer")
-    return ChangesQuery(ChangeCursor(int(match[1], 16), int(match[2], 16)), limit)
+    return ChangeCursor(int(match[1], 16), int(match[2], 16)), limit
 
 
 _CHANGE: Object[Change] = Object(
@@ -80,12 +70,8 @@ def list_changes(call: Call) -> Reply:
     commit, and more than once. A cursor expires (410) when later changes are deleted (`[placement]
     changes_kept`), or when the database is replaced by an older copy.
     """
-    parameters = parse_changes_query(pairs(call.query_string), call.version)
+    since, limit = parse_changes_query(pairs(call.query_string), call.version)
     service = call.service
-    answer = changes.get_since(
-        service.database.primary(),
-        parameters.since,
-        parameters.limit,
-        service.settings.changes_kept,
-    )
+    database, kept = service.database.primary(), service.settings.changes_kept
+    answer = changes.get_since(database, since, limit, kept)
     return Reply(200, answer, storable=False)

@@ -10,11 +10,12 @@ from placement.api.bodies import CLASS_NAME, END, UUID_LIKE, closed, sample
 from placement.api.candidate_requests.json_form import read_alternatives
 from placement.api.candidate_requests.schema import FIRST_AVAILABLE, REQUEST
 from placement.api.handler import Call, Reply
+from placement.api.history import Versioned
 from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.members import UTC_TIME
 from placement.api.microversion import Microversion
 from placement.api.operations.allocation_bodies import OWNED
-from placement.api.operations.candidates import ALTERNATIVE, BY_PROVIDER, MAPPINGS
+from placement.api.operations.candidates import ALTERNATIVE, BY_PROVIDER, MAPPINGS, by_provider
 from placement.api.policy import EXPLAIN
 from placement.api.shapes import (
     Array,
@@ -27,7 +28,6 @@ from placement.api.shapes import (
     itself,
     ready,
 )
-from placement.api.versioned import Versioned
 from placement.candidates import Claimed, ClaimRequest, claim
 from placement.errors import BadBody
 from placement.objects import holds, identifiers
@@ -97,12 +97,8 @@ ONE_OR_MANY: Schema = EitherSchema(NEW_OR_HELD, Schema(NEW_CLAIMS, path_of), "cl
 CREATE = Versioned({"2.0": ONE_OR_MANY})
 
 
-def _allocations(claimed: Claimed) -> Mapping[str, Mapping[str, Any]]:
-    return {uuid: {"resources": amounts} for uuid, amounts in claimed.allocations.items()}
-
-
 _PROPERTIES = (
-    Property("allocations", ready(BY_PROVIDER), _allocations),
+    Property("allocations", ready(BY_PROVIDER), lambda claimed: by_provider(claimed.allocations)),
     Property("mappings", MAPPINGS),
     Property("consumer_generation", Json.of("integer", 1), attrgetter("generation")),
 )

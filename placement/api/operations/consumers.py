@@ -1,7 +1,7 @@
 """`/consumers`."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
@@ -17,21 +17,22 @@ from placement.api.operations.allocations import BY_PROVIDER
 from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
 from placement.api.parameters import (
     DASHED_UUID,
-    PROVIDER_UUID,
     Pairs,
     Parameter,
     after,
     bad,
+    canonical_uuid,
     include_parameter,
     last_values,
     matching,
     pairs,
     parse_include,
+    parse_show,
     positive,
 )
 from placement.api.shapes import Array, Json, Object, Property
 from placement.errors import BadQuery
-from placement.objects import claim_records, consumer_list, identifiers
+from placement.objects import claim_records, consumer_list
 from placement.objects.claims import SpreadGroup
 from placement.objects.consumer_list import (
     ConsumerFilter,
@@ -82,19 +83,10 @@ PARAMETERS: Mapping[str, Parameter] = {
 }
 
 
-class ConsumerQuery(NamedTuple):
-    """The requested part of the list of consumers."""
-
-    # Conditions on the listed consumers.
-    conditions: ConsumerFilter
-    # Position and length of the page.
-    page: ConsumerPage
-    # Parts to include with each consumer.
-    parts: Collection[ConsumerPart]
-
-
-def parse_consumer_query(query: Pairs, version: Microversion) -> ConsumerQuery:
-    """Parse the parameters.  Raises BadQuery."""
+def parse_consumer_query(
+    query: Pairs, version: Microversion
+) -> tuple[ConsumerFilter, ConsumerPage]:
+    """Return the conditions on consumers, and the requested page.  Raises BadQuery."""
     values = last_values(query, PARAMETERS, version)
     for key in ("project_id", "user_id"):
         if key in values and not 1 <= len(values[key]) <= MAX_OWNER:
@@ -111,40 +103,16 @@ def parse_consumer_query(query: Pairs, version: Microversion) -> ConsumerQuery:
         values.get("project_id"),
         values.get("user_id"),
         consumer_type,
-        _uuid("in_tree", values, PROVIDER_UUID),
+        canonical_uuid("in_tree", values["in_tree"]) if "in_tree" in values else None,
         values.get("spread_group"),
         held="held" in values,
     )
-    _uuid("marker", values, "expected the UUID of a consumer")
+    if "marker" in values:
+        canonical_uuid("marker", values["marker"], "expected the UUID of a consumer")
     # The value is not converted to canonical form, because links contain the form in which an
     # adopted database stores it.
-    page = ConsumerPage(_limit(values), values.get("marker"))
-    return ConsumerQuery(conditions, page, parse_include(query, ConsumerPart))
-
-
-def parse_consumer_parts(query: Pairs, version: Microversion) -> tuple[ConsumerPart, ...]:
-    """Return the parts to include with one consumer.  Raises BadQuery."""
-    last_values(query, SHOW_PARAMETERS, version)
-    return parse_include(query, ConsumerPart)
-
-
-def _uuid(key: str, values: Mapping[str, str], expected: str) -> str | None:
-    """Return the canonical form of a UUID, or None if the parameter is absent. Raises BadQuery."""
-    if key not in values:
-        return None
-    uuid = identifiers.canonical(values[key])
-    if uuid is None:
-        raise bad(key, values[key], expected)
-    return uuid
-
-
-def _limit(values: Mapping[str, str]) -> int:
-    if "limit" not in values:
-        return MAX_CONSUMERS
-    limit = positive("limit", values["limit"])
-    if limit > MAX_CONSUMERS:
-        raise bad("limit", values["limit"], f"expected an integer of at most {MAX_CONSUMERS}")
-    return limit
+    limit = positive("limit", values.get("limit", str(MAX_CONSUMERS)), MAX_CONSUMERS)
+    return conditions, ConsumerPage(limit, values.get("marker"))
 
 
 _TEXT = {"type": "string"}
@@ -200,7 +168,8 @@ def list_consumers(call: Call) -> Reply:
     Consumers without allocations are not listed.
     """
     stated = pairs(call.query_string)
-    conditions, page, parts = parse_consumer_query(stated, call.version)
+    conditions, page = parse_consumer_query(stated, call.version)
+    parts = parse_include(stated, ConsumerPart)
     with call.service.database.read() as conn:
         listed = consumer_list.find(conn, conditions, page, parts)
     more = after(stated, listed.consumers[-1].uuid) if listed.are_more else None
@@ -209,7 +178,7 @@ def list_consumers(call: Call) -> Reply:
 
 def show_consumer(call: Call) -> Reply:
     """Show a consumer that has allocations."""
-    parts = parse_consumer_parts(pairs(call.query_string), call.version)
+    parts = parse_show(call.query_string, call.version, ConsumerPart)
     show = partial(consumer_list.get, uuid=call.path["consumer"], parts=parts)
     with call.service.database.read() as conn:
         return Reply(200, show(conn), changed_at=NOW)

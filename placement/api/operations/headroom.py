@@ -11,10 +11,9 @@ from placement.api.candidate_requests.schema import AGGREGATE, BARE_REQUEST
 from placement.api.handler import NOW, Call, Reply
 from placement.api.json_body import path_of
 from placement.api.members import UUID_KEY
-from placement.api.operations.explanations import GROUP, MEANING
+from placement.api.operations.explanations import CODE, GROUP, MEANING
 from placement.api.shapes import Array, Json, Object, Property, Shape, Table, itself
 from placement.candidates import Headroom, HeadroomQuery, find_headroom
-from placement.candidates.explanation import CODES
 from placement.candidates.headroom import Figures, LimitedHosts
 from placement.errors import BadQuery
 
@@ -99,11 +98,7 @@ def _figures(of: str = "") -> list[Property]:
 
 _LIMITED: Object[LimitedHosts] = Object(
     "LimitedHosts",
-    Property(
-        "code",
-        Json.of("string", "capacity", enum=[str(code) for code in CODES]),
-        attrgetter("limit.code"),
-    ),
+    Property("code", CODE, attrgetter("limit.code")),
     Property("group", Json(GROUP), attrgetter("limit.group")),
     Property(
         "resource_class",

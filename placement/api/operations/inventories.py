@@ -8,11 +8,10 @@ from typing import Any
 from placement.api import tags
 from placement.api.bodies import CLASS_NAME, GENERATION, by_class, closed, sample
 from placement.api.handler import NOW, Call, Reply, newest
-from placement.api.history import Feature
+from placement.api.history import Feature, Versioned
 from placement.api.json_body import Schema
 from placement.api.members import AMOUNTS, CLASS_KEY, GENERATION_MEMBER, AtGeneration
 from placement.api.shapes import Json, Object, Property, Table
-from placement.api.versioned import Versioned
 from placement.inventory import InventoryRecord
 from placement.objects import inventories
 from placement.vocabulary import INVENTORY_AMOUNTS, MAX_INTEGER

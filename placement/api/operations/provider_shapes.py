@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from placement.api import samples
 from placement.api.handler import Call
-from placement.api.history import v
+from placement.api.history import Versioned, v
 from placement.api.members import (
     AMOUNTS,
     CHANGING,
@@ -26,7 +26,6 @@ from placement.api.operations.allocations import BY_CONSUMER
 from placement.api.operations.inventories import BY_CLASS
 from placement.api.operations.traits import NAMES
 from placement.api.shapes import Array, Custom, Json, Object, Property, Renderer, Shape, View, ready
-from placement.api.versioned import Versioned
 from placement.objects import provider_list
 from placement.objects.provider_list import ProviderSelection
 from placement.objects.provider_parts import ByProvider, Part

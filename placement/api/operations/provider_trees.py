@@ -82,10 +82,8 @@ _PROPERTIES: Mapping[str, Shape] = {
     "parent_provider_uuid": _PARENT,
     "generation": _GENERATION,
     "inventories": ready(BY_CLASS),
-    "traits": Json({"type": "array", "items": {"type": "string", "examples": [samples.TRAIT]}}),
-    "aggregates": Json(
-        {"type": "array", "items": {"type": "string", "examples": [samples.AGGREGATE]}}
-    ),
+    "traits": traits.NAMES,
+    "aggregates": aggregates.UUIDS,
 }
 
 

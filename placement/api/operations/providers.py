@@ -19,7 +19,7 @@ from placement.api.candidate_requests.terms import (
     terms_of,
 )
 from placement.api.handler import NOW, Call, Reply, newest
-from placement.api.history import Feature, v
+from placement.api.history import Feature, Versioned
 from placement.api.json_body import Schema
 from placement.api.microversion import Microversion
 from placement.api.operations.provider_shapes import (
@@ -35,18 +35,19 @@ from placement.api.parameters import (
     Parameter,
     after,
     bad,
+    canonical_uuid,
     include_parameter,
     last_values,
     matching,
     pairs,
     parse_include,
+    parse_show,
     positive,
 )
 from placement.api.shapes import View
-from placement.api.versioned import Versioned
 from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree
 from placement.errors import BadQuery
-from placement.objects import identifiers, provider_list, provider_parts, providers
+from placement.objects import provider_list, provider_parts, providers
 from placement.objects.provider_list import (
     PartTexts,
     ProviderFilter,
@@ -161,25 +162,12 @@ def parse_page(query: Pairs, parts: Collection[Part]) -> ProviderPage | None:
     """Return the requested page, or None if the whole list is requested. Raises BadQuery."""
     values = dict(query)
     marker = values.get("marker")
-    if marker is not None and identifiers.canonical(marker) is None:
-        raise bad("marker", marker, PROVIDER_UUID)
+    if marker is not None:
+        canonical_uuid("marker", marker)
     most = MAX_WITH_PARTS if parts else NO_LIMIT
     if "limit" in values:
         return ProviderPage(min(positive("limit", values["limit"]), most), marker)
     return ProviderPage(most, marker) if parts or marker is not None else None
-
-
-def parse_show(query_string: str, version: Microversion) -> tuple[Part, ...]:
-    """Return the parts to include with one provider.
-
-    Raises:
-        BadQuery: the query is invalid; older versions ignore it.
-    """
-    if version < v(_INCLUDE.since):
-        return ()
-    query = pairs(query_string)
-    last_values(query, SHOW_PARAMETERS, version)
-    return parse_include(query, Part)
 
 
 def _check_number(conditions: int) -> None:
@@ -250,7 +238,7 @@ def create_resource_provider(call: Call) -> Reply:
 
 def show_resource_provider(call: Call) -> Reply:
     """Show a resource provider."""
-    included = parse_show(call.query_string, call.version)
+    included = parse_show(call.query_string, call.version, Part)
     database = call.service.database
     if not included and not tags.TAGGED.at(call.version):
         provider = call.read_one(providers.get, uuid=call.path["uuid"])

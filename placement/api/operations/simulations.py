@@ -18,7 +18,7 @@ from placement.api.bodies import (
 from placement.api.candidate_requests.json_form import read_candidates, read_order_request
 from placement.api.candidate_requests.schema import ORDER, REQUEST
 from placement.api.handler import Call, Reply
-from placement.api.operations.candidates import BY_PROVIDER, MAPPINGS
+from placement.api.operations.candidates import BY_PROVIDER, MAPPINGS, by_provider
 from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
 from placement.api.operations.headroom import BY_REQUEST, HEADROOM_REQUESTS, read_headroom
 from placement.api.shapes import Array, Json, Object, Property, ready
@@ -27,7 +27,6 @@ from placement.candidates.simulation import (
     MAX_ADDED,
     MAX_CONSUMERS,
     Add,
-    Allocations,
     Change,
     ClaimOnCopies,
     ConsumerMove,
@@ -109,14 +108,10 @@ _CODE = Json.of(
 _TEXT = Json.of("string", "None of the 3 hosts can serve the request.")
 
 
-def _by_provider(allocations: Allocations) -> Mapping[str, Any]:
-    return {uuid: {"resources": amounts} for uuid, amounts in allocations.items()}
-
-
 def _body(move: ConsumerMove) -> Mapping[str, Any]:
     consumer = move.consumer
     body: dict[str, Any] = {
-        "allocations": _by_provider(move.allocations),
+        "allocations": by_provider(move.allocations),
         "project_id": consumer.project,
         "user_id": consumer.user,
         "consumer_generation": consumer.generation,
@@ -158,7 +153,7 @@ _UNPLACEABLE: Object[Unplaceable] = Object(
 def _claim(claim: Candidate | Unplaced) -> Mapping[str, Any]:
     if isinstance(claim, Unplaced):
         return {"code": claim.code, "text": claim.text}
-    return {"allocations": _by_provider(claim.allocations), "mappings": claim.mappings}
+    return {"allocations": by_provider(claim.allocations), "mappings": claim.mappings}
 
 
 _CLAIM: Object[Candidate | Unplaced] = Object(

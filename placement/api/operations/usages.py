@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from placement.api.handler import NOW, Call, Reply
 from placement.api.members import AMOUNTS
@@ -27,20 +26,11 @@ PARAMETERS: Mapping[str, Parameter] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class UsageQuery:
-    """The owner and type of the consumers whose usage is requested."""
+def parse_usage_query(query: Pairs, version: Microversion) -> tuple[str, str | None, str | None]:
+    """Return the project, the user and the type of the consumers.
 
-    # External id of the project.
-    project: str
-    # None means all users of the project.
-    user: str | None
-    # None means one sum over all types (below 1.38).
-    consumer_type: str | None
-
-
-def parse_usage_query(query: Pairs, version: Microversion) -> UsageQuery:
-    """Parse the parameters.  Raises BadQuery."""
+    None means all users, and one sum over all types (below 1.38). Raises BadQuery.
+    """
     values = last_values(query, PARAMETERS, version)
     if "project_id" not in values:
         raise BadQuery("project_id: this parameter is required")
@@ -50,7 +40,7 @@ def parse_usage_query(query: Pairs, version: Microversion) -> UsageQuery:
     consumer_type = values.get("consumer_type")
     if consumer_type is not None and not _CONSUMER_TYPE.match(consumer_type):
         raise bad("consumer_type", consumer_type, "expected a type, or all, or unknown")
-    return UsageQuery(values["project_id"], values.get("user_id"), consumer_type)
+    return values["project_id"], values.get("user_id"), consumer_type
 
 
 _BY_TYPE = Table(
@@ -88,7 +78,7 @@ USAGES: Object[Mapping[str, Usage]] = Object(
 
 def show_usages(call: Call) -> Reply:
     """Show the usage of each resource class by a project, or by one of its users."""
-    filters = parse_usage_query(pairs(call.query_string), call.version)
+    owner_and_type = parse_usage_query(pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
-        by_type = usages.get_for_project(conn, filters.project, filters.user, filters.consumer_type)
+        by_type = usages.get_for_project(conn, *owner_and_type)
     return Reply(200, by_type, changed_at=NOW)

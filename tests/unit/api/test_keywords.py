@@ -8,11 +8,11 @@ import pytest
 
 from placement.api import keywords
 from placement.api.candidate_requests import schema as candidates
+from placement.api.history import Versioned
 from placement.api.json_body import Schema
 from placement.api.keywords import FORMATS, ORDER, Validator, in_order
 from placement.api.microversion import Microversion
 from placement.api.operations import claims, resource_classes, simulations
-from placement.api.versioned import Versioned
 from placement.errors import BadBody
 
 

@@ -17,11 +17,10 @@ from placement.api.operations.providers import (
     NO_LIMIT,
     parse_page,
     parse_provider_filter,
-    parse_show,
 )
 from placement.api.operations.traits import parse_trait_filter
 from placement.api.operations.usages import parse_usage_query
-from placement.api.parameters import after, parse_include
+from placement.api.parameters import after, parse_include, parse_show
 from placement.candidates import CandidateRequest
 from placement.candidates.terms import (
     ForbiddenTrait,
@@ -239,10 +238,10 @@ def test_what_comes_after_a_provider_is_asked_for_with_all_else() -> None:
 
 
 def test_one_provider_has_parts_since_2_0_and_ignored_all_before() -> None:
-    assert parse_show("include=nothing&limit=x", v("1.39")) == ()
-    assert parse_show("include=usages", v("2.0")) == (Part.USAGES,)
+    assert parse_show("include=nothing&limit=x", v("1.39"), Part) == ()
+    assert parse_show("include=usages", v("2.0"), Part) == (Part.USAGES,)
     with pytest.raises(BadQuery, match="limit='1': no such parameter; there are include"):
-        parse_show("limit=1", v("2.0"))
+        parse_show("limit=1", v("2.0"), Part)
 
 
 PARSERS = (

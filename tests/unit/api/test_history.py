@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from placement.api.history import HISTORY, LATEST, v
+from placement.api.history import HISTORY, LATEST, Versioned, v
 from placement.api.microversion import MalformedVersionError, requested
-from placement.api.versioned import Versioned
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ exec(text.replace(line, f'    v("{newest}"): "A later one.",' + chr(10) + line),
 from placement.api import history, routes
 from placement.api.history import Feature, v
 from placement.api.microversion import HEADER
-from placement.api.versioned import Versioned
+from placement.api.history import Versioned
 from tests.kit.service import Service
 
 with Service(Path(sys.argv[1])) as service:
