@@ -125,5 +125,8 @@ class ExplainedHosts:
         changes = sentences.relaxations(suggested, several=several, all_terms=bool(conflict))
         if not self.spent and not hosts.served:
             changes = [*changes, *gains.suggestions(), *self._split_gains.sentences()]
-        text = " ".join([sentences.outcome(hosts), *counts.reasons(conflict), *changes])
+        # If a name does not exist, this is the reason for every host.
+        missing = sentences.nonexistent([*self._request.root_terms, *self._request.stated])
+        reasons = missing or counts.reasons(conflict)
+        text = " ".join([sentences.outcome(hosts), *reasons, *changes])
         return Explanation(hosts, counts.groups(), counts.together(), blocked, relaxations, text)

@@ -196,11 +196,6 @@ class HostCounts:
         Args:
             conflict: A sentence about two properties that no host has together, or empty.
         """
-        request = self._explain_request
-        nonexistent = sentences.nonexistent([*request.root_terms, *request.stated])
-        if nonexistent:
-            # If a name does not exist, this is the reason for every host.
-            return nonexistent
         if conflict and not self._named.are_named:
             return [conflict]
         stated: list[tuple[Refusal, CauseHosts]] = []

@@ -74,7 +74,7 @@ class NamedHosts:
         for host in self._named:
             (cause_hosts,) = host.rejected.by_causes()
             predicate = words.predicate(host.rejected.code, cause_hosts, host.own)
-            clauses.append(f"host {words.label(host.uuid)} {predicate}")
+            clauses.append(f"host {words.facts.label(host.uuid)} {predicate}")
         outside: Counter[str] = Counter()
         for terms, hosts in self._outside.items():
             place = self._named_trees() if self._in_places(terms) else ""

@@ -22,11 +22,11 @@ class Words:
     def __init__(self, plan: SearchPlan, names: Names) -> None:
         """names: UUID -> name of each provider that the explanation mentions."""
         # The facts without hosts.
-        self._facts = Facts(plan, names)
+        self.facts = Facts(plan, names)
 
     def requirement(self, code: Refusal) -> str:
         """Return the requirement of the request at a code that joins groups."""
-        return SENTENCES[code](self._facts).requirement
+        return SENTENCES[code](self.facts).requirement
 
     def detail(self, code: Refusal, by_causes: Sequence[CauseHosts]) -> str:
         """Return the requirement and the property of the hosts that are rejected at one step."""
@@ -67,14 +67,10 @@ class Words:
         """
         return " and ".join([each.predicate for each in self._phrases(code, cause_hosts, own)])
 
-    def label(self, uuid: str) -> str:
-        """Return the name of a provider with its UUID."""
-        return self._facts.label(uuid)
-
     def scopes(self, terms: Sequence[StatedTerm]) -> str:
         """Return the trees, subtrees and aggregates of terms."""
-        places = [self._facts.scope(term) for term in terms]
-        return joined(places, " or ", MAX_TERMS) + self._facts.required_by(terms)
+        places = [self.facts.scope(term) for term in terms]
+        return joined(places, " or ", MAX_TERMS) + self.facts.required_by(terms)
 
     def _phrases(
         self, code: Refusal, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
@@ -85,7 +81,7 @@ class Words:
             key = cause.case, cause.terms if cause.amounts else ()
             part = parts.get(key)
             if part is None:
-                part = self._facts._replace(cause=cause, hosts=cause_hosts.hosts, own=own)
+                part = self.facts._replace(cause=cause, hosts=cause_hosts.hosts, own=own)
             parts[key] = part._replace(
                 cause=_united(part.cause, cause),
                 extremes={**part.extremes, **cause_hosts.extremes.get(cause, {})},

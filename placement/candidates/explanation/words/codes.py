@@ -14,10 +14,11 @@ from placement.candidates.explanation.words.phrases import (
     each_of,
     either_of,
     have,
-    is_forbidden,
     joined,
+    kind_of,
     value_of,
 )
+from placement.candidates.terms import NotMemberOf
 from placement.candidates.trace import Refusal
 
 # -- the root ----------------------------------------------------------------------------------
@@ -45,7 +46,7 @@ def root_trait_forbidden(facts: Facts) -> Phrase:
 def root_aggregate(facts: Facts) -> Phrase:
     """Return "have a root that is not in aggregate A"."""
     where = [
-        f"{'in the forbidden' if is_forbidden(term) else 'not in'} {noun}"
+        f"{'in the forbidden' if kind_of(term) is NotMemberOf else 'not in'} {noun}"
         for term, noun in zip(facts.cause.terms, facts.nouns, strict=True)
     ]
     return Phrase(f"a root {each_of(where)}", facts.predicate(f"a root that is {each_of(where)}"))

@@ -14,10 +14,11 @@ from placement.candidates.explanation.words.phrases import (
     each_of,
     listed,
     noun_of,
+    rule_of,
     value_of,
 )
 from placement.candidates.request import RequestGroup, SubtreeRule
-from placement.candidates.stated_terms import StatedTerm, terms_from_group
+from placement.candidates.stated_terms import terms_from_group
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
@@ -130,7 +131,7 @@ def _asked(group: RequestGroup) -> str:
 def same_subtree(facts: Facts) -> Phrase:
     """Return "have no subtree that serves _A,_B together"."""
     rules = facts.plan.request.same_subtree
-    requirement = listed([_rule(rule) for rule in rules], "; ", MAX_TERMS)
+    requirement = listed([rule_of(rule) for rule in rules], "; ", MAX_TERMS)
     return facts.phrase(_missing_subtree(facts, rules), requirement=requirement)
 
 
@@ -139,7 +140,7 @@ def _missing_subtree(facts: Facts, rules: Sequence[SubtreeRule]) -> str:
     if case is SpecialCase.SUBTREE_SUM:
         return _subtree_sum(facts)
     if case is None:
-        groups = _rule(rules[0]) if len(rules) == 1 else "the groups of each same_subtree"
+        groups = rule_of(rules[0]) if len(rules) == 1 else "the groups of each same_subtree"
         return f"no subtree that serves {groups} together"
     members = sorted(rules[0].inside)
     below = (
@@ -152,10 +153,6 @@ def _missing_subtree(facts: Facts, rules: Sequence[SubtreeRule]) -> str:
         example = f", such as required_P={traits[0]}," if traits else ""
         text += f" (a group for their common parent{example} is missing in same_subtree)"
     return text
-
-
-def _rule(rule: SubtreeRule) -> str:
-    return value_of(StatedTerm(Refusal.SAME_SUBTREE, "same_subtree", None, rule))
 
 
 def _subtree_sum(facts: Facts) -> str:

@@ -6,7 +6,6 @@ from placement.candidates.request import SubtreeRule
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import GROUP_TERMS, PlaceTerm, Term, Untainted
 from placement.candidates.terms.amounts import Amount
-from placement.candidates.trace import Refusal
 
 # Maximum length of a list of names.
 MAX_NAMES = 5
@@ -62,6 +61,12 @@ def amount_of(amount: Amount) -> str:
     return f"{amount.units} {amount.resource_class}"
 
 
+def rule_of(rule: SubtreeRule) -> str:
+    """Return a rule of `same_subtree` such as "_A,_B,!_C"."""
+    outside = [f"!{suffix}" for suffix in sorted(rule.outside)]
+    return ",".join([*sorted(rule.inside), *outside])
+
+
 def kind_of(term: StatedTerm) -> type[Term] | None:
     """Return the class of a term, or None for amounts and rules between groups."""
     return _KINDS.get(term.keyword.removeprefix("root."))
@@ -71,8 +76,7 @@ def value_of(term: StatedTerm) -> str:
     """Return the value of a term in words."""
     value = term.value
     if isinstance(value, SubtreeRule):
-        outside = [f"!{suffix}" for suffix in sorted(value.outside)]
-        return ",".join([*sorted(value.inside), *outside])
+        return rule_of(value)
     if isinstance(value, Amount):
         return amount_of(value)
     if isinstance(value, frozenset):
@@ -93,23 +97,6 @@ def noun_of(term: StatedTerm) -> str:
     if isinstance(value, frozenset) and len(value) > 1:
         return f"any of the {noun}s {listed(sorted(value))}"
     return f"{noun} {value_of(term)}".strip()
-
-
-def property_of(term: StatedTerm) -> str:
-    """Return the property of a host that a term requires."""
-    if term.resource_class:
-        return f"inventory of {term.resource_class}"
-    if term.code is Refusal.NOT_IN_AGGREGATE:
-        return f"a provider in {noun_of(term)}"
-    if term.code is Refusal.ROOT_AGGREGATE:
-        return f"a root in {noun_of(term)}"
-    return f"a root with {noun_of(term)}" if term.suffix is None else noun_of(term)
-
-
-def is_forbidden(term: StatedTerm) -> bool:
-    """Return whether a term excludes providers with a property."""
-    kind = kind_of(term)
-    return kind is not None and kind.excludes
 
 
 def group_of(term: StatedTerm) -> str:

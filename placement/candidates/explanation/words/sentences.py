@@ -11,7 +11,6 @@ from placement.candidates.explanation.words.phrases import (
     for_group,
     kind_of,
     noun_of,
-    property_of,
     value_of,
 )
 from placement.candidates.stated_terms import StatedTerm
@@ -72,9 +71,19 @@ def conflict(one: HostFeature, other: HostFeature) -> str:
     if codes in ({Refusal.NOT_IN_AGGREGATE}, {Refusal.ROOT_AGGREGATE}):
         verb, name, either = "is in", noun_of, _either(one.term, other.term)
     else:
-        verb, name, either = "has", property_of, ""
+        verb, name, either = "has", _property, ""
     first, second = (f"{name(each.term)} ({_having(each)})" for each in (one, other))
     return f"No host {verb} both {first} and {second}{either}."
+
+
+def _property(term: StatedTerm) -> str:
+    if term.resource_class:
+        return f"inventory of {term.resource_class}"
+    if term.code is Refusal.NOT_IN_AGGREGATE:
+        return f"a provider in {noun_of(term)}"
+    if term.code is Refusal.ROOT_AGGREGATE:
+        return f"a root in {noun_of(term)}"
+    return f"a root with {noun_of(term)}" if term.suffix is None else noun_of(term)
 
 
 def _having(feature: HostFeature) -> str:
