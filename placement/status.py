@@ -19,7 +19,7 @@ from placement.api.routes import GUARDED
 from placement.db import schema
 from placement.db.engine import COMMAND_PATIENCE, Database
 from placement.errors import ConfigurationError, PlacementError
-from placement.objects import online_migrations
+from placement.objects import online_migrations, preflight
 
 UNEXPECTED = 255
 COMMANDS: dict[str, Any] = {"upgrade": {"check": {}}}
@@ -34,6 +34,7 @@ options (options of oslo.log are accepted as well):"""
 NO_TABLES = "The database has no tables of this service. Run placement-manage db sync."
 REMEDY = "Run placement-manage db online_data_migrations."
 OLD_SCHEMA = "The schema is {}, and this release needs {}. Run placement-manage db sync."
+PREFLIGHT = "{}. See placement-manage db preflight."
 CHARSETS = "Names can have the characters of these character sets: {}."
 _NO_TABLES = Result(Code.FAILURE, NO_TABLES)
 
@@ -101,6 +102,15 @@ class Checks(upgradecheck.UpgradeCommands):
 
         return self._read(described)
 
+    def _settings(self) -> Result:
+        assert self._database is not None
+        try:
+            settings = config.database_settings(self._conf)
+            found = preflight.inspect(self._database, settings, preflight.Workers())
+        except PlacementError as error:
+            return Result(Code.FAILURE, console.describe(error))
+        return _warn_of(PREFLIGHT.format(hazard.line) for hazard in found[:1] if hazard.wrong)
+
     def _options(self) -> Result:
         try:
             config.settings(self._conf)
@@ -124,6 +134,7 @@ class Checks(upgradecheck.UpgradeCommands):
         ("Options", _options),
         ("Policy Rules", _rules),
         ("Character Sets", _charsets),
+        ("Database Settings", _settings),
         ("Schema Revision", _schema),
     )
 

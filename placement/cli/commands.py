@@ -31,6 +31,7 @@ _DATABASE = {
     "version": Command("print the schema's version", "schema:set_up_version"),
     "stamp": Command("record a version without migrating", "schema:set_up_stamp"),
     "check": Command("find inconsistencies in the database", "check:set_up"),
+    "preflight": Command("find unsafe settings of the database", "preflight:set_up"),
     "online_data_migrations": Command(
         "complete the rows of very old databases", "online_migrations:set_up"
     ),
@@ -51,7 +52,7 @@ COMMANDS = {
     "db": Command("the database", actions=_DATABASE),
     "openapi": Command("print the API as an OpenAPI document", "document:set_up"),
     "load-cloud": Command("load a cloud file into a server over REST"),
-    "dump-cloud": Command("write the contents of a server to a file for load-cloud"),
+    "dump-cloud": Command("write the contents of a server to a cloud file"),
     "draw-cloud": Command("draw the trees of a cloud file, as SVG"),
     "audit": Command("show providers over capacity and consumers without an owner", "audit:set_up"),
     "explain": Command("show which hosts can serve a request, and why others cannot"),

@@ -15,11 +15,13 @@ import pymysql
 import pytest
 import sqlalchemy as sa
 
+from placement.db.engine import Database
+from placement.objects import preflight
 from tests.cluster.model import Model
 from tests.cluster.test_histories import check_rounds, disconnect
 from tests.cluster.test_race import CLIENTS, PATIENT, ROOM, Racers, claim
 from tests.galera.nodes import JOIN, Node, start_cluster
-from tests.kit.builders import prepare
+from tests.kit.builders import prepare, settings
 from tests.kit.followers import following
 from tests.kit.holds import Service, race_for_group, race_for_hold
 from tests.kit.processes import Answer, Process, new_host, send, serving
@@ -64,6 +66,35 @@ def same_everywhere(nodes: list[Node], database: str) -> None:
                  for table in tables}
             )  # fmt: skip
     assert contents[0] == contents[1] == contents[2]
+
+
+@pytest.mark.parametrize(
+    ("ports", "options", "dangers", "notes"),
+    [
+        (3, {}, {"flush", "stale-reads"}, {"writers", "cluster"}),
+        (3, {"mysql_wsrep_sync_wait": 1}, {"flush"}, {"writers", "cluster"}),
+        (1, {}, {"flush"}, {"stale-reads", "cluster"}),
+    ],
+)
+def test_preflight_finds_the_nodes_behind_a_balancer(
+    nodes: list[Node],
+    database: str,
+    ports: int,
+    options: dict[str, object],
+    dangers: set[str],
+    notes: set[str],
+) -> None:
+    proxy = Proxy(*[node.port for node in nodes[:ports]])
+    url = nodes[0].url(database).replace(f":{nodes[0].port}/", f":{proxy.port}/")
+    made = settings(url, placement_database=options).database
+    balanced = Database(made)
+    found = preflight.inspect(balanced, made, preflight.Workers())
+    assert {hazard.name for hazard in found if hazard.wrong} == dangers
+    assert {hazard.name for hazard in found if not hazard.wrong} == notes
+    assert preflight.measure_commits(balanced) is not None
+    balanced.dispose()
+    proxy.close()
+    same_everywhere(nodes, database)
 
 
 def test_exactly_what_fits_is_admitted_on_three_nodes(

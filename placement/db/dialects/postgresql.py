@@ -11,6 +11,7 @@ from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
+from placement.db.dialects import postgresql_hazards
 from placement.db.dialects.errors import LOGIN, RIGHT, SETTING, SHAPE, TLS, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
 
@@ -101,6 +102,7 @@ class PostgreSql(Dialect):
     ascii_text = ""
     clock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
     locks_before_update = True
+    hazard_table = postgresql_hazards.TABLE
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
         """Keep psycopg from preparing statements, unless the settings request it."""

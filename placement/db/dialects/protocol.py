@@ -11,6 +11,7 @@ from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
 from placement.db.dialects.errors import ErrorCodes
+from placement.db.dialects.hazards import HazardTable
 
 # Execution option of a connection: each of its transactions has a single view of the database.
 ONE_VIEW = "one_view"
@@ -63,6 +64,8 @@ class Dialect(Protocol):
     clock: str
     # Whether an UPDATE of several rows must lock them in order first.
     locks_before_update: bool
+    # Settings with which data may be lost or requests may fail.
+    hazard_table: HazardTable
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
         """Return arguments for the `connect` function of the URL's driver.

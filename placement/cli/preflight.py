@@ -1,0 +1,95 @@
+"""The command `placement-manage db preflight`, which lists hazardous settings of the database."""
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from oslo_config import cfg
+
+from placement import config
+from placement.cli.database import connect
+from placement.db.dialects.hazards import Hazard
+from placement.objects import preflight
+from placement.objects.preflight import CommitLatency, Workers
+
+# Fields of a hazard in JSON.
+MEMBERS = ("name", "wrong", "state", "consequence", "remedy")
+NO_SCHEMA = "The latency of a COMMIT was not measured: run placement-manage db sync first."
+
+
+def set_up(parser: Any) -> None:
+    """Add the arguments and the action of the command to its parser."""
+    parser.set_defaults(action=_preflight)
+    parser.description = (
+        "Reads the settings of the configured database, and commits a few transactions that change "
+        "nothing. Exit code: 0 if no danger is found; 1 for dangers and errors."
+    )
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for notes, too")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=os.environ.get("WEB_CONCURRENCY", preflight.DEFAULT_PROCESSES),
+        help="number of processes of the service on all machines (default: WEB_CONCURRENCY, or "
+        f"{preflight.DEFAULT_PROCESSES})",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=preflight.DEFAULT_THREADS,
+        help=f"number of threads of a process (default: {preflight.DEFAULT_THREADS})",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _preflight(conf: cfg.ConfigOpts) -> int:
+    """Print the hazards and the latency of a COMMIT. Return the exit code."""
+    options, settings = conf.category, config.database_settings(conf)
+    workers = Workers(options.processes, options.threads)
+    database = connect(conf)
+    found = preflight.inspect(database, settings, workers)
+    if not options.json:
+        # The first COMMIT may wait for a standby that is not connected.
+        _print_hazards(found)
+    latency = preflight.measure_commits(database)
+    if options.json:
+        _print_json(found, latency)
+    else:
+        print(_describe(latency) if latency else NO_SCHEMA)
+        print(
+            f"Assumed: --processes {workers.processes} and --threads {workers.threads}, which may "
+            f"open {workers.connections(settings)} connections."
+        )
+    return int(any(hazard.wrong or options.strict for hazard in found))
+
+
+def _print_hazards(found: Sequence[Hazard]) -> None:
+    for hazard in found:
+        print("danger" if hazard.wrong else "note", hazard.line)
+    if not any(hazard.wrong for hazard in found):
+        print("No danger was found.")
+
+
+def _describe(latency: CommitLatency) -> str:
+    return (
+        f"A COMMIT takes {_ms(latency.median)} ms (longest of {preflight.COMMITS}: "
+        f"{_ms(latency.longest)} ms), so the database allows at most "
+        f"{latency.claims_per_second:,} claims a second on one host."
+    )
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 2)
+
+
+def _print_json(found: Sequence[Hazard], latency: CommitLatency | None) -> None:
+    document = {
+        "found": [{name: getattr(hazard, name) for name in MEMBERS} for hazard in found],
+        "commit": latency
+        and {
+            "median_ms": _ms(latency.median),
+            "longest_ms": _ms(latency.longest),
+            "claims_per_second_on_one_host": latency.claims_per_second,
+        },
+    }
+    print(json.dumps(document, indent=2))

@@ -1,0 +1,232 @@
+"""The command `db preflight` on servers with safe and unsafe settings."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement import cli, status
+from placement.db.dialects import dialect_of_url
+from placement.db.engine import Database
+from placement.objects import preflight
+from placement.objects.preflight import Workers
+from tests.kit.builders import database_url, make_database, prepare
+from tests.kit.engines import ENGINE, SERVERS, Server, empty_database, server
+from tests.kit.pooler import pooled
+from tests.kit.ports import free_port
+from tests.kit.statements import counted
+from tests.migrations.conftest import ENVIRONMENT
+
+# Options of a server -> the dangers.
+CASES: dict[str, list[tuple[Sequence[str], list[str]]]] = {
+    "sqlite": [],
+    "mariadb": [
+        (["--innodb-flush-log-at-trx-commit=1"], []),
+        (["--innodb-flush-log-at-trx-commit=0"], ["flush"]),
+        (["--skip-innodb-doublewrite"], ["flush", "doublewrite"]),
+        (["--innodb-flush-log-at-trx-commit=1", "--log-bin=binary"], ["binary-log"]),
+        (["--innodb-flush-log-at-trx-commit=1", "--log-bin=binary", "--sync-binlog=1"], []),
+        (["--innodb-flush-log-at-trx-commit=1", "--max-connections=50"], ["connections"]),
+    ],
+    "postgresql": [
+        (["-c", "fsync=on"], []),
+        (["-c", "fsync=on", "-c", "synchronous_commit=off"], ["flush"]),
+        (["-c", "full_page_writes=off"], ["fsync", "full-page-writes"]),
+        (["-c", "fsync=on", "-c", "max_connections=50"], ["connections"]),
+    ],
+}  # fmt: skip
+# The danger of the server of the tests.
+UNFLUSHED = {"sqlite": "synchronous", "mariadb": "flush", "postgresql": "fsync"}[ENGINE]
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command on a database, and return its exit code and its document."""
+
+    def run(url: str, *arguments: str, **options: str) -> tuple[int, Any]:
+        monkeypatch.setenv(ENVIRONMENT, url)
+        monkeypatch.delenv("WEB_CONCURRENCY", raising=False)
+        if ENGINE == "sqlite":
+            monkeypatch.setenv("OS_PLACEMENT_DATABASE__SQLITE_SYNCHRONOUS", "false")
+        for name, value in options.items():
+            monkeypatch.setenv(f"OS_PLACEMENT_DATABASE__{name}", value)
+        capsys.readouterr()
+        code = cli.main(["db", "preflight", "--json", *arguments])
+        return code, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def names(document: Any, *, wrong: bool = True) -> list[str]:
+    """Return the names of the dangers, or of the notes."""
+    return [each["name"] for each in document["found"] if each["wrong"] is wrong]
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[[Sequence[str]], Server]]:
+    """Start servers with options."""
+    servers: list[Server] = []
+
+    def start(options: Sequence[str]) -> Server:
+        servers.append(SERVERS[ENGINE](options=options))
+        return servers[-1]
+
+    yield start
+    for each in servers:
+        each.discard()
+
+
+@pytest.mark.parametrize(("options", "dangers"), CASES[ENGINE])
+def test_dangers_of_a_server_are_found(
+    start: Any, run: Run, options: Sequence[str], dangers: list[str]
+) -> None:
+    started = start(options)
+    started.execute("CREATE DATABASE placement")
+    prepare(started.url("placement"))
+    code, document = run(started.url("placement"))
+    assert names(document) == dangers
+    assert names(document, wrong=False) == []
+    assert code == bool(dangers)
+    assert document["commit"]["claims_per_second_on_one_host"] > 0
+
+
+def test_the_values_in_the_texts_exist(tmp_path: Path) -> None:
+    made, database = make_database(tmp_path)
+    with disposing(database):
+        values = preflight.read_all_values(database, made.database, Workers())
+        values |= {"lag": 0, "lag_error": ""}  # only with a replica
+        for hazard in dialect_of_url(database.writer.url).hazard_table.hazards:
+            text = hazard.state + hazard.consequence + hazard.remedy
+            assert set(re.findall(r"{(\w+)}", text)) <= values.keys(), hazard.name
+
+
+def test_a_measured_commit_changes_nothing(tmp_path: Path) -> None:
+    _made, database = make_database(tmp_path)
+    with disposing(database):
+        before = content(database)
+        with counted(database) as statements:
+            latency = preflight.measure_commits(database)
+        assert content(database) == before
+        assert latency is not None
+        assert 0 < latency.median <= latency.longest
+        assert latency.claims_per_second > 0
+        assert sum("DELETE" in text for text in statements) == preflight.COMMITS
+
+
+@contextmanager
+def disposing(database: Database) -> Iterator[None]:
+    yield
+    database.dispose()
+
+
+def content(database: Database) -> dict[str, list[Any]]:
+    """Return the rows of all tables."""
+    with database.read() as conn:
+        return {
+            table: sorted(map(str, conn.exec_driver_sql(f"SELECT * FROM {table}")))
+            for table in sa.inspect(conn).get_table_names()
+        }
+
+
+def test_an_empty_database_is_checked_without_a_commit(tmp_path: Path, run: Run) -> None:
+    code, document = run(empty_database(tmp_path))
+    assert code == 1
+    assert names(document) == [UNFLUSHED]
+    assert document["commit"] is None
+
+
+def test_lines_name_the_danger_and_the_remedy(
+    tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(database_url(tmp_path), "--threads", "1")
+    assert cli.main(["db", "preflight", "--threads", "1"]) == 1
+    danger, commit, assumed = capsys.readouterr().out.splitlines()
+    assert danger.startswith(f"danger {UNFLUSHED}: ")
+    assert "power failure" in danger
+    assert "claims a second on one host" in commit
+    assert "--processes 2 and --threads 1, which may open 8 connections" in assumed
+    assert status.main(["upgrade", "check"]) == 1
+    assert UNFLUSHED in capsys.readouterr().out
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no connections")
+def test_a_note_is_an_error_only_if_requested(start: Any, run: Run) -> None:
+    (options, _dangers), *_others = CASES[ENGINE]
+    started = start(options)
+    encoding = {
+        "mariadb": "CHARACTER SET utf8mb3",
+        "postgresql": "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'",
+    }[ENGINE]
+    started.execute(f"CREATE DATABASE placement {encoding}")
+    prepare(started.url("placement"))
+    if ENGINE == "mariadb":
+        engine = sa.create_engine(started.url("placement"), poolclass=sa.NullPool)
+        with engine.begin() as conn:
+            conn.exec_driver_sql("ALTER TABLE users CONVERT TO CHARACTER SET latin1")
+    code, document = run(started.url("placement"))
+    assert (code, names(document), names(document, wrong=False)) == (0, [], ["characters"])
+    assert run(started.url("placement"), "--strict")[0] == 1
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no connections")
+def test_a_proxy_that_moves_transactions_is_found(tmp_path: Path, run: Run) -> None:
+    direct = database_url(tmp_path)
+    url, pooler = pooled(direct, seed=1)
+    with closing(pooler):
+        code, document = run(url)
+    assert code == 1
+    assert "proxy" in names(document) + names(document, wrong=False)
+    assert "session" not in names(document)
+    document = run(direct)[1]
+    assert names(document) + names(document, wrong=False) == [UNFLUSHED]
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no connections")
+def test_a_proxy_that_loses_variables_is_found(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, pooler = pooled(database_url(tmp_path), seed=1)
+    monkeypatch.setattr(type(pooler), "variables", lambda _pooler, _command: ())
+    variable = {"mariadb": "lock_wait_timeout", "postgresql": "lock_timeout"}[ENGINE]
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with closing(pooler), engine.connect() as conn:  # of another program
+        conn.exec_driver_sql(f"SET SESSION {variable} = 7")
+        document = run(url)[1]
+    (session,) = (each for each in document["found"] if each["name"] == "session")
+    assert session["wrong"] == (ENGINE == "mariadb")
+    assert variable in session["state"]
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no replicas")
+def test_a_server_that_is_no_replica_has_no_lag(tmp_path: Path, run: Run) -> None:
+    url = database_url(tmp_path)
+    document = run(url, SLAVE_CONNECTION=url)[1]
+    assert names(document) + names(document, wrong=False) == [UNFLUSHED]
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no replicas")
+def test_a_replica_that_does_not_respond_is_a_danger(tmp_path: Path, run: Run) -> None:
+    url = database_url(tmp_path)
+    away = url.replace(f":{server().port}/", f":{free_port()}/")
+    assert names(run(url, SLAVE_CONNECTION=away)[1]) == [UNFLUSHED, "replication"]
+
+
+@pytest.mark.skipif(ENGINE != "mariadb", reason="PostgreSQL requires no privilege")
+def test_a_missing_privilege_is_reported(tmp_path: Path, run: Run) -> None:
+    url = database_url(tmp_path)
+    server().execute(
+        "CREATE OR REPLACE USER reader IDENTIFIED BY ''", "GRANT SELECT ON *.* TO reader"
+    )
+    document = run(url, SLAVE_CONNECTION=url.replace("//root@", "//reader@"))[1]
+    assert names(document) == [UNFLUSHED]
+    assert names(document, wrong=False) == ["lag"]
+    assert "SHOW" in document["found"][1]["state"]

@@ -1,0 +1,156 @@
+"""Which values of settings are hazards, without a database."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from placement.config import DatabaseSettings
+from placement.db.dialects import DIALECTS, dialect_named
+from placement.objects.preflight import POOLS, Workers
+from tests.kit.builders import settings
+
+SERVICE: Mapping[str, Any] = {
+    "moves": False,
+    "lost": "",
+    "servers": 1,
+    "connections": 60,
+    "processes": 2,
+    "threads": 32,
+    "prepared_statements": 1920,
+    "mariadb_prepared_statements": True,
+    "postgresql_prepared_statements": True,
+    "charsets": "",
+}
+# Values of servers without hazards.
+SAFE: Mapping[str, Mapping[str, Any]] = {
+    "sqlite": {"synchronous": 2, "journal_mode": "wal"},
+    "mariadb": {
+        **SERVICE,
+        "tx_isolation": "READ-COMMITTED",
+        "innodb_flush_log_at_trx_commit": "1",
+        "innodb_doublewrite": "ON",
+        "log_bin": "OFF",
+        "sync_binlog": "0",
+        "Slaves_connected": "0",
+        "Rpl_semi_sync_master_status": "OFF",
+        "max_connections": "151",
+        "max_user_connections": "0",
+        "max_prepared_stmt_count": "16382",
+        "wsrep_on": "OFF",
+        "wsrep_sync_wait": "0",
+    },
+    "postgresql": {
+        **SERVICE,
+        "fsync": "on",
+        "full_page_writes": "on",
+        "synchronous_commit": "on",
+        "wal_writer_delay": "200",
+        "synchronous_standby_names": "",
+        "standbys": "0",
+        "max_connections": "100",
+        "superuser_reserved_connections": "3",
+        "server_encoding": "UTF8",
+    },
+}
+CLUSTER = {"wsrep_on": "ON", "wsrep_cluster_size": "3"}
+MYSQL = {"tx_isolation": "", "transaction_isolation": "READ-COMMITTED"}
+
+# Engine, values that differ, and the names of the dangers and notes.
+CASES: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
+    ("sqlite", {}, [], []),
+    ("sqlite", {"synchronous": 0}, ["synchronous"], []),
+    ("sqlite", {"journal_mode": "delete"}, ["journal"], []),
+    ("mariadb", {}, [], []),
+    ("mariadb", MYSQL, [], []),
+    ("mariadb", {"innodb_flush_log_at_trx_commit": "0"}, ["flush"], []),
+    ("mariadb", {"innodb_flush_log_at_trx_commit": "2"}, ["flush"], []),
+    ("mariadb", {"innodb_flush_log_at_trx_commit": "3"}, [], []),
+    ("mariadb", {"innodb_doublewrite": "OFF"}, ["doublewrite"], []),
+    ("mariadb", {"log_bin": "ON"}, ["binary-log"], []),
+    ("mariadb", {"log_bin": "ON", "sync_binlog": "1"}, [], []),
+    ("mariadb", {"Slaves_connected": "2"}, ["replicas"], []),
+    ("mariadb", {"Slaves_connected": "2", "Rpl_semi_sync_master_status": "ON"}, [], []),
+    ("mariadb", {"tx_isolation": "REPEATABLE-READ"}, ["isolation"], []),
+    ("mariadb", {"lost": "autocommit", "moves": True}, ["session"], ["proxy"]),
+    ("mariadb", {"moves": True, "mariadb_prepared_statements": False}, [], []),
+    ("mariadb", {"connections": 152}, ["connections"], []),
+    ("mariadb", {"max_user_connections": "59"}, ["connections"], []),
+    ("mariadb", {"max_prepared_stmt_count": "1919"}, [], ["prepared-statements"]),
+    ("mariadb", {"charsets": "users.external_id (latin1)"}, [], ["characters"]),
+    ("mariadb", CLUSTER, [], ["stale-reads", "cluster"]),
+    ("mariadb", {**CLUSTER, "wsrep_sync_wait": "7"}, [], ["cluster"]),
+    ("mariadb", {**CLUSTER, "wsrep_cluster_size": "1"}, [], []),
+    ("mariadb", {**CLUSTER, "servers": 3}, ["stale-reads"], ["writers", "cluster"]),
+    ("mariadb", {**CLUSTER, "servers": 3, "wsrep_sync_wait": "1"}, [], ["writers", "cluster"]),
+    ("mariadb", {"lag": None}, ["replication"], []),
+    ("mariadb", {"lag": 7}, [], ["lag"]),
+    ("mariadb", {"lag": 0}, [], []),
+    ("mariadb", {"lag_error": "a privilege is missing"}, [], ["lag"]),
+    ("postgresql", {}, [], []),
+    ("postgresql", {"fsync": "off"}, ["fsync"], []),
+    ("postgresql", {"full_page_writes": "off"}, ["full-page-writes"], []),
+    ("postgresql", {"synchronous_commit": "off"}, ["flush"], []),
+    ("postgresql", {"standbys": "1"}, ["standbys"], []),
+    ("postgresql", {"standbys": "1", "synchronous_standby_names": "*"}, [], []),
+    (
+        "postgresql",
+        {"synchronous_commit": "local", "synchronous_standby_names": "*"},
+        ["standbys"],
+        [],
+    ),
+    ("postgresql", {"moves": True}, ["proxy"], []),
+    ("postgresql", {"moves": True, "postgresql_prepared_statements": False}, [], []),
+    ("postgresql", {"lost": "lock_timeout"}, [], ["session"]),
+    ("postgresql", {"connections": 97}, [], []),
+    ("postgresql", {"connections": 98}, ["connections"], []),
+    ("postgresql", {"connections": 97, "reserved_connections": "1"}, ["connections"], []),
+    ("postgresql", {"lag": "3"}, [], ["lag"]),
+    ("postgresql", {"server_encoding": "LATIN1"}, [], ["characters"]),
+]
+
+
+@pytest.mark.parametrize(("engine", "changes", "dangers", "notes"), CASES)
+def test_values_are_judged(
+    engine: str, changes: Mapping[str, Any], dangers: list[str], notes: list[str]
+) -> None:
+    values = defaultdict(str, {**SAFE[engine], **changes})
+    hazards = dialect_named(engine).hazard_table.hazards
+    found = [hazard for hazard in hazards if hazard.is_present(values)]
+    assert [hazard.name for hazard in found if hazard.wrong] == dangers
+    assert [hazard.name for hazard in found if not hazard.wrong] == notes
+    for hazard in found:
+        line = hazard.describe(values).line
+        assert "{" not in line
+        assert "  " not in line
+
+
+def test_every_hazard_has_a_case() -> None:
+    covered = {(case[0], name) for case in CASES for name in (*case[2], *case[3])}
+    shared = {name for _engine, name in covered}
+    for dialect in DIALECTS:
+        for hazard in dialect.hazard_table.hazards:
+            assert hazard.name in shared
+
+
+def test_hazards_are_listed_before_notes() -> None:
+    for dialect in DIALECTS:
+        order = [hazard.wrong for hazard in dialect.hazard_table.hazards]
+        assert order == sorted(order, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "workers", "of_pool"),
+    [
+        ({}, Workers(2, 32), 15),
+        ({}, Workers(2, 4), 5),
+        ({"max_pool_size": 1, "max_overflow": 1000}, Workers(5, 1), 2),
+        ({"max_overflow": -1}, Workers(1, 32), 33),
+    ],
+)
+def test_the_smaller_of_pool_and_threads_limits_connections(
+    options: Mapping[str, object], workers: Workers, of_pool: int
+) -> None:
+    made: DatabaseSettings = settings("sqlite://", placement_database=options).database
+    assert workers.connections(made) == workers.processes * POOLS * of_pool
