@@ -65,6 +65,12 @@ class Requirement:
         self.group = group
         # Class and units of each amount.
         self._resources = slot.resources
+        # Class, units and bit of each amount.
+        self._amounts = [
+            (name, units, 1 << index) for index, (name, units) in enumerate(slot.resources)
+        ]
+        # The bits of the conditions that a provider fails if it lacks an inventory.
+        self.missing = (1 << len(slot.resources)) - 1
         # Whether several providers may serve the amount in parts.
         self._may_split = slot.may_split
         # Number of the bit of the first term. The bits of amounts are lower.
@@ -74,13 +80,13 @@ class Requirement:
             group.terms, spans=not group.suffixed, first=self._first, spend=spend
         )
         # The bits of collective terms, if several providers can serve the group.
-        self.soft = 0 if alone else self.collective
+        self.soft = 0 if alone or not group.terms else self.collective
         # The bits of conditions that each single provider must satisfy.
         self.hard = ((1 << self._first + len(group.terms)) - 1) & ~self.soft
         # The terms that each single provider must satisfy.
-        self.own_terms: Sequence[Term] = [
-            term for term in group.terms if alone or not term.is_collective
-        ]
+        self.own_terms: Sequence[Term] = group.terms
+        if self.soft:
+            self.own_terms = [term for term in group.terms if not term.is_collective]
         codes = {term.code for term in self.own_terms}
         # Cost of finding out whether one provider can serve.
         self.cost = 2 * (1 + len(slot.resources) + len(codes)) + len(slot.resources)
@@ -171,11 +177,10 @@ class Requirement:
         masks: list[int] = []
         local = pool.local if in_parts else 0
         classes = len(self._resources)
-        amounts = [(name, units, 1 << index) for index, (name, units) in enumerate(self._resources)]
         for position, member in enumerate(pool.members):
             mask = 0
             stocks = member.stocks
-            for name, units, missing in amounts:
+            for name, units, missing in self._amounts:
                 stock = stocks.get(name)
                 if stock is None:
                     mask |= missing
@@ -247,11 +252,6 @@ class Requirement:
     def stock(self) -> int:
         """The bits of conditions on inventories and free capacity."""
         return (1 << self._first) - 1
-
-    @property
-    def missing(self) -> int:
-        """The bits of the conditions that a provider fails if it lacks an inventory."""
-        return (1 << len(self._resources)) - 1
 
     @cached_property
     def collective(self) -> int:
