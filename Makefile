@@ -26,7 +26,7 @@ LIBRARIES := $(patsubst %,tests/api/test_%.py,authentication generators metrics_
 RELEASE ?= 2025.1
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help serve reset test soak lint style types imports format docs samples lock audit \
+.PHONY: help serve reset test soak faults lint style types imports format docs samples lock audit \
   screenshots version wheel openstack dist gabbi update galera migrations peer client nova \
   conformance bench
 .DEFAULT_GOAL := serve
@@ -81,6 +81,9 @@ test: $(INSTALLED) ## all tests on SQLite, and a sample on MariaDB and PostgreSQ
 
 soak: $(INSTALLED) ## the long runs of races, faults and random requests, by a new seed  (SEED=…)
 	$(BIN)/python -m tests.soak $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
+
+faults: $(INSTALLED) ## plant faults in the search, which tests must see  (ARGUMENTS=memo: some)
+	$(BIN)/python -m tests.faults $(ARGUMENTS)
 
 lint: style types imports ## all of the next three
 
