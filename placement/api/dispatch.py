@@ -112,16 +112,7 @@ class Endpoint:
         rights = CallersRights(self._policy, req.env.get(CALLER_KEY))
         url, known_tags = f"{req.path}?{req.query_string}", _known_tags(req)
         call = Call(
-            service,
-            version,
-            path,
-            req.query_string,
-            None,
-            mount,
-            base,
-            rights,
-            url,
-            known_tags,
+            service, version, path, req.query_string, None, mount, base, rights, url, known_tags
         )
         if route.order.before_body is not None:
             route.order.before_body(call)
@@ -157,8 +148,7 @@ class Endpoint:
         if first.order.types_below:
             _check_types(req, first)
         raise RequestRefused(
-            first.order.below,
-            f"{first.method} {first.path} {exists_from(routes.since)}",
+            first.order.below, f"{first.method} {first.path} {exists_from(routes.since)}"
         )
 
     def _authorize(self, req: falcon.Request, route: Route) -> None:

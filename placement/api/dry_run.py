@@ -21,13 +21,13 @@ PARAMETERS: Mapping[str, Parameter] = {
         "2.0",
         "Answer as the write would, and change nothing.",
         {"type": "boolean", "default": False},
-    ),
+    )
 }
 RESPONSE_HEADER: Mapping[str, Mapping[str, object]] = {
     HEADER: {
         "schema": {"type": "string", "enum": ["true"], "examples": ["true"]},
         "description": "States that nothing was changed: the request was a dry run.",
-    },
+    }
 }
 
 

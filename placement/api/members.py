@@ -51,7 +51,6 @@ GENERATION_MEMBER = Property(
     "resource_provider_generation", PROVIDER_GENERATION, attrgetter("generation")
 )
 
-
 LINK: Fragment = {
     "title": "Link",
     "type": "object",

@@ -61,7 +61,7 @@ ERRORS: Mapping[str, Any] = {
                 "required": ["status", "title", "detail", "request_id"],
                 "additionalProperties": False,
             },
-        },
+        }
     },
     "required": ["errors"],
     "additionalProperties": False,

@@ -43,7 +43,6 @@ CORS_DEFAULTS = {
     ],
 }
 
-
 # The path prefix of a service behind a proxy: segments that need no quoting, or nothing.
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)*/?")
 

@@ -111,9 +111,7 @@ CHECK_RESOURCES: Versioned[Check] = Versioned(
 
 
 def check(
-    request: CandidateRequest,
-    names: Mapping[str, str],
-    check_resources: Check = check_resourceless,
+    request: CandidateRequest, names: Mapping[str, str], check_resources: Check = check_resourceless
 ) -> None:
     """Check the parts of a request against each other.
 

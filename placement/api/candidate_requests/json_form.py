@@ -56,10 +56,7 @@ def read_alternatives(
         request = read_candidates(stated, (*within, "first_available", position))
         alternatives.append(
             replace(
-                request,
-                limit=limit,
-                order=order,
-                error_path=with_order_path(request.error_path),
+                request, limit=limit, order=order, error_path=with_order_path(request.error_path)
             )
         )
     return tuple(alternatives)

@@ -37,9 +37,7 @@ GROUP_PARAMETERS: Mapping[str, Parameter] = {
         suffixed=True,
     ),
     "in_tree": Parameter(
-        "1.31",
-        "UUID of a provider; only providers of its tree are considered.",
-        suffixed=True,
+        "1.31", "UUID of a provider; only providers of its tree are considered.", suffixed=True
     ),
     "subtree": Parameter(
         "2.0",
@@ -222,10 +220,7 @@ def _same_subtree(query: Pairs, version: Microversion) -> list[Mapping[str, list
         outside: set[str] = set()
         if Feature.WHOLE_LANGUAGE.at(version):
             outside = {suffix for suffix in inside if suffix.startswith("!")}
-        rule = {
-            "of": sorted(inside - outside),
-            "not": sorted(suffix[1:] for suffix in outside),
-        }
+        rule = {"of": sorted(inside - outside), "not": sorted(suffix[1:] for suffix in outside)}
         if rule not in rules:
             rules.append(rule)
     return rules

@@ -31,7 +31,6 @@ REPLACE = Versioned(
     }
 )
 
-
 UUIDS = Array(Json.of("string", samples.AGGREGATE))
 
 AGGREGATES: Object[AtGeneration[Sequence[str]]] = Object(

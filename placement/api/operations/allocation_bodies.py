@@ -91,7 +91,6 @@ NEW_CONSUMER = Versioned(
     }
 )
 
-
 REPLACE = Versioned(
     {
         "1.0": Schema(closed({"allocations": LIST})),

@@ -58,7 +58,6 @@ _ALLOCATION: Object[ProviderAllocations] = Object(
     "Allocation", Property("generation", PROVIDER_GENERATION), Property("resources", AMOUNTS)
 )
 
-
 BY_PROVIDER = Table(UUID_KEY, _ALLOCATION)
 _MEMBERS = (
     Property("allocations", BY_PROVIDER, attrgetter("by_provider")),
@@ -90,7 +89,6 @@ CONSUMERS: Object[Mapping[str, ConsumerAllocations]] = Object(
         "allocations", Table({"type": "string", "examples": [samples.CONSUMER]}, CONSUMER), itself
     ),
 )
-
 
 _HOLDING: Object[Holding] = Object(
     "AllocationOnProvider",

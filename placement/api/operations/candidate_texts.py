@@ -28,7 +28,6 @@ _BLANKS = re.compile(rb'"<(\d+)>"')
 # Maximum number of cached templates.
 MAX_TEMPLATES = 1024
 
-
 # Function that renders a candidate, given the members of its pool.
 Render = Callable[[Sequence[Member]], bytes]
 

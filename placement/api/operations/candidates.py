@@ -37,7 +37,10 @@ from placement.candidates import (
 from placement.logs import escaped
 from placement.objects.unset import UNSET, Unset
 
+LOG = logging.getLogger(__name__)
+
 CHUNK_SIZE = 64  # candidates in one piece of text
+MAX_LOGGED = 2000  # characters of a request
 
 
 class Candidates(NamedTuple):
@@ -62,9 +65,7 @@ def _as_list(spelled: RenderInput) -> Sequence[Mapping[str, Any]]:
     ]
 
 
-def by_provider(
-    allocations: Mapping[str, Mapping[str, int]],
-) -> Mapping[str, Mapping[str, Any]]:
+def by_provider(allocations: Mapping[str, Mapping[str, int]]) -> Mapping[str, Mapping[str, Any]]:
     """Return allocations in the form of `BY_PROVIDER`."""
     return {uuid: {"resources": amounts} for uuid, amounts in allocations.items()}
 
@@ -175,10 +176,6 @@ def _in_pieces(view: View) -> Renderer:
 
 
 CANDIDATES = Custom(_MEMBERS, _in_pieces)
-
-
-LOG = logging.getLogger(__name__)
-MAX_LOGGED = 2000  # characters of a request
 
 
 def list_allocation_candidates(call: Call) -> Reply:

@@ -10,15 +10,15 @@ from placement.api.bodies import CLASS_NAME, END, UUID_LIKE, closed, sample
 from placement.api.candidate_requests.json_form import read_alternatives
 from placement.api.candidate_requests.schema import FIRST_AVAILABLE, REQUEST
 from placement.api.handler import Call, Reply
-from placement.api.history import Versioned
+from placement.api.history import Versioned, v
 from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.members import UTC_TIME
-from placement.api.microversion import Microversion
 from placement.api.operations.allocation_bodies import OWNED
 from placement.api.operations.candidates import ALTERNATIVE, BY_PROVIDER, MAPPINGS, by_provider
 from placement.api.policy import EXPLAIN
 from placement.api.shapes import (
     Array,
+    Custom,
     Fragment,
     Json,
     Object,
@@ -37,7 +37,6 @@ from placement.vocabulary import FIRST_GENERATION, MAX_INTEGER
 
 # Each claim requires a search.
 MAX_CLAIMS = 1000
-
 
 # Maximum duration of a hold, in seconds.
 MAX_EXPIRES_IN = 86_400
@@ -96,51 +95,40 @@ NEW_OR_HELD: Schema = EitherSchema(ONE, Schema(FROM_HOLD, path_of), "from_hold")
 ONE_OR_MANY: Schema = EitherSchema(NEW_OR_HELD, Schema(NEW_CLAIMS, path_of), "claims")
 CREATE = Versioned({"2.0": ONE_OR_MANY})
 
-
 _PROPERTIES = (
     Property("allocations", ready(BY_PROVIDER), lambda claimed: by_provider(claimed.allocations)),
     Property("mappings", MAPPINGS),
     Property("consumer_generation", Json.of("integer", 1), attrgetter("generation")),
 )
-_EXPIRES_AT = "expires_at"
-
-
-_END = Property(_EXPIRES_AT, UTC_TIME)
-_CLAIM: Object[Claimed] = Object("Claim", *_PROPERTIES, _END, optional=[_EXPIRES_AT])
+_END = Property("expires_at", UTC_TIME)
+_CLAIM: Object[Claimed] = Object("Claim", *_PROPERTIES, _END, optional=["expires_at"])
 _FIRST_AVAILABLE: Object[Claimed] = Object(
     "FirstAvailableClaim",
     *_PROPERTIES,
     Property("alternative", ALTERNATIVE),
     _END,
-    optional=[_EXPIRES_AT],
+    optional=["expires_at"],
 )
 _CLAIMS: Object[list[Claimed]] = Object("Claims", Property("claims", Array(_CLAIM), itself))
 
 
-class _OneOrMany:
-    """The result of one claim, or a list of results for a list of claims."""
-
-    def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of both forms."""
-        return {
-            "title": "ClaimOrClaims",
-            "oneOf": [each.schema(version) for each in (_CLAIM, _FIRST_AVAILABLE, _CLAIMS)],
-        }
-
-    def renderer(self, view: View) -> Renderer:
-        """Return a function that renders a claim, or a list of claims."""
-        one, many = _CLAIM.renderer(view), _CLAIMS.renderer(view)
-        first_available = _FIRST_AVAILABLE.renderer(view)
-
-        def render(value: Any) -> Any:
-            if isinstance(value, list):
-                return many(value)
-            return one(value) if value.alternative is None else first_available(value)
-
-        return render
+_ONE: Object[Claimed] = Object(
+    "",
+    *_PROPERTIES,
+    Property("alternative", ALTERNATIVE),
+    _END,
+    optional=["alternative", "expires_at"],
+)
 
 
-CLAIMED = _OneOrMany()
+def _one_or_many(view: View) -> Renderer:
+    """Return a function that renders a claim, or a list of claims."""
+    one, many = _ONE.renderer(view), _CLAIMS.renderer(view)
+    return lambda claimed: (many if isinstance(claimed, list) else one)(claimed)
+
+
+_FORMS = [each.schema(v("2.0")) for each in (_CLAIM, _FIRST_AVAILABLE, _CLAIMS)]
+CLAIMED = Custom(Json({"title": "ClaimOrClaims", "oneOf": _FORMS}), _one_or_many)
 
 
 def _read_new_consumer(body: Mapping[str, Any]) -> Claim:

@@ -125,7 +125,6 @@ _REQUEST = Json.of(
     "object", {"groups": {"": {"resources": samples.AMOUNTS}}}, additionalProperties=True
 )
 
-
 CONSUMER: Object[ListedConsumer] = Object(
     "Consumer",
     Property("uuid", Json({**_TEXT, "examples": [samples.CONSUMER]})),

@@ -46,7 +46,6 @@ HEADROOM_REQUESTS = closed(
 )
 MEASURE = body_since_2(HEADROOM_REQUESTS)
 
-
 # Maximum of `requests × (aggregates + 1)`.
 MAX_FIGURES = 1000
 DEFAULT_LIMIT = 10_000

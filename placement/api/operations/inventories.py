@@ -36,7 +36,6 @@ CREATE = Versioned(
 UPDATE = Versioned({"1.0": Schema(closed({**TOTAL, **STATED}, OPTIONAL))})
 REPLACE = Versioned({"1.0": Schema(NEW_INVENTORIES)})
 
-
 _RECORD = {
     "total": Json.of("integer", 64),
     "reserved": Json.of("integer", 0),
@@ -61,7 +60,6 @@ INVENTORIES: Object[AtGeneration[Mapping[str, InventoryRecord]]] = Object(
 USAGES: Object[AtGeneration[Mapping[str, int]]] = Object(
     "ProviderUsages", GENERATION_MEMBER, Property("usages", AMOUNTS, attrgetter("value"))
 )
-
 
 # A capacity of 0 is allowed: all units are reserved.
 MIN_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})

@@ -72,7 +72,6 @@ PUT = body_since_2(
     )
 )
 
-
 _UUID = Json.of("string", samples.PROVIDER, format="uuid")
 _PARENT = Json.of(["string", "null"], samples.PARENT, format="uuid")
 _GENERATION = Json.of("integer", 6)
@@ -106,7 +105,6 @@ _PROVIDER: Object[Mapping[str, Any]] = Object(
     "TreeMember", *(Property(name, shape) for name, shape in _PROPERTIES.items())
 )
 
-
 TREE: Object[ProviderTree] = Object(
     "ProviderTree",
     Property("providers", ready(Array(_PROVIDER)), _rows),
@@ -123,7 +121,6 @@ WRITTEN: Object[TreeOutcome] = Object(
     Property("providers", Table(UUID_KEY, _OUTCOME)),
     Property("deleted", Array(_UUID)),
 )
-
 
 # Kind of names -> the policy rule that a caller needs to create them.
 CREATION_RULES = {

@@ -79,7 +79,6 @@ UPDATE = Versioned(
     {"1.0": Schema(closed({"name": NAME})), "1.14": Schema(closed({"name": NAME}, NESTED))}
 )
 
-
 # Each condition is evaluated for each provider. With fifty conditions, PostgreSQL takes 0.4 s for
 # 1,000 hosts.
 MAX_CONDITIONS = 50

@@ -16,9 +16,7 @@ NAMED = Schema(closed({"name": CUSTOM_NAME}))
 CREATE = Versioned({"1.2": NAMED})
 RENAME = Versioned({"1.2": NAMED})
 
-
 _PATH = "/resource_classes/"
-
 
 _EXAMPLE = {"rel": "self", "href": f"{_PATH}{samples.CUSTOM_CLASS}"}
 _LINKS = Custom(

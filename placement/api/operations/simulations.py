@@ -84,7 +84,6 @@ RUN = body_since_2(
     )
 )
 
-
 _ROOTS = Json({"type": "array", "items": {"type": "string", "examples": [samples.ROOT]}})
 _CONSUMER = Json.of("string", samples.CONSUMER)
 _SOURCE = Json.of(
@@ -164,7 +163,6 @@ _CLAIM: Object[Candidate | Unplaced] = Object(
     Property("text", _TEXT),
     optional=("allocations", "mappings", "code", "text"),
 )
-
 
 SIMULATION: Object[Simulation] = Object(
     "Simulation",

@@ -25,7 +25,6 @@ REPLACE = Versioned(
     {"1.6": Schema(closed({"traits": NEW_NAMES, "resource_provider_generation": GENERATION}))}
 )
 
-
 PARAMETERS: Mapping[str, Parameter] = {
     "name": Parameter(
         "1.6",
