@@ -76,7 +76,7 @@ def positive(key: str, value: str, most: int | None = None) -> int:
     return number
 
 
-def canonical_uuid(key: str, value: str, expected: str = PROVIDER_UUID) -> str:
+def parse_uuid(key: str, value: str, expected: str = PROVIDER_UUID) -> str:
     """Return the canonical form of a UUID. Raise BadQuery if the value is none."""
     uuid = identifiers.canonical(value)
     if uuid is None:

@@ -110,8 +110,8 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
     """Parse the parameters.
 
     Raises:
-        BadQuery: the first error, in this order: names, parameters of the whole request, groups,
-            relations between groups.
+        BadQuery: the first error, in this order: names of parameters, their values, the relations
+            between them.
     """
     body = to_json(query, version)
     request = replace(request_of(body, parameter_of), nested=Feature.NESTED_CANDIDATES.at(version))

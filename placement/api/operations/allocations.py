@@ -20,10 +20,10 @@ from placement.api.parameters import (
     DASHED_UUID,
     Pairs,
     Parameter,
-    canonical_uuid,
     last_values,
     matching,
     pairs,
+    parse_uuid,
 )
 from placement.api.shapes import Custom, Json, Object, Property, Renderer, Table, View, itself
 from placement.errors import BadPath, BadQuery
@@ -47,7 +47,7 @@ def parse_allocation_query(query: Pairs, version: Microversion) -> str:
     values = last_values(query, PARAMETERS, version)
     if "in_tree" not in values:
         raise BadQuery("in_tree: this parameter is required")
-    return canonical_uuid("in_tree", values["in_tree"])
+    return parse_uuid("in_tree", values["in_tree"])
 
 
 _TYPE = Json.of("string", "INSTANCE")

@@ -21,13 +21,13 @@ from placement.api.parameters import (
     Parameter,
     after,
     bad,
-    canonical_uuid,
     include_parameter,
     last_values,
     matching,
     pairs,
     parse_include,
     parse_show,
+    parse_uuid,
     positive,
 )
 from placement.api.shapes import Array, Json, Object, Property
@@ -103,12 +103,12 @@ def parse_consumer_query(
         values.get("project_id"),
         values.get("user_id"),
         consumer_type,
-        canonical_uuid("in_tree", values["in_tree"]) if "in_tree" in values else None,
+        parse_uuid("in_tree", values["in_tree"]) if "in_tree" in values else None,
         values.get("spread_group"),
         held="held" in values,
     )
     if "marker" in values:
-        canonical_uuid("marker", values["marker"], "expected the UUID of a consumer")
+        parse_uuid("marker", values["marker"], "expected the UUID of a consumer")
     # The value is not converted to canonical form, because links contain the form in which an
     # adopted database stores it.
     limit = positive("limit", values.get("limit", str(MAX_CONSUMERS)), MAX_CONSUMERS)

@@ -35,13 +35,13 @@ from placement.api.parameters import (
     Parameter,
     after,
     bad,
-    canonical_uuid,
     include_parameter,
     last_values,
     matching,
     pairs,
     parse_include,
     parse_show,
+    parse_uuid,
     positive,
 )
 from placement.api.shapes import View
@@ -162,7 +162,7 @@ def parse_page(query: Pairs, parts: Collection[Part]) -> ProviderPage | None:
     values = dict(query)
     marker = values.get("marker")
     if marker is not None:
-        canonical_uuid("marker", marker)
+        parse_uuid("marker", marker)
     most = MAX_WITH_PARTS if parts else NO_LIMIT
     if "limit" in values:
         return ProviderPage(min(positive("limit", values["limit"]), most), marker)
