@@ -151,7 +151,8 @@ class CommitLatency:
     median: float
     # Longest duration of a COMMIT.
     longest: float
-    # Median duration of a COMMIT with the statement before it.
+    # Mean duration of a COMMIT with the statement before it. The mean determines the rate of
+    # transactions that wait for each other.
     with_statement: float
 
     @property
@@ -180,7 +181,7 @@ def measure_commits(database: Database) -> CommitLatency | None:
         ended = time.perf_counter()
         commits.append(ended - deleted)
         totals.append(ended - began)
-    return CommitLatency(statistics.median(commits), max(commits), statistics.median(totals))
+    return CommitLatency(statistics.median(commits), max(commits), statistics.fmean(totals))
 
 
 def _insert_and_delete(conn: Connection) -> tuple[float, float]:
