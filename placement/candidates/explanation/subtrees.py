@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 from placement.candidates.constraints.forest import Forest, pool_parents
 from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
@@ -94,30 +95,41 @@ class SubtreeRejection:
 
     def _short(self) -> Rejection:
         """Return the rejection of a host whose subtrees lack the sum of one class."""
-        plan, slots = self._joins.plan, self._slots()
+        slots = self._slots()
         forest, above = self._above_all()
-        serving = {position for slot in slots for position in self._options[slot]}
+        serving = set(chain(*[self._options[slot] for slot in slots]))
         tops = [position for position in above if position in serving]
-        for name in plan.contended_classes:
-            amounts = {
-                slot: units for slot, units in plan.amounts_of(name).items() if slot in slots
-            }
-            if len(amounts) < 2:
-                continue
-            providers = sorted({each for slot in amounts for each in self._options[slot]})
-            self._solver.budget.spend(len(tops) * len(providers))
-            subtrees = tuple(
-                tuple([each for each in providers if forest.covers(top, each)]) for top in tops
-            )
-            asked = sum(amounts.values())
-            if max(self._free(name, each) for each in subtrees) < asked:
-                cause = RejectionCause(
-                    amounts=(Amount(name, asked),),
-                    case=SpecialCase.SUBTREE_SUM,
-                    groups=tuple(plan.slots[slot].group.suffix for slot in amounts),
-                )
-                return GENERAL._replace(cause=cause, subtrees=subtrees)
+        for name in self._joins.plan.contended_classes:
+            of_rule = [slot for slot in self._joins.plan.amounts_of(name) if slot in slots]
+            rejection = self._short_of(name, of_rule, forest, tops) if len(of_rule) > 1 else None
+            if rejection is not None:
+                return rejection
         return GENERAL
+
+    def _short_of(
+        self, name: str, slots: Sequence[int], forest: Forest, tops: Sequence[int]
+    ) -> Rejection | None:
+        """Return the rejection if no subtree has the sum of a class.
+
+        Args:
+            name: The class.
+            slots: The slots of the rule that request it.
+            forest: The forest of the host.
+            tops: The roots of the possible subtrees.
+        """
+        plan = self._joins.plan
+        providers = sorted(set(chain(*[self._options[slot] for slot in slots])))
+        self._solver.budget.spend(len(tops) * len(providers))
+        subtrees = [tuple([each for each in providers if forest.covers(top, each)]) for top in tops]
+        asked = sum(plan.amounts_of(name)[slot] for slot in slots)
+        if max(self._free(name, each) for each in subtrees) >= asked:
+            return None
+        cause = RejectionCause(
+            amounts=(Amount(name, asked),),
+            case=SpecialCase.SUBTREE_SUM,
+            groups=tuple(plan.slots[slot].group.suffix for slot in slots),
+        )
+        return GENERAL._replace(cause=cause, subtrees=tuple(subtrees))
 
     def _free(self, name: str, positions: Sequence[int]) -> int:
         stocks = [self._pool.members[position].stocks[name] for position in positions]

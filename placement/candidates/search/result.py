@@ -203,13 +203,17 @@ def collect(candidates: Iterator[Candidate], budget: Budget, trace: Trace) -> li
         if not (ends_with_statement and collected and codes.is_too_long(error)):
             raise
         budget.ended_by = STATEMENT_TIMEOUT
-    if budget.spent and collected:
-        LOG.warning("%s cut an answer short: %s", budget.ended_by, trace)
-    elif budget.spent:
-        LOG.warning("no candidate within %s: %s", budget.ended_by, trace)
-    elif not collected:
-        LOG.debug("no candidates: %s", trace)
+    _log_end(budget.ended_by, trace, found=bool(collected))
     return collected
+
+
+def _log_end(ended_by: str | None, trace: Trace, *, found: bool) -> None:
+    if ended_by is not None and found:
+        LOG.warning("%s cut an answer short: %s", ended_by, trace)
+    elif ended_by is not None:
+        LOG.warning("no candidate within %s: %s", ended_by, trace)
+    elif not found:
+        LOG.debug("no candidates: %s", trace)
 
 
 def trees_of(candidates: Iterable[Candidate]) -> list[Tree]:

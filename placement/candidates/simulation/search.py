@@ -208,13 +208,7 @@ class _EqualSearches:
                 counts[each.code] += each.hosts
         unreached = sum(not self._may_anchor(tree) and not tree.is_pool for tree in self._hosts)
         if unreached:
-            noun = "host does" if unreached == 1 else "hosts do"
-            rest = sorted(self._rest)
-            names = self._names(rest)
-            elsewhere = joined([names.get(uuid, uuid) for uuid in rest], " and ")
-            texts.append(
-                f"{unreached:,} {noun} not reach {elsewhere}, which the consumer uses as well."
-            )
+            texts.append(self._not_reached(unreached))
             counts[UNREACHED] = unreached
         if not texts:
             return NO_HOSTS
@@ -223,6 +217,14 @@ class _EqualSearches:
         others = {code: each for code, each in counts.items() if code != Refusal.NO_INVENTORY}
         found = others or counts or {OUT_OF_BUDGET.code: 0}
         return Unplaced(max(found, key=found.__getitem__), " ".join(texts))
+
+    def _not_reached(self, hosts: int) -> str:
+        """Return a sentence about hosts that do not reach the other allocations."""
+        noun = "host does" if hosts == 1 else "hosts do"
+        rest = sorted(self._rest)
+        names = self._names(rest)
+        elsewhere = joined([names.get(uuid, uuid) for uuid in rest], " and ")
+        return f"{hosts:,} {noun} not reach {elsewhere}, which the consumer uses as well."
 
 
 def _rest_aggregates(hosts: CopiedHosts, rest: RootOf) -> Mapping[str, list[frozenset[str]]]:
