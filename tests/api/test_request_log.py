@@ -63,7 +63,9 @@ def lines() -> Iterator[list[str]]:
 
 
 def access_lines(lines: list[str]) -> list[str]:
-    return [line for line in lines if line.startswith("placement.requestlog ")]
+    """Return the lines of requests, without the further lines of slow ones."""
+    of_log = [line for line in lines if line.startswith("placement.requestlog ")]
+    return [line for line in of_log if "slow: " not in line]
 
 
 def test_the_line_of_a_request_is_as_operators_know_it(tmp_path: Path, lines: list[str]) -> None:

@@ -316,6 +316,6 @@ def test_an_amount_that_few_can_split_is_found_without_reading_the_rest(tmp_path
     asked = searcher(tmp_path, fill)
     query = "resources=VCPU:1,SRIOV_NET_VF:2&can_split=SRIOV_NET_VF&limit=20"
     found, statements, trees = asked.find_cold(query, v("2.0"))
-    assert [len(each.allocations) for each in found.candidates] == [3] * 9
+    assert [len(each.allocations) for each in found.candidates] == [3] * 3
     assert trees <= 64 + 3
     assert statements == 5

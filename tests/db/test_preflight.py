@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -223,10 +224,9 @@ def test_a_replica_that_does_not_respond_is_a_danger(tmp_path: Path, run: Run) -
 @pytest.mark.skipif(ENGINE != "mariadb", reason="PostgreSQL requires no privilege")
 def test_a_missing_privilege_is_reported(tmp_path: Path, run: Run) -> None:
     url = database_url(tmp_path)
-    server().execute(
-        "CREATE OR REPLACE USER reader IDENTIFIED BY ''", "GRANT SELECT ON *.* TO reader"
-    )
-    document = run(url, SLAVE_CONNECTION=url.replace("//root@", "//reader@"))[1]
+    user = f"reader{os.getpid()}"  # other runs may use the same server at the same time
+    server().execute(f"CREATE USER {user} IDENTIFIED BY ''", f"GRANT SELECT ON *.* TO {user}")
+    document = run(url, SLAVE_CONNECTION=url.replace("//root@", f"//{user}@"))[1]
     assert names(document) == [UNFLUSHED]
     assert names(document, wrong=False) == ["lag"]
     assert "SHOW" in document["found"][1]["state"]
