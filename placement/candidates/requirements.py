@@ -171,7 +171,9 @@ class Requirement:
 
     def masks(self, pool: Pool, of_checks: Masks = NO_MASKS) -> Masks:
         """Return the mask of each member. `of_checks` has the masks of `checks` for the pool."""
-        return _joined(self._amount_masks(pool, in_parts=self._may_split), of_checks)
+        masks = self._amount_masks(pool, in_parts=self._may_split)
+        # PERF: most requests have no terms.
+        return (tuple(masks), ()) if of_checks is NO_MASKS else _joined(masks, of_checks)
 
     def _amount_masks(self, pool: Pool, *, in_parts: bool) -> list[int]:
         masks: list[int] = []
@@ -307,7 +309,7 @@ class Requirement:
 
 def _joined(masks: Sequence[int], of_checks: Masks) -> Masks:
     """Return the masks of amounts and of terms together."""
-    # PERF: most requests have no terms, and the root rarely substitutes for a member.
+    # PERF: the root rarely substitutes for a member.
     itself, as_root = of_checks
     return (
         tuple(map(or_, masks, itself)) if itself else tuple(masks),

@@ -142,7 +142,7 @@ class Reductions:
         name, limit = shortage.resource_class, shortage.amount
         plan = self._explain_request.joins.plan
         self._solver.budget.spend(2 * len(shortage.providers))
-        if any(slot in plan.splittable for slot in plan.amounts_of(name)):
+        if plan.splittable and any(slot in plan.splittable for slot in plan.amounts_of(name)):
             return self._amounts_in_parts(pool, shortage, least)
         # PERF: many devices have equal inventories.
         stocks = {pool.members[position].stocks[name] for position in shortage.providers}

@@ -1,6 +1,6 @@
 """The state of a simulation, to which changes are applied one after the other."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -69,7 +69,7 @@ class State:
     def __init__(
         self,
         hosts: CopiedHosts,
-        consumers: Iterable[MovableConsumer],
+        consumers: Collection[MovableConsumer],
         stated: StatedRequests,
         budget: Budget,
         read_names: ReadNames,
@@ -91,8 +91,8 @@ class State:
         self._read_names = read_names
         # Finds candidates for consumers and claims.
         self._searches = Searches(hosts, budget, read_names)
-        # Class -> capacity of the whole cloud before any change.
-        self._capacities = hosts.capacities()
+        # Class -> capacity of the whole cloud before any change. It only ranks consumers.
+        self._capacities = hosts.capacities() if consumers else {}
         # UUID of a root -> the consumers that have allocations from its tree.
         self._holders: dict[str, set[MovableConsumer]] = {}
         for consumer in consumers:
