@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ class Pieces(io.RawIOBase):
     """What a server sends, in pieces as they arrive."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
-        self.pieces = list(pieces)
+        self.pieces = deque(pieces)
 
     def readable(self) -> bool:
         return True
@@ -34,10 +35,10 @@ class Pieces(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         if not self.pieces:
             return 0
-        piece = self.pieces.pop(0)
+        piece = self.pieces.popleft()
         taken = piece[: len(buffer)]
         if len(taken) < len(piece):
-            self.pieces.insert(0, piece[len(taken) :])
+            self.pieces.appendleft(piece[len(taken) :])
         buffer[: len(taken)] = taken
         return len(taken)
 
