@@ -275,6 +275,25 @@ def test_a_drained_sharing_provider_serves_no_host(tmp_path: Path) -> None:
         assert after["code"] == "no_inventory"
 
 
+def test_a_moved_consumer_fills_its_host_for_its_spread_group(service: Service) -> None:
+    members = [f"c0000000-0000-4000-8000-{host:012d}" for host in range(1, HOSTS + 1)]
+    for host, consumer in enumerate(members[:-1], 1):
+        request = {"groups": {"": {"resources": {"VCPU": 1}, "in_tree": provider_uuid(host)}}}
+        body = {
+            "request": request,
+            "consumer_uuid": consumer,
+            "project_id": "p",
+            "user_id": "u",
+            "consumer_type": "INSTANCE",
+            "spread_group": {"name": "apart", "max_per_host": 1},
+        }
+        service.expect(201, "POST", "/claims", body, "2.0")
+    # Only the last host has no member of the group.
+    answer = simulated(service, drain(1), drain(2))
+    assert [each["consumer"] for each in answer["moves"]] == members[:1]
+    assert [each["consumer"] for each in answer["unplaceable"]] == members[1:2]
+
+
 def test_too_many_consumers_are_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     populate(service, 1, 2)
     monkeypatch.setattr("placement.candidates.simulation.consumers.MAX_CONSUMERS", 7)
