@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.kit.cloud import building
 from tests.kit.service import Service
 
 RACK = "aaaaaaaa-0000-0000-0000-0000000000a1"
@@ -176,3 +177,12 @@ def test_hosts_are_counted_where_sharing_providers_alone_serve(
     assert found["hosts"] == found["by"][RACK]["hosts"] == len(HOSTS)
     assert found["largest"] == found["fits"] == 10
     assert [(each["code"], each["hosts"]) for each in found["limited_by"]] == [("capacity", 3)]
+
+
+def test_a_group_is_rejected_at_the_first_code_of_its_classes(tmp_path: Path) -> None:
+    with Service(tmp_path) as service:
+        with building(service.database.writer) as cloud:
+            cloud.add("host", {"VCPU": 8})
+        path = "/allocation_candidates?resources=VCPU:100,VGPU:1&explain=summary"
+        explanation = service.expect(200, "GET", path, version="2.0").json["explanation"]
+    assert [each["code"] for each in explanation["blocked"]] == ["no_inventory"]
