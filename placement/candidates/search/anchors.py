@@ -5,7 +5,6 @@ first of these hosts is searched. The other hosts reuse its assignments or its r
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from placement.candidates.budget import COST_PER_STEP, Budget
@@ -152,9 +151,7 @@ class AnchorSearches:
                 options[slot] = providers
         if pool.sharing and self._only_sharing_providers(pool, options):
             return FirstResult(UNSERVED)
-        return self._solve_jointly(
-            pool, self._shape(pool, options), partial(self._solutions, pool, options)
-        )
+        return self._solve_jointly(pool, options)
 
     def _only_sharing_providers(self, pool: Pool, options: Options) -> bool:
         """Return whether all options are sharing providers of other trees.
@@ -166,16 +163,17 @@ class AnchorSearches:
         local = len(pool.anchor.members)
         return min([providers[0] for providers in options]) >= local
 
-    def _solve_jointly(
-        self, pool: Pool, shape: Hashable | None, solutions: Callable[[], Solutions]
-    ) -> FirstResult:
-        """Search for the first assignment of all slots. `solutions` starts the search."""
+    def _solve_jointly(self, pool: Pool, options: Options) -> FirstResult:
+        """Search for the first assignment of all slots."""
+        shape = self._shape(pool, options)
         alike = self._by_shape.get(shape)
         if alike is not None:
             # Reuse the result of an earlier pool of this shape.
             self._budget.step()
             return alike
-        assignments = Assignments(solutions(), self._budget)
+        refuse = self._trace.refuse_placement
+        found = solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
+        assignments = Assignments(found, self._budget)
         if assignments.end == 0:
             outcome = Outcome(unmet_traits=self._plan.unmet_traits(pool))
             result = FirstResult(outcome, None, (assignments.refusal or Refusal.ELSEWHERE, ""))
@@ -240,11 +238,6 @@ class AnchorSearches:
     def shapes(self) -> int:
         """Number of cached shapes."""
         return len(self._by_shape)
-
-    def _solutions(self, pool: Pool, options: Options) -> Solutions:
-        """Yield the assignments of the pool, and record refused placements in the trace."""
-        refuse = self._trace.refuse_placement
-        return solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
 
 
 def dedup_key(pool: Pool) -> Hashable:
