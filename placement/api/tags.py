@@ -8,6 +8,7 @@ have changed while it was read.
 from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
+from typing import TypeVar
 
 from sqlalchemy.engine import Connection
 
@@ -18,6 +19,8 @@ from placement.objects import revisions
 from placement.objects.provider_list import ProviderList
 from placement.objects.providers import Provider
 from placement.objects.revisions import State
+
+T = TypeVar("T")
 
 ANY = "*"  # matches any tag
 
@@ -32,13 +35,30 @@ class Unmodified(Exception):
         self.tag = tag
 
 
-def get_for_provider(call: Call, provider: Provider) -> str | None:
-    """Return the tag of a response about a provider, or None if it has none.
+def read_provider(
+    call: Call,
+    read: Callable[[Connection, str, Callable[[Provider], object]], tuple[Provider, T]],
+) -> tuple[Provider, T, str | None]:
+    """Read the provider in the path and a part of it.
+
+    Args:
+        call: the request.
+        read: returns the provider and the part (see `providers.get_with`).
+
+    Returns:
+        The provider, the part, and the tag of the response, or None if it has none.
 
     Raises:
         Unmodified: the client has stated the tag.
+        The errors of `read`.
     """
-    return _tag(call, partial(revisions.state_of_tree, provider.revision))
+
+    def tag_of(provider: Provider) -> str | None:
+        return _tag(call, partial(revisions.state_of_tree, provider.revision))
+
+    with call.service.database.read_trees() as conn:
+        provider, part = read(conn, call.path["uuid"], tag_of)
+    return provider, part, tag_of(provider)
 
 
 def get_for_page(call: Call, page: ProviderList) -> str | None:

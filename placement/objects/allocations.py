@@ -184,6 +184,15 @@ class Holding(NamedTuple):
     generation: int
 
 
+class Consumers(NamedTuple):
+    """The consumers that use a provider."""
+
+    # Consumer uuid -> its allocations on the provider.
+    by_uuid: Mapping[str, Holding]
+    # Time of the last change of an allocation, or None if unknown.
+    changed_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class ConsumerAllocations:
     """A consumer, as the API returns it."""
@@ -255,11 +264,8 @@ def _by_provider(rows: Sequence[Any]) -> dict[str, ProviderAllocations]:
 
 def get_for_provider(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
-) -> tuple[Provider, Mapping[str, Holding], datetime | None]:
-    """Return a provider, consumer uuid -> holding, and the time of the last change.
-
-    See `providers.get_with`.
-    """
+) -> tuple[Provider, Consumers]:
+    """Return a provider and its consumers (see `providers.get_with`)."""
 
     def read(provider: Provider) -> Sequence[Any]:
         return statements.on_provider(provider.id).rows(conn)
@@ -270,7 +276,7 @@ def get_for_provider(
         if row.uuid not in by_consumer:
             by_consumer[row.uuid] = Holding({}, row.generation)
         by_consumer[row.uuid].resources[row.class_name] = row.used
-    return provider, by_consumer, _last_change(rows)
+    return provider, Consumers(by_consumer, _last_change(rows))
 
 
 def _last_change(rows: Sequence[Any]) -> datetime | None:

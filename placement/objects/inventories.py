@@ -40,8 +40,8 @@ def get_for_provider(
 def get(
     conn: Connection,
     uuid: str,
-    resource_class: str,
     seen: Callable[[Provider], object],
+    resource_class: str,
 ) -> tuple[Provider, Inventory]:
     """Return one inventory (see `get_for_provider`). Also raises InventoryNotFound."""
     provider, inventories = get_for_provider(conn, uuid, seen)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from operator import attrgetter
 
 from placement.api import samples, tags
@@ -42,11 +41,9 @@ AGGREGATES: Object[AtGeneration[Sequence[str]]] = Object(
 
 def list_aggregates(call: Call) -> Reply:
     """List the aggregates that a provider is in."""
-    tag_of = partial(tags.get_for_provider, call)
-    with call.service.database.read_trees() as conn:
-        provider, uuids = aggregates.get_for_provider(conn, call.path["uuid"], tag_of)
+    provider, uuids, tag = tags.read_provider(call, aggregates.get_for_provider)
     answer = AtGeneration(provider.generation, uuids)
-    return Reply(200, answer, changed_at=NOW, tag=tag_of(provider))
+    return Reply(200, answer, changed_at=NOW, tag=tag)
 
 
 def replace_aggregates(call: Call) -> Reply:

@@ -164,10 +164,6 @@ def delete_allocations(call: Call) -> Reply:
 
 def list_provider_allocations(call: Call) -> Reply:
     """List the allocations on a provider, by consumer."""
-    tag_of = partial(tags.get_for_provider, call)
-    with call.service.database.read_trees() as conn:
-        provider, consumers, changed_at = allocations.get_for_provider(
-            conn, call.path["uuid"], tag_of
-        )
-    answer = AtGeneration(provider.generation, consumers)
-    return Reply(200, answer, changed_at=changed_at or NOW, tag=tag_of(provider))
+    provider, consumers, tag = tags.read_provider(call, allocations.get_for_provider)
+    answer = AtGeneration(provider.generation, consumers.by_uuid)
+    return Reply(200, answer, changed_at=consumers.changed_at or NOW, tag=tag)

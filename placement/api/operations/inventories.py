@@ -79,24 +79,19 @@ def read_records(body: Mapping[str, Any]) -> dict[str, InventoryRecord]:
 
 def list_inventories(call: Call) -> Reply:
     """List the inventories of a provider, by resource class."""
-    tag_of = partial(tags.get_for_provider, call)
-    with call.service.database.read_trees() as conn:
-        provider, rows = inventories.get_for_provider(conn, call.path["uuid"], tag_of)
+    provider, rows, tag = tags.read_provider(call, inventories.get_for_provider)
     records = {name: row.record for name, row in rows.items()}
     changed_at = newest([row.changed_at for row in rows.values()])
     answer = AtGeneration(provider.generation, records)
-    return Reply(200, answer, changed_at=changed_at, tag=tag_of(provider))
+    return Reply(200, answer, changed_at=changed_at, tag=tag)
 
 
 def show_inventory(call: Call) -> Reply:
     """Show a provider's inventory of one resource class."""
-    tag_of = partial(tags.get_for_provider, call)
-    with call.service.database.read_trees() as conn:
-        provider, row = inventories.get(
-            conn, call.path["uuid"], call.path["resource_class"], tag_of
-        )
+    read = partial(inventories.get, resource_class=call.path["resource_class"])
+    provider, row, tag = tags.read_provider(call, read)
     inventory = AtGeneration(provider.generation, row.record)
-    return Reply(200, inventory, changed_at=row.changed_at or NOW, tag=tag_of(provider))
+    return Reply(200, inventory, changed_at=row.changed_at or NOW, tag=tag)
 
 
 def create_inventory(call: Call) -> Reply:
@@ -163,8 +158,6 @@ def delete_inventory(call: Call) -> Reply:
 
 def show_provider_usages(call: Call) -> Reply:
     """Show the usage of each inventory of a provider."""
-    tag_of = partial(tags.get_for_provider, call)
-    with call.service.database.read_trees() as conn:
-        provider, used = inventories.usages(conn, call.path["uuid"], tag_of)
+    provider, used, tag = tags.read_provider(call, inventories.usages)
     answer = AtGeneration(provider.generation, used)
-    return Reply(200, answer, changed_at=NOW, tag=tag_of(provider))
+    return Reply(200, answer, changed_at=NOW, tag=tag)

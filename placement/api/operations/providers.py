@@ -56,7 +56,6 @@ from placement.objects.provider_list import (
     ProviderSelection,
 )
 from placement.objects.provider_parts import Part
-from placement.objects.providers import Provider
 from placement.objects.unset import UNSET
 from placement.vocabulary import MAX_INTEGER
 
@@ -238,22 +237,15 @@ def create_resource_provider(call: Call) -> Reply:
 def show_resource_provider(call: Call) -> Reply:
     """Show a resource provider."""
     included = parse_show(call.query_string, call.version, Part)
-    database = call.service.database
     if not included and not tags.TAGGED.at(call.version):
         provider = call.read_one(providers.get, uuid=call.path["uuid"])
         return Reply(200, WithParts([provider]), changed_at=provider.changed_at or NOW)
-    tag_of = partial(tags.get_for_provider, call)
-    with database.read_trees() as conn:
-
-        def read(provider: Provider) -> PartTexts:
-            values = provider_parts.read(conn, [provider.id], included)
-            view = View(call.version)
-            return {part: part_texts(part, by_id, view) for part, by_id in values.items()}
-
-        provider, parts = providers.get_with(conn, call.path["uuid"], read, tag_of)
+    read = partial(provider_parts.get_for_provider, parts=included)
+    provider, values, tag = tags.read_provider(call, read)
+    view = View(call.version)
+    parts = {part: part_texts(part, by_id, view) for part, by_id in values.items()}
     changed_at = NOW if parts else provider.changed_at or NOW
-    shown = WithParts([provider], parts)
-    return Reply(200, shown, changed_at=changed_at, tag=tag_of(provider))
+    return Reply(200, WithParts([provider], parts), changed_at=changed_at, tag=tag)
 
 
 def check_provider(call: Call) -> None:

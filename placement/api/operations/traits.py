@@ -1,7 +1,6 @@
 """`/traits` and the traits of providers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 
 from placement.api import samples, tags
 from placement.api.bodies import GENERATION, MAX_ITEMS, TEXT, closed, custom_name, sample
@@ -105,12 +104,10 @@ def delete_trait(call: Call) -> Reply:
 
 def list_provider_traits(call: Call) -> Reply:
     """List the traits of a provider."""
-    tag_of = partial(tags.get_for_provider, call)
-    with call.service.database.read_trees() as conn:
-        provider, provider_traits = traits.get_for_provider(conn, call.path["uuid"], tag_of)
+    provider, provider_traits, tag = tags.read_provider(call, traits.get_for_provider)
     changed_at = newest([trait.changed_at for trait in provider_traits])
     answer = AtGeneration(provider.generation, provider_traits)
-    return Reply(200, answer, changed_at=changed_at, tag=tag_of(provider))
+    return Reply(200, answer, changed_at=changed_at, tag=tag)
 
 
 def replace_provider_traits(call: Call) -> Reply:
