@@ -103,7 +103,7 @@ def sizes(stock: Stock, most: int) -> range:
     return range(smallest, min(stock.room, most) + 1, step)
 
 
-def largest(stock: Stock) -> int:
-    """Return the largest amount that fits, or 0 if no amount fits."""
-    amounts = sizes(stock, stock.room)
+def largest(stock: Stock, most: int = MAX_CAPACITY) -> int:
+    """Return the largest amount up to `most` that fits, or 0 if no amount fits."""
+    amounts = sizes(stock, most)
     return amounts[-1] if amounts else 0

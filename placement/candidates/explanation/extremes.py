@@ -15,7 +15,7 @@ from placement.candidates.model import Member
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
-from placement.inventory import Stock, sizes
+from placement.inventory import Stock, largest, sizes
 
 
 class InventoryFigure(NamedTuple):
@@ -35,12 +35,6 @@ def _free(stock: Stock, _units: int) -> int:
     return max(0, stock.capacity - stock.used)
 
 
-def largest_part(stock: Stock, units: int) -> int:
-    """Return the largest amount up to `units` that fits, or 0."""
-    parts = sizes(stock, units)
-    return parts[-1] if parts else 0
-
-
 def _max_unit(stock: Stock, _units: int) -> int:
     return stock.max_unit
 
@@ -51,11 +45,11 @@ _FIGURES: Mapping[Refusal | SpecialCase | None, InventoryFigure] = {
     Refusal.MAX_UNIT: InventoryFigure(_max_unit, has_free=True),
     Refusal.STEP_SIZE: InventoryFigure(lambda stock, _units: stock.step_size, is_largest=False),
     Refusal.CAPACITY: InventoryFigure(_free),
-    SpecialCase.ROOM: InventoryFigure(largest_part),
-    SpecialCase.WITH_POOLS: InventoryFigure(largest_part),
+    SpecialCase.ROOM: InventoryFigure(largest),
+    SpecialCase.WITH_POOLS: InventoryFigure(largest),
     Refusal.CAPACITY_SUM: InventoryFigure(_free, is_sum=True),
     SpecialCase.MAX_UNIT: InventoryFigure(_max_unit),
-    SpecialCase.PARTS: InventoryFigure(largest_part, is_sum=True),
+    SpecialCase.PARTS: InventoryFigure(largest, is_sum=True),
     SpecialCase.SUBTREE_SUM: InventoryFigure(_free, is_sum=True),
 }
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from placement.candidates.budget import COST_PER_STEP
 from placement.candidates.explanation.evaluation import Evaluation
 from placement.candidates.explanation.explain_request import Joins
-from placement.candidates.explanation.extremes import largest_part
 from placement.candidates.explanation.host_solver import HostSolver, signatures
 from placement.candidates.explanation.words import sentences
 from placement.candidates.model import Pool
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.trace import Refusal
+from placement.inventory import largest
 
 # Finding such hosts may use 1/SHARE of all work.
 SHARE = 8
@@ -68,7 +68,7 @@ class SplitGains:
         self._solver.budget.spend(pool.local)
         for name, units in amounts.items():
             stocks = [stock for stock in pool.stocks(name)[: pool.local] if stock]
-            if sum(largest_part(stock, units) for stock in stocks) < units:
+            if sum(largest(stock, units) for stock in stocks) < units:
                 return ()
         return tuple(sorted(amounts))
 

@@ -25,7 +25,7 @@ from placement.candidates.search.anchors import AnchorSearches, Search, solution
 from placement.candidates.search.candidate import Candidate, SplitLayout
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
 from placement.candidates.trace import Refusal, Trace
-from placement.inventory import Stock, fits, sizes
+from placement.inventory import Stock, fits, largest
 
 # (position, units) of each provider of an amount: of one provider, or of several with their parts.
 Serving = tuple[tuple[int, int], ...]
@@ -55,10 +55,10 @@ def split_amount(amount: int, stocks: Iterable[tuple[int, Stock]]) -> Serving | 
     """
     parts: list[tuple[int, int]] = []
     for position, stock in stocks:
-        possible = sizes(stock, amount)
-        if possible:
-            parts.append((position, possible[-1]))
-            amount -= possible[-1]
+        part = largest(stock, amount)
+        if part:
+            parts.append((position, part))
+            amount -= part
         if not amount:
             return tuple(parts)
     return None
