@@ -27,8 +27,13 @@ class Stock(NamedTuple):
     step_size: int
 
     @property
+    def free(self) -> int:
+        """Units that are not allocated, or 0 if the usage exceeds the capacity."""
+        return max(0, self.capacity - self.used)
+
+    @property
     def room(self) -> int:
-        """Free units. The number is negative if the usage exceeds the capacity."""
+        """Free units, at most `max_unit`. Negative if the usage exceeds the capacity."""
         return min(self.capacity - self.used, self.max_unit)
 
 

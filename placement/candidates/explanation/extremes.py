@@ -32,7 +32,7 @@ class InventoryFigure(NamedTuple):
 
 
 def _free(stock: Stock, _units: int) -> int:
-    return max(0, stock.capacity - stock.used)
+    return stock.free
 
 
 def _max_unit(stock: Stock, _units: int) -> int:
@@ -106,7 +106,7 @@ class Measure:
         """Add the value of an inventory."""
         figure, known = self._figure, self.extreme
         following = None if figure.is_largest else _next_amount(stock, self._units)
-        free = _free(stock, 0) if figure.has_free else 0
+        free = stock.free if figure.has_free else 0
         if (
             known is None
             or following
@@ -148,7 +148,7 @@ def fault(term: StatedTerm | None, member: Member) -> SharingFault | None:
         return SharingFault(term, None)
     stock = member.stocks[amount.resource_class]
     following = None if figure.is_largest else _next_amount(stock, amount.units)
-    value, free = figure.from_stock(stock, amount.units), _free(stock, 0)
+    value, free = figure.from_stock(stock, amount.units), stock.free
     return SharingFault(term, value, following, free if figure.has_free and free < value else None)
 
 

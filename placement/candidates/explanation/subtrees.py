@@ -132,5 +132,4 @@ class SubtreeRejection:
         return GENERAL._replace(cause=cause, subtrees=tuple(subtrees))
 
     def _free(self, name: str, positions: Sequence[int]) -> int:
-        stocks = [self._pool.members[position].stocks[name] for position in positions]
-        return sum(max(0, stock.capacity - stock.used) for stock in stocks)
+        return sum(self._pool.members[position].stocks[name].free for position in positions)

@@ -153,11 +153,7 @@ class PatternSearch:
 
 def free_units(pool: Pool, rows: Sequence[Row]) -> list[int]:
     """Return the free units of rows. `max_unit` is ignored because it does not limit sums."""
-    units = []
-    for position, name in rows:
-        stock = pool.members[position].stocks[name]
-        units.append(max(0, stock.capacity - stock.used))
-    return units
+    return [pool.members[position].stocks[name].free for position, name in rows]
 
 
 def usage_of(patterns: Patterns, times: Mapping[int, int]) -> dict[Row, int]:

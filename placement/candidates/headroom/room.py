@@ -40,8 +40,8 @@ def room_in(pool: Pool) -> Callable[[Row], int]:
     members = pool.members
 
     def room(row: Row) -> int:
-        stock = members[row[0]].stocks[row[1]]
-        return max(0, stock.capacity - stock.used)
+        position, name = row
+        return members[position].stocks[name].free
 
     return room
 

@@ -195,8 +195,7 @@ class SharedHosts:
         key, name = row
         for position, member in enumerate(pool.members):
             if self._key(pool, position) == key:
-                stock = member.stocks[name]
-                return max(0, stock.capacity - stock.used)
+                return member.stocks[name].free
         raise ValueError("the provider is not in the pool")
 
     # -- upper bound ---------------------------------------------------------------------------
