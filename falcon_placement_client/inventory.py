@@ -26,8 +26,13 @@ class Stock(NamedTuple):
     step_size: int
 
     @property
+    def free(self) -> int:
+        """Units that are not allocated, or 0 if the usage exceeds the capacity."""
+        return max(0, self.capacity - self.used)
+
+    @property
     def room(self) -> int:
-        """Free units. The number is negative if the usage exceeds the capacity."""
+        """Free units, at most `max_unit`. Negative if the usage exceeds the capacity."""
         return min(self.capacity - self.used, self.max_unit)
 
 
@@ -102,7 +107,7 @@ def sizes(stock: Stock, most: int) -> range:
     return range(smallest, min(stock.room, most) + 1, step)
 
 
-def largest(stock: Stock) -> int:
-    """Return the largest amount that fits, or 0 if no amount fits."""
-    amounts = sizes(stock, stock.room)
+def largest(stock: Stock, most: int = MAX_CAPACITY) -> int:
+    """Return the largest amount up to `most` that fits, or 0 if no amount fits."""
+    amounts = sizes(stock, most)
     return amounts[-1] if amounts else 0

@@ -66,18 +66,6 @@ class Refusal(StrEnum):
     FILTERED = "filtered", "left out by the database"
 
 
-# Codes of amounts. If a host is rejected at one of these codes, no provider has enough capacity.
-WITHOUT_CAPACITY = frozenset(
-    {
-        Refusal.NO_INVENTORY,
-        Refusal.MIN_UNIT,
-        Refusal.MAX_UNIT,
-        Refusal.STEP_SIZE,
-        Refusal.CAPACITY,
-    }
-)
-
-
 class Trace:
     """The rejections of one search."""
 

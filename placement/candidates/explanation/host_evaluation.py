@@ -171,7 +171,7 @@ class HostEvaluation:
     def _gains(
         self, by_group: Mapping[str, Sequence[Rejection]], possible: bool | None
     ) -> list[tuple[int, bool | None]]:
-        """Yield the index of each relaxation with its result, which is None if undecided."""
+        """Return the index of each relaxation that serves the host, and None if undecided."""
         gains: list[tuple[int, bool | None]] = []
         self._solver.budget.spend(COST_PER_RELAXATION * len(self._explain_request.relaxations))
         for index, relaxation in enumerate(self._explain_request.relaxations):

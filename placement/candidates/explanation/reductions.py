@@ -65,6 +65,7 @@ class Reductions:
         self.undecided = False
         # The request for which the hosts are evaluated.
         self._explain_request = solver.explain_request
+        # The slots of the request.
         self._plan = solver.explain_request.joins.plan
         self._solver = solver
         # Remaining work for reductions.

@@ -15,7 +15,8 @@ from placement.candidates.requirements import Requirement
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.solver import Assignments, Solutions, assignments
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
-from placement.candidates.trace import WITHOUT_CAPACITY, Refusal, Trace
+from placement.candidates.terms.amounts import AMOUNT_CODES
+from placement.candidates.trace import Refusal, Trace
 
 # Maximum total number of members and slots of the pools with cached results, and maximum number of
 # members of one such pool.
@@ -185,9 +186,7 @@ class AnchorSearches:
 
     def _unmet(self, pool: Pool, requirement: Requirement) -> FirstResult:
         code = requirement.refusal(pool)
-        outcome = Outcome(
-            unmet_slot=requirement.slots[0], with_capacity=code not in WITHOUT_CAPACITY
-        )
+        outcome = Outcome(unmet_slot=requirement.slots[0], with_capacity=code not in AMOUNT_CODES)
         return FirstResult(outcome, refusal=(code, requirement.group.suffix))
 
     def _search(self, pool: Pool, result: FirstResult) -> Search:

@@ -17,6 +17,7 @@ STOCK_CONDITIONS: tuple[tuple[Refusal, StockCondition], ...] = (
 )
 
 AMOUNT_KEYWORD = "resources"
+# If a host is rejected at one of these codes, no provider has enough capacity.
 AMOUNT_CODES = (Refusal.NO_INVENTORY, *(code for code, _allows in STOCK_CONDITIONS))
 
 

@@ -16,7 +16,8 @@ from placement.candidates.terms import (
     NotMemberOf,
     RequiredTraits,
 )
-from placement.candidates.trace import WITHOUT_CAPACITY, Refusal
+from placement.candidates.terms.amounts import AMOUNT_CODES
+from placement.candidates.trace import Refusal
 from placement.inventory import Stock, fits
 
 STOCK = Stock(capacity=8, used=4, min_unit=2, max_unit=6, step_size=2)
@@ -120,7 +121,7 @@ def test_there_is_a_refusal_for_capacity_just_where_the_amount_does_not_fit(
     host = pool(member(stock))
     assert bool(asked.providers(host)) == fits(stock, amount)
     if not fits(stock, amount):
-        assert asked.refusal(host) in WITHOUT_CAPACITY
+        assert asked.refusal(host) in AMOUNT_CODES
 
 
 def test_groups_that_ask_the_same_share_a_requirement() -> None:
