@@ -10,11 +10,17 @@ from collections.abc import Callable
 
 from placement import deadline
 
+# Cost of checking a provider against the conditions of a slot.
+COST_PER_PROVIDER = 4
 # Cost of a step: trying a provider for a slot, or checking one constraint for it.
 COST_PER_STEP = 8
+# Cost of making a candidate, a pattern or another result.
+COST_PER_RESULT = 64
+# Cost of reading a provider of a tree.
+COST_PER_READ_PROVIDER = 120
 
 # Amount of work between two checks of the deadline. It takes a few milliseconds.
-COST_PER_CHECK = 20_000
+WORK_BETWEEN_CHECKS = 20_000
 
 # The options that may end a search.
 MAX_SEARCH_STEPS = "max_search_steps"
@@ -55,7 +61,7 @@ class Budget:
         # The limit on `cost`.
         self._max_cost = max_steps * COST_PER_STEP
         # PERF: a single comparison checks both limits.
-        self._next_check = min(COST_PER_CHECK, self._max_cost)
+        self._next_check = min(WORK_BETWEEN_CHECKS, self._max_cost)
 
     def spend(self, cost: int) -> None:
         """Charge work.
@@ -76,7 +82,7 @@ class Budget:
             self.ended_by = REQUEST_DEADLINE
         if self.ended_by is not None:
             raise BudgetSpentError
-        next_check = self.cost + COST_PER_CHECK
+        next_check = self.cost + WORK_BETWEEN_CHECKS
         self._next_check = next_check if is_beyond else min(next_check, self._max_cost)
 
     def step(self, constraints: int = 0, cost: int = 0) -> None:

@@ -37,7 +37,7 @@ class Clock:
 @pytest.fixture
 def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     """A service whose requests may read the clock 30 times."""
-    monkeypatch.setattr(budget, "COST_PER_CHECK", 10)
+    monkeypatch.setattr(budget, "WORK_BETWEEN_CHECKS", 10)
     with Service(tmp_path, placement={"request_deadline": 30.0}) as service:
         with building(service.database.writer) as cloud:
             for number in range(HOSTS):
@@ -85,7 +85,7 @@ def test_a_scheduler_gets_what_was_found_until_the_deadline(
 @pytest.fixture
 def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     """A service whose searches may do little work. Only the last host has 9 VCPU."""
-    monkeypatch.setattr(budget, "COST_PER_CHECK", 10)
+    monkeypatch.setattr(budget, "WORK_BETWEEN_CHECKS", 10)
     with Service(tmp_path, placement={"request_deadline": 600.0, "max_search_steps": 5}) as service:
         with building(service.database.writer) as cloud:
             for number in range(HOSTS):

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from placement.candidates import TreeCache
-from placement.candidates.budget import uncharged
+from placement.candidates.budget import COST_PER_READ_PROVIDER, uncharged
 from placement.candidates.model import Tree
-from placement.candidates.trees.store import COST_PER_PROVIDER, TreeStore
+from placement.candidates.trees.store import TreeStore
 from placement.db import tables as t
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 from tests.kit.service import Service, inventories
@@ -55,7 +55,7 @@ def test_a_tree_is_read_whole_and_once(service: Service) -> None:
         assert len(statements) == 2 + 2
     assert again is tree
     assert [other.id] == [*second]
-    assert looks == [3 * COST_PER_PROVIDER]
+    assert looks == [3 * COST_PER_READ_PROVIDER]
     assert [member.parent for member in tree.members] == [-1, 0, 1]
     assert [set(member.stocks) for member in tree.members] == [{"DISK_GB"}, {"VCPU"}, {"VGPU"}]
     assert tree.members[1].traits == tree.members[2].traits == {TRAIT}

@@ -110,9 +110,9 @@ def test_each_thread_has_its_own(clock: Clock) -> None:
 def test_a_search_looks_at_it_after_some_work(clock: Clock) -> None:
     spent = Budget(10**6)
     with deadline.limit(5.0):
-        spent.spend(budget.COST_PER_CHECK + 1)
+        spent.spend(budget.WORK_BETWEEN_CHECKS + 1)
         clock.now += 6
-        spent.spend(budget.COST_PER_CHECK)  # not at each time that it counts something
+        spent.spend(budget.WORK_BETWEEN_CHECKS)  # not at each time that it counts something
         with pytest.raises(BudgetSpentError):
             spent.spend(1)
     assert spent.ended_by == "request_deadline"
@@ -129,15 +129,15 @@ def test_the_bound_on_steps_is_exact_however_small() -> None:
 def test_a_search_that_needs_a_result_is_ended_by_the_deadline_alone(clock: Clock) -> None:
     with deadline.limit(5.0):
         spent = Budget(1, needs_result=True)
-        spent.spend(10 * budget.COST_PER_CHECK)
+        spent.spend(10 * budget.WORK_BETWEEN_CHECKS)
         spent.needs_result = False
         with pytest.raises(BudgetSpentError):
-            spent.spend(budget.COST_PER_CHECK + 1)
+            spent.spend(budget.WORK_BETWEEN_CHECKS + 1)
         assert spent.ended_by == "max_search_steps"
         spent = Budget(1, needs_result=True)
         clock.now += 6
         with pytest.raises(BudgetSpentError):
-            spent.spend(budget.COST_PER_CHECK)
+            spent.spend(budget.WORK_BETWEEN_CHECKS)
         assert spent.ended_by == "request_deadline"
 
 
@@ -145,7 +145,7 @@ def test_other_threads_run_whenever_a_search_looks_at_it(monkeypatch: pytest.Mon
     yields: list[float] = []
     monkeypatch.setattr("placement.candidates.budget.time.sleep", yields.append)
     spent = Budget(10**6)
-    for _ in range(10 * budget.COST_PER_CHECK):
+    for _ in range(10 * budget.WORK_BETWEEN_CHECKS):
         spent.spend(1)
     assert len(yields) in range(9, 11)
     assert set(yields) == {0}

@@ -9,16 +9,13 @@ from sqlalchemy.engine import Connection
 
 from placement import events, stopwatch
 from placement.bounded import Interned
-from placement.candidates.budget import COST_PER_STEP, Charge
+from placement.candidates.budget import COST_PER_READ_PROVIDER, Charge
 from placement.candidates.model import Member, Roots, Stocks, Tree
 from placement.db.statements import trees as statements
 from placement.events import Event
 from placement.inventory import Stock
 from placement.objects import identifiers, revisions
 from placement.objects.revision_cache import RevisionCache
-
-# Cost of reading a provider and of adding it to a tree.
-COST_PER_PROVIDER = 15 * COST_PER_STEP
 
 # Caches one tree per root. The size of a tree is the number of its providers.
 TreeCache = RevisionCache[Tree]
@@ -116,7 +113,7 @@ class TreeStore:
         `seen` maps the ids of the roots to the revisions that were read.
         """
         rows = statements.members(seen).rows(self._conn)
-        self._spend(COST_PER_PROVIDER * len(rows))
+        self._spend(COST_PER_READ_PROVIDER * len(rows))
         # Most of the data is traits, and hosts of one model have the same traits. Therefore, the
         # statement returns sets of trait ids, and each distinct set is translated to names only
         # once.
