@@ -39,7 +39,7 @@ class Databases:
     """The databases of the clouds: databases of a server, or files."""
 
     def __init__(self, engine: str, directory: Path) -> None:
-        self.server: DatabaseServer | None = None
+        self.server: DatabaseServer | None = None  # None for files
         self._directory = directory
         if engine != "sqlite":
             self.server = SERVERS[engine](directory / engine, OPTIONS[engine])

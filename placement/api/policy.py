@@ -84,6 +84,7 @@ class Policy:
         self._fault: str | None = None
         # Warnings that are already in the log.
         self._warned_of: set[str] = set()
+        # Returns the attributes of a caller, or None before the first caller.
         self._values: Callable[[RequestContext], tuple[Any, ...]] | None = None
         self._refresh_at = 0.0
         # The library's set of rules is incomplete while the library reads files.
