@@ -29,7 +29,7 @@ from placement.metrics import Metrics, stop_listening
 from placement.objects import catalog, claim_records, derived, health, online_migrations
 from placement.objects.derived import Corrections
 from placement.objects.hold_expiry import HoldExpiry
-from placement.progress import Progress, silent
+from placement.runtime.progress import Progress, silent
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

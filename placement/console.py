@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from placement.errors import ConfigurationError, PlacementError
-from placement.logs import escaped
-from placement.suggestions import did_you_mean, nearest
+from placement.runtime.logs import escaped
+from placement.runtime.suggestions import did_you_mean, nearest
 
 USAGE = 2  # exit code for an invalid command line, as in argparse
 HELP = frozenset(("-h", "--help"))

@@ -15,7 +15,6 @@ import falcon
 import orjson
 from oslo_context.context import RequestContext
 
-from placement import deadline, stopwatch
 from placement.api import body_stream, dry_run, json_body, media_types, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
@@ -29,6 +28,7 @@ from placement.api.shapes import Response, View
 from placement.api.tags import Unmodified
 from placement.errors import BadBody, BadPath, Unstorable
 from placement.objects import identifiers
+from placement.runtime import deadline, stopwatch
 
 CACHED = "no-cache"  # clients may cache the response but must revalidate it
 NOT_STORED = "no-store"

@@ -14,7 +14,7 @@ from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
 from placement.objects.revision_cache import BlockCache, CachedText, KindCaches, RevisionCache
-from placement.turns import LargeAnswers, Turns
+from placement.runtime.turns import LargeAnswers, Turns
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from jsonschema.exceptions import ValidationError
 
 from placement.objects import identifiers
 from placement.objects.catalog import STANDARD_CLASSES
-from placement.suggestions import did_you_mean, nearest
+from placement.runtime.suggestions import did_you_mean, nearest
 
 ORDER = (
     "type", "maxLength", "maxItems", "maxProperties", "minLength", "minItems", "minProperties",

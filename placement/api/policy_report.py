@@ -10,7 +10,7 @@ from typing import Any
 from oslo_context.context import RequestContext
 from oslo_policy import policy
 
-from placement.suggestions import PARENTHESES, did_you_mean, nearest
+from placement.runtime.suggestions import PARENTHESES, did_you_mean, nearest
 
 # Kinds of checks that query another service, such as `http`. Their results may change at any time.
 REMOTE_KINDS = frozenset(entry.name for entry in entry_points(group="oslo.policy.rule_checks"))

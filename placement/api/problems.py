@@ -14,12 +14,13 @@ from typing import Any
 import falcon
 import orjson
 
-from placement import errors, events
+from placement import errors
 from placement.api import microversion
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
-from placement.events import Event
-from placement.suggestions import did_you_mean, nearest
+from placement.runtime import events
+from placement.runtime.events import Event
+from placement.runtime.suggestions import did_you_mean, nearest
 
 LOG = logging.getLogger(__name__)
 

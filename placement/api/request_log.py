@@ -17,11 +17,11 @@ from urllib.parse import quote
 import orjson
 from oslo_context import context
 
-from placement import events, stopwatch
 from placement.api import dry_run, problems
 from placement.compat import oslo_context
-from placement.events import Event
-from placement.stopwatch import Phase
+from placement.runtime import events, stopwatch
+from placement.runtime.events import Event
+from placement.runtime.stopwatch import Phase
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -8,7 +8,7 @@ checks the deadline of the request, and lets other threads run, at regular amoun
 import time
 from collections.abc import Callable
 
-from placement import deadline
+from placement.runtime import deadline
 
 # Cost of checking a provider against the conditions of a slot.
 COST_PER_PROVIDER = 4

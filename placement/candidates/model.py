@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple
 
-from placement.bounded import Interned
 from placement.inventory import Stock
+from placement.runtime.bounded import Interned
 from placement.vocabulary import HOST_CLASSES, SHARING_TRAIT
 
 

@@ -17,10 +17,10 @@ from placement.cli.database import connect
 from placement.cli.owners import read_owners
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
-from placement.logs import escaped
 from placement.objects import audit, online_migrations
 from placement.objects.audit import AuditCheck, Inquiry, Owners, Row
-from placement.progress import progress
+from placement.runtime.logs import escaped
+from placement.runtime.progress import progress
 
 WRONG = 3  # exit code; argparse uses 2
 BATCH = 100  # consumers that one transaction deletes

@@ -6,7 +6,7 @@ from oslo_config import cfg
 
 from placement import config
 from placement.db.engine import COMMAND_PATIENCE, Database
-from placement.progress import Progress, progress
+from placement.runtime.progress import Progress, progress
 
 PROGRESS_DELAY = 2.0  # seconds before a command shows its progress
 

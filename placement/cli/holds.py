@@ -8,9 +8,9 @@ from oslo_config import cfg
 from prettytable import PrettyTable
 
 from placement.cli.database import connect
-from placement.logs import escaped
 from placement.objects import holds
 from placement.objects.consumer_list import ListedConsumer
+from placement.runtime.logs import escaped
 
 
 def set_up_list(parser: Any) -> None:

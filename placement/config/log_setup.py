@@ -6,10 +6,11 @@ from importlib.util import find_spec
 from oslo_config import cfg
 from oslo_log import log as oslo_log
 
-from placement import __version__, logs
+from placement import __version__
 from placement.compat import oslo_log as oslo_log_compat
 from placement.config.sources import unknown_settings
 from placement.errors import ConfigurationError
+from placement.runtime import logs
 
 LOG = logging.getLogger(__name__)
 

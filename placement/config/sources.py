@@ -12,7 +12,7 @@ from oslo_log import log as oslo_log
 from placement import __version__
 from placement.config.option_groups import OPTIONS
 from placement.errors import ConfigurationError
-from placement.suggestions import PARENTHESES, did_you_mean, nearest
+from placement.runtime.suggestions import PARENTHESES, did_you_mean, nearest
 
 CONFIG_DIR_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
 

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from placement.bounded import SizeLimitedDict
 from placement.db.fragments import Selection
 from placement.db.statement import (
     Key,
@@ -26,6 +25,7 @@ from placement.db.statement import (
     mapping_chunks,
     sorted_chunks,
 )
+from placement.runtime.bounded import SizeLimitedDict
 
 Statement = TypeVar("Statement")
 

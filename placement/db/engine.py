@@ -21,7 +21,6 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
-from placement import deadline, events, stopwatch
 from placement.config import DatabaseSettings
 from placement.db import codes
 from placement.db.dialects import Role, dialect_of, dialect_of_url
@@ -38,7 +37,8 @@ from placement.errors import (
     OutcomeUnknown,
     StatementTooLong,
 )
-from placement.events import Event
+from placement.runtime import deadline, events, stopwatch
+from placement.runtime.events import Event
 
 LOG = logging.getLogger(__name__)
 

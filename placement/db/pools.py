@@ -9,12 +9,12 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection, make_url
 
-from placement.bounded import SizeLimitedDict
 from placement.compat.sqlalchemy import count_parameters
 from placement.config import DatabaseSettings
 from placement.db import texts
 from placement.db.dialects import DIALECTS, ONE_VIEW, Dialect, Role, dialect_of_url
 from placement.db.dialects.errors import codes_of
+from placement.runtime.bounded import SizeLimitedDict
 
 # Maximum total number of parameters of the statements in the compiled cache of an engine. By
 # default, SQLAlchemy caches 500 statements of any size. The statements of bulk writes alone would

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from placement import deadline, stopwatch
 from placement.db import texts
+from placement.runtime import deadline, stopwatch
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", int, str)

@@ -10,12 +10,12 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, RootTransaction
 
-from placement import deadline, events, stopwatch
 from placement.compat.sqlalchemy import connect
 from placement.db.dialects import ONE_VIEW
 from placement.db.messages import one_line
 from placement.errors import PlacementError
-from placement.events import Event
+from placement.runtime import deadline, events, stopwatch
+from placement.runtime.events import Event
 
 LOG = logging.getLogger(__name__)
 

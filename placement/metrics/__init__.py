@@ -6,7 +6,7 @@ Each process counts in its own files. The process that serves a scrape adds up t
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from placement import __version__, events
+from placement import __version__
 from placement.config import MetricsSettings
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
@@ -14,6 +14,7 @@ from placement.metrics import directory
 from placement.metrics.declarations import BUILD, TAINT
 from placement.metrics.inventories import Inventories
 from placement.metrics.text import family, labels
+from placement.runtime import events
 
 # Functions that stop the listener of this process. Empty if there is no listener.
 _listening: list[Callable[[], None]] = []

@@ -8,9 +8,9 @@ from typing import Any
 from prometheus_client import Counter, Gauge, Histogram
 
 from placement.compat.prometheus import count_in_files
-from placement.events import Details, Event
 from placement.metrics import declarations as d
 from placement.metrics.declarations import Kind, Metric
+from placement.runtime.events import Details, Event
 
 LOG = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ import os_resource_classes
 import os_traits
 from sqlalchemy.engine import Connection
 
-from placement import suggestions
 from placement.db.fragments import Selection
 from placement.db.statement import Restart
 from placement.db.statements import names as statements
 from placement.errors import NameNotDistinct
 from placement.objects import identifiers
+from placement.runtime import suggestions
 from placement.vocabulary import CUSTOM_PREFIX, is_custom_name
 
 FIRST_CUSTOM_CLASS = 10000

@@ -16,7 +16,7 @@ from placement.db.statement import CHUNK_SIZE
 from placement.db.statements import derived as statements
 from placement.inventory import capacity
 from placement.objects.locking import renew_revisions
-from placement.progress import Progress, silent
+from placement.runtime.progress import Progress, silent
 
 # Maximum number of trees that are locked at a time. Writes of these trees wait until the end of the
 # transaction.

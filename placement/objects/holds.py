@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy.engine import Connection
 
-from placement import deadline
 from placement.db.engine import Database
 from placement.db.statement import CHUNK_SIZE, Unchanged
 from placement.db.statements import claim_records as statements
@@ -40,6 +39,7 @@ from placement.objects.allocation_state import StateQuery
 from placement.objects.claims import Claim, NewRecord, owner_names
 from placement.objects.consumer_list import ConsumerFilter, ConsumerPage, ListedConsumer
 from placement.objects.consumers import Consumer
+from placement.runtime import deadline
 
 Result = TypeVar("Result")
 

@@ -20,7 +20,7 @@ from placement.objects import ancestry, derived, repairs
 from placement.objects.ancestry import Ancestry
 from placement.objects.derived import Corrections
 from placement.objects.repairs import Repair
-from placement.progress import Progress, silent
+from placement.runtime.progress import Progress, silent
 
 EXAMPLES = 3  # default number of rows that are shown for a fault
 

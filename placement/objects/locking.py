@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement import stopwatch
 from placement.db.engine import on_lost_commit
 from placement.db.statement import Restart, Unmatched
 from placement.db.statements import locks as statements
 from placement.db.statements import names as name_statements
 from placement.db.statements import providers as provider_statements
 from placement.objects import identifiers
+from placement.runtime import stopwatch
 
 NO_GENERATIONS: Mapping[int, int] = MappingProxyType({})
 

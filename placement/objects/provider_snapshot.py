@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from sqlalchemy.engine import Connection
 
-from placement import stopwatch
 from placement.db.statement import Queries, Restart
 from placement.db.statements import locks
 from placement.db.statements import providers as statements
@@ -22,6 +21,7 @@ from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import ProviderNotFound
 from placement.objects import identifiers, locking, revisions
 from placement.objects.locking import TreesChanged
+from placement.runtime import stopwatch
 
 Change = TypeVar("Change")
 

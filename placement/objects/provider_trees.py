@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement import stopwatch
 from placement.db.statement import Restart, Unchanged
 from placement.db.statements import locks
 from placement.db.statements import provider_parts as part_statements
@@ -31,6 +30,7 @@ from placement.objects.provider_parts import Part
 from placement.objects.tree_change import TreeChange, tree_change
 from placement.objects.tree_state import TreeCommand, TreeMember, TreeState
 from placement.objects.tree_writer import TreeWriter
+from placement.runtime import stopwatch
 from placement.vocabulary import is_custom_name
 
 PARTS = (Part.INVENTORIES, Part.TRAITS, Part.AGGREGATES)

@@ -16,7 +16,7 @@ from placement.db.statements import integrity as statements
 from placement.objects import allocations, ancestry, claim_records, derived, online_migrations
 from placement.objects.consumers import Consumer
 from placement.objects.derived import Corrections
-from placement.progress import Progress, silent
+from placement.runtime.progress import Progress, silent
 
 # Maximum number of rows that one transaction repairs.
 ROWS_PER_TRANSACTION = 200

@@ -14,8 +14,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from placement.bounded import SizeLimitedDict
 from placement.objects.revisions import UNKNOWN
+from placement.runtime.bounded import SizeLimitedDict
 
 
 class Revisioned(Protocol):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import deadline
+from placement.runtime import deadline
 from tests.kit import service as kit
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 

@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import pytest
 
-from placement import events
 from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.claims import claiming
 from placement.db.retries import Pauses
 from placement.db.statement import Restart
 from placement.errors import LostRace
-from placement.events import Details, Event
 from placement.objects import allocations, search_snapshot
+from placement.runtime import events
+from placement.runtime.events import Details, Event
 from tests.kit import service as kit
 from tests.kit.cloud import SHARING, Stock, aggregate_uuid, building, provider_uuid
 from tests.kit.statements import counted

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from placement import deadline
 from placement.candidates import budget
 from placement.db.retries import Pauses
+from placement.runtime import deadline
 from tests.kit.cloud import building
 from tests.kit.drivers import failing_once
 from tests.kit.engines import ENGINE

@@ -10,9 +10,9 @@ from typing import Any
 import falcon.testing
 import pytest
 
-from placement import events
 from placement.api.routes import ROUTES
-from placement.events import Event
+from placement.runtime import events
+from placement.runtime.events import Event
 from tests.api.test_atomicity import CONSUMER, OTHER, RP, WRITES, claim
 from tests.kit import service as kit
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import app, deadline
+from placement import app
 from placement.db.engine import Database
 from placement.errors import NoCandidatesFound
 from placement.objects import claim_records, holds
 from placement.objects.hold_expiry import HoldExpiry
+from placement.runtime import deadline
 from tests.kit import service as kit
 from tests.kit.builders import settings
 from tests.kit.engines import ENGINE

@@ -13,11 +13,11 @@ from falcon.testing import create_environ
 
 from bench.clouds import flat
 from bench.scenarios import FLAT
-from placement import turns
 from placement.api import dispatch
 from placement.api.dispatch import MAX_CHUNK
 from placement.api.history import LATEST
 from placement.errors import LargeWorkBusy
+from placement.runtime import turns
 from tests.kit.cloud import load
 from tests.kit.service import HEADERS, Client, Service
 

@@ -14,12 +14,13 @@ import pytest
 from oslo_context import context
 from oslo_log.formatters import ContextFormatter, JSONFormatter
 
-from placement import config, events, stopwatch
+from placement import config
 from placement.api import request_log
 from placement.api.history import LATEST
 from placement.api.routes import ROUTES
 from placement.errors import DatabaseUnavailable
 from placement.objects import health
+from placement.runtime import events, stopwatch
 from tests.api.identity import identity_service, with_keystone
 from tests.kit import service as kit
 from tests.kit.builders import make_app

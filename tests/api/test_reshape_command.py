@@ -18,7 +18,7 @@ from falcon_placement_client.reshape.reshapefile import load_transformation
 from falcon_placement_client.reshape.run import Reshape
 from placement import cli
 from placement.direct import PlacementDirect
-from placement.progress import progress
+from placement.runtime.progress import progress
 from tests.kit.builders import settings
 from tests.kit.cloud import CloudBuilder, Stock, building, consumer_uuid, provider_uuid
 from tests.kit.listener import listening

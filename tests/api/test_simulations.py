@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import turns
 from placement.api.operations import simulations
 from placement.candidates.simulation import simulate
 from placement.db import tables as t
+from placement.runtime import turns
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
 from tests.kit.engines import ENGINE
 from tests.kit.service import Service

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import events
 from placement.db.statements import allocations as statements
-from placement.events import Details, Event
 from placement.objects import allocation_state, locking
+from placement.runtime import events
+from placement.runtime.events import Details, Event
 from tests.kit.engines import ENGINE
 from tests.kit.service import Service, claim, inventories
 

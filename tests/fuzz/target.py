@@ -8,7 +8,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from placement import logs
+from placement.runtime import logs
 from tests.kit.cloud import SHARING, aggregate_uuid, building
 from tests.kit.service import Service
 

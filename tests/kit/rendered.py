@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from placement.bounded import SizeLimitedDict
 from placement.db import pools, texts
+from placement.runtime.bounded import SizeLimitedDict
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL

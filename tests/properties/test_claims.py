@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from placement import events
-from placement.events import Details, Event
+from placement.runtime import events
+from placement.runtime.events import Details, Event
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query

@@ -20,7 +20,7 @@ from falcon_placement_client.reshape.transformation import (
     Transformation,
 )
 from placement.direct import PlacementDirect
-from placement.progress import Progress, progress
+from placement.runtime.progress import Progress, progress
 from tests.kit import builders
 from tests.kit.engines import share
 from tests.kit.service import claim

@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # Module of the client -> module of the service that has all of its definitions.
 MODULES = {
-    "commands/console.py": ["logs.py", "console.py"],
+    "commands/console.py": ["runtime/logs.py", "console.py"],
     "inventory.py": ["inventory.py"],
-    "progress.py": ["progress.py"],
-    "suggestions.py": ["suggestions.py"],
+    "progress.py": ["runtime/progress.py"],
+    "suggestions.py": ["runtime/suggestions.py"],
     "vocabulary.py": ["vocabulary.py"],
 }
 # `fail` of the service describes errors of databases, too.

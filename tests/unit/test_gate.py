@@ -41,7 +41,7 @@ def test_names_of_tests_that_are_none_are_noticed() -> None:
 
 def test_a_server_runs_what_no_rule_leaves_out() -> None:
     for name, whole, sample in [
-        ("tests/unit/test_logs.py::test_any[1]", False, False),
+        ("tests/unit/runtime/test_logs.py::test_any[1]", False, False),
         ("tests/db/test_codes.py::test_any[1]", True, True),
         ("tests/db/test_reads.py::test_any", True, False),
         (f"{GABBIT}test_pytest[gabbits:policy_provider_cn]", False, False),

@@ -7,7 +7,7 @@ from placement.api.parameters import bad
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits, Term, of_kind
 from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
-from placement.suggestions import did_you_mean, nearest
+from placement.runtime.suggestions import did_you_mean, nearest
 
 # The database evaluates each condition for every root that it examines.
 MAX_ROOT_CONDITIONS = 50

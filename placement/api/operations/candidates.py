@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy.engine import Connection
 
-from placement import deadline
 from placement.api import samples
 from placement.api.candidate_requests.json_form import read_alternatives
 from placement.api.candidate_requests.query_form import parse_candidates, to_json
@@ -34,8 +33,9 @@ from placement.candidates import (
     find_candidates,
     find_first_available,
 )
-from placement.logs import escaped
 from placement.objects.unset import UNSET, Unset
+from placement.runtime import deadline
+from placement.runtime.logs import escaped
 
 LOG = logging.getLogger(__name__)
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from placement import deadline
 from placement.api.bodies import END, body_since_2, closed
 from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.candidate_requests.schema import AGGREGATE, BARE_REQUEST
@@ -16,6 +15,7 @@ from placement.api.shapes import Array, Json, Object, Property, Shape, Table, it
 from placement.candidates import Headroom, HeadroomQuery, find_headroom
 from placement.candidates.headroom import Figures, LimitedHosts
 from placement.errors import BadQuery
+from placement.runtime import deadline
 
 MAX_REQUESTS = 100
 MAX_BY = 100

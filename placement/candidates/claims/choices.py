@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement import stopwatch
 from placement.candidates.budget import Budget
 from placement.candidates.explanation import explain, explain_refused
 from placement.candidates.model import Tree
@@ -28,6 +27,7 @@ from placement.objects.catalog import NO_NAMES, Ids
 from placement.objects.claim_records import GroupKey
 from placement.objects.claims import Claim, SpreadGroup
 from placement.objects.search_snapshot import MAX_KEYS, claim_names
+from placement.runtime import stopwatch
 
 LOG = logging.getLogger(__name__)
 

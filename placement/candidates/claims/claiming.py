@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement import deadline, events
 from placement.candidates.budget import Budget
 from placement.candidates.claims.attempts import Attempt, attempts
 from placement.candidates.claims.choices import Choices, ClaimRequest, ClaimSearches
@@ -35,12 +34,13 @@ from placement.errors import (
     UnknownProviders,
     UnknownResourceClasses,
 )
-from placement.events import Event
 from placement.objects import allocations, holds, search_snapshot
 from placement.objects.claims import Claim
 from placement.objects.consumers import stored_uuid
 from placement.objects.locking import TreesChanged
 from placement.objects.search_snapshot import SearchSnapshot
+from placement.runtime import deadline, events
+from placement.runtime.events import Event
 from placement.vocabulary import FIRST_GENERATION
 
 # Errors of a candidate that has changed since the search. The next candidate may succeed.

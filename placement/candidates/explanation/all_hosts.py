@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from sqlalchemy.engine import Connection
 
-from placement import deadline
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.explanation.explained_hosts import ExplainedHosts, ReadNames
 from placement.candidates.explanation.single_hosts import SingleHosts
@@ -25,6 +24,7 @@ from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config.frozen import CandidateSettings
 from placement.errors import DeadlineExceeded
+from placement.runtime import deadline
 
 # Maximum number of refused hosts that are evaluated for the log.
 MAX_REFUSED = 500

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
-from placement import stopwatch
 from placement.candidates.budget import Budget
 from placement.candidates.headroom.measure import measure_headroom
 from placement.candidates.headroom.value import Headroom, HeadroomRequest
@@ -17,6 +16,7 @@ from placement.candidates.trees.source import HostSource, SnapshotHosts, UnusedH
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
+from placement.runtime import stopwatch
 
 
 @dataclass(frozen=True, slots=True)

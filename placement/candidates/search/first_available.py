@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from sqlalchemy.engine import Connection
 
-from placement import stopwatch
 from placement.candidates.budget import Budget
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.pipeline import RequestSearch
@@ -13,6 +12,7 @@ from placement.candidates.trees.resolve import resolve_all
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
+from placement.runtime import stopwatch
 
 
 def find_first_available(

@@ -19,7 +19,6 @@ from operator import attrgetter
 
 from sqlalchemy.engine import Connection
 
-from placement import deadline, events, stopwatch
 from placement.candidates.budget import Budget
 from placement.candidates.model import Tree
 from placement.candidates.plan import SearchPlan
@@ -60,7 +59,8 @@ from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import SearchExhausted
-from placement.events import Event
+from placement.runtime import deadline, events, stopwatch
+from placement.runtime.events import Event
 
 LOG = logging.getLogger(__name__)
 

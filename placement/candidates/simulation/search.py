@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import chain
 
-from placement.bounded import SizeLimitedDict
 from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.explanation.explained_hosts import ExplainedHosts, ReadNames
 from placement.candidates.explanation.words.phrases import joined
@@ -24,6 +23,7 @@ from placement.candidates.simulation.value import Unplaced
 from placement.candidates.terms import RootRole, TermChecks, Untainted, of_kind
 from placement.candidates.trace import Refusal, Trace
 from placement.candidates.trees.sharing import AnchorPools, sharing_pool, untainted
+from placement.runtime.bounded import SizeLimitedDict
 from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of requests with cached results, each of which may refer to all hosts.

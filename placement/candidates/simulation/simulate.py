@@ -6,7 +6,6 @@ from itertools import chain
 
 from sqlalchemy.engine import Connection
 
-from placement import deadline
 from placement.candidates.budget import Budget, uncharged
 from placement.candidates.explanation.all_hosts import names_from
 from placement.candidates.headroom import (
@@ -36,6 +35,7 @@ from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import Invalid
+from placement.runtime import deadline
 
 # Maximum duration of a simulation, in seconds.
 MAX_SECONDS = 30.0

@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import providers as statements
-from placement.logs import escaped
 from placement.objects import provider_parts
 from placement.objects.provider_parts import Part
+from placement.runtime.logs import escaped
 
 
 def read_inventories(

@@ -8,11 +8,11 @@ reads further roots.
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from placement import stopwatch
 from placement.candidates.budget import Charge
 from placement.candidates.model import Roots
 from placement.candidates.stats import Outcome, RootStats
 from placement.candidates.trees.roots import RootSource
+from placement.runtime import stopwatch
 
 # Cost of a statement that searches roots if the database runs in this process (SQLite), which is
 # added again for each two conditions, and cost of each returned root.

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement import events, stopwatch
-from placement.bounded import Interned
 from placement.candidates.budget import COST_PER_READ_PROVIDER, Charge
 from placement.candidates.model import Member, Roots, Stocks, Tree
 from placement.db.statements import trees as statements
-from placement.events import Event
 from placement.inventory import Stock
 from placement.objects import identifiers, revisions
 from placement.objects.revision_cache import RevisionCache
+from placement.runtime import events, stopwatch
+from placement.runtime.bounded import Interned
+from placement.runtime.events import Event
 
 # Caches one tree per root. The size of a tree is the number of its providers.
 TreeCache = RevisionCache[Tree]

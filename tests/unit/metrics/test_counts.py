@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from placement import events
 from placement.db.retries import Cause
-from placement.events import Event
 from placement.metrics import declarations as d
 from placement.metrics.counts import Counts
+from placement.runtime import events
+from placement.runtime.events import Event
 from tests.kit import metrics as kit
 from tests.kit.builders import make_database
 

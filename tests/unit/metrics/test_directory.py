@@ -23,8 +23,8 @@ from tests.kit.builders import make_database
 # Counts three requests and six trees, and ends as if it had been killed.
 WORKER = """
 import os, sys
-from placement import events
-from placement.events import Event
+from placement.runtime import events
+from placement.runtime.events import Event
 from placement.metrics import directory
 from pathlib import Path
 directory.use(sys.argv[1])

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from placement import stopwatch
-from placement.stopwatch import Phase
+from placement.runtime import stopwatch
+from placement.runtime.stopwatch import Phase
 
 
 @pytest.fixture

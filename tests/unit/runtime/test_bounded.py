@@ -1,6 +1,6 @@
 """Collections of limited size."""
 
-from placement.bounded import Interned, SizeLimitedDict
+from placement.runtime.bounded import Interned, SizeLimitedDict
 
 
 def test_the_first_go_where_all_weigh_too_much() -> None:

@@ -1,8 +1,8 @@
 """Events in the service, which are logged and counted as metrics.
 
 Code emits an event with this module and does not know the listeners. With debug logging, the logger
-`placement.events` writes a line for each event. `placement.metrics` listens to the events and
-counts them.
+`placement.runtime.events` writes a line for each event. `placement.metrics` listens to the events
+and counts them.
 """
 
 import logging

@@ -9,8 +9,9 @@ from oslo_context.context import RequestContext
 from oslo_log import log as oslo_log
 from oslo_log.formatters import ContextFormatter, JSONFormatter
 
-from placement import config, logs
+from placement import config
 from placement.compat import oslo_context
+from placement.runtime import logs
 
 HOSTILE = "a\nb\r\x1b[31m\x00\x85\u2028\u2029\u202e\ud800\tc é😀"
 SHOWN = r"a\nb\r\x1b[31m\x00\x85\u2028\u2029\u202e\ud800\tc é😀"

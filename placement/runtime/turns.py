@@ -4,8 +4,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from placement import deadline
 from placement.errors import LargeWorkBusy
+from placement.runtime import deadline
 
 # Maximum time that a request waits for its turn, in seconds.
 PATIENCE = 5.0

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from placement import events
 from placement.api.history import LATEST
 from placement.db.retries import Cause
 from placement.db.statement import Restart
-from placement.events import Details, Event
+from placement.runtime import events
+from placement.runtime.events import Details, Event
 from tests.kit.builders import make_app, make_database
 from tests.kit.service import Client, Service, inventories
 
@@ -71,7 +71,7 @@ def test_no_listener_is_called_after_the_end(told: Told) -> None:
 
 
 def test_with_debugging_an_event_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "placement.events")
+    caplog.set_level(logging.DEBUG, "placement.runtime.events")
     events.emit(Event.TREES, cached=3, loaded=1)
     assert caplog.messages == ["trees: cached=3 loaded=1"]
 

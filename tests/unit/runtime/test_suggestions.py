@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import placement
-from placement import suggestions
-from placement.suggestions import MAX_COMPARISONS, PARENTHESES, did_you_mean, nearest
+from placement.runtime import suggestions
+from placement.runtime.suggestions import MAX_COMPARISONS, PARENTHESES, did_you_mean, nearest
 
 PACKAGE = Path(placement.__file__).parent
 
@@ -75,7 +75,7 @@ def test_no_other_module_of_the_service_compares_names() -> None:
         for path in PACKAGE.rglob("*.py")
         if "difflib" in _imports(path)
     ]
-    assert modules == ["suggestions.py"]
+    assert modules == ["runtime/suggestions.py"]
 
 
 def _imports(path: Path) -> set[str | None]:

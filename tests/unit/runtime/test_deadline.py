@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from placement import deadline
 from placement.candidates import budget
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.errors import DeadlineExceeded
+from placement.runtime import deadline
 
 
 class Clock:

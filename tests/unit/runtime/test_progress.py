@@ -2,7 +2,7 @@
 
 import io
 
-from placement.progress import progress, silent
+from placement.runtime.progress import progress, silent
 
 LONG = 3600.0
 
