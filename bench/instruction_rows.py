@@ -22,8 +22,9 @@ from falcon.testing import create_environ
 from bench.bodies import BOTH, DRAIN, FOUR_GROUPS, SORTED
 from bench.clouds import flat, nested, sharing, to_drain
 from bench.scenarios import FLAT
-from placement import app, config
+from placement import config
 from placement.db.engine import Database
+from placement.entry import app
 from tests.kit import builders
 from tests.kit.cloud import Cloud, load, provider_uuid
 from tests.kit.service import HEADERS, claim, headers_at, inventories

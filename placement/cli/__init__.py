@@ -5,8 +5,9 @@ import sys
 from collections.abc import Sequence
 from itertools import takewhile
 
-from placement import __version__, console
+from placement import __version__
 from placement.cli.commands import COMMANDS, describe, names, setup_of
+from placement.entry import console
 from placement.errors import ConfigurationError
 
 INTERRUPTED = 130  # exit code of a process that is ended by a signal: SIGINT

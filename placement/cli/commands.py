@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from placement.console import OPTIONS, entries
+from placement.entry.console import OPTIONS, entries
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ import prettytable
 from oslo_config import cfg
 from sqlalchemy.exc import SQLAlchemyError
 
-from placement import config, console
+from placement import config
 from placement.cli.database import connect
 from placement.db.engine import Database
+from placement.entry import console
 from placement.errors import ConfigurationError, PlacementError
 from placement.objects import online_migrations
 

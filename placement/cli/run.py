@@ -5,8 +5,9 @@ from typing import Any
 
 from oslo_config import cfg
 
-from placement import config, console
+from placement import config
 from placement.cli.commands import COMMANDS, Command
+from placement.entry import console
 
 
 def run(arguments: Sequence[str], path: Sequence[str], set_up: Callable[[Any], None] | None) -> int:

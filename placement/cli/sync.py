@@ -4,9 +4,9 @@ from typing import Any
 
 from oslo_config import cfg
 
-from placement import app
 from placement.cli.database import connect, delayed_progress
 from placement.db import schema
+from placement.entry import app
 
 
 def set_up(parser: Any) -> None:

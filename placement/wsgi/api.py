@@ -4,8 +4,8 @@ import gc
 import logging
 import sys
 
-from placement.app import serve
-from placement.console import fail
+from placement.entry.app import serve
+from placement.entry.console import fail
 from placement.errors import ConfigurationError
 from placement.wsgi import memory
 

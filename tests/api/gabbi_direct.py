@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from keystoneauth1.adapter import Adapter
 
-from placement.direct import IDENTITY, PlacementDirect
+from placement.entry.direct import IDENTITY, PlacementDirect
 from tests.api import gabbi_fixtures
 from tests.kit.builders import database_url, settings
 

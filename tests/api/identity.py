@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import falcon.testing
 
-from placement import app, config
+from placement import config
+from placement.entry import app
 from tests.kit.builders import make_database
 from tests.kit.listener import listening
 

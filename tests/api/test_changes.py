@@ -12,9 +12,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from placement import app
 from placement.db import tables as t
 from placement.db.engine import Database
+from placement.entry import app
 from placement.objects import change_numbering
 from tests.kit.builders import settings
 from tests.kit.engines import ENGINE

@@ -12,8 +12,9 @@ import pytest
 import yaml
 from oslo_config import cfg
 
-from placement import config, generators
+from placement import config
 from placement.api.routes import ROUTES
+from placement.entry import generators
 
 SAMPLE = Path(__file__).parents[2] / "etc" / "placement.conf"
 TOOLS = Path(sys.executable).parent

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from placement import client, headroom_gauges
-from placement.app import create_app
+from placement.entry.app import create_app
 from placement.errors import ConfigurationError, LargeWorkBusy
 from placement.metrics import Metrics
 from tests.kit import metrics as kit

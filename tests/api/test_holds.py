@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import app
 from placement.db.engine import Database
+from placement.entry import app
 from placement.errors import NoCandidatesFound
 from placement.objects import claim_records, holds
 from placement.objects.hold_expiry import HoldExpiry

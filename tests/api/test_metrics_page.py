@@ -10,8 +10,8 @@ from typing import Any
 import falcon.testing
 import pytest
 
-from placement import app
 from placement.api.routes import ROUTES
+from placement.entry import app
 from placement.errors import ConfigurationError
 from tests.kit import metrics as kit
 from tests.kit.builders import make_database

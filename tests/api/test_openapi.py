@@ -26,11 +26,12 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from placement import app, cli, config
+from placement import cli, config
 from placement.api.bodies import UUID_LIKE, UUID_PATTERN
 from placement.api.history import HISTORY, LATEST, v
 from placement.api.openapi import describe
 from placement.api.routes import OPERATIONS
+from placement.entry import app
 from tests.kit.builders import make_database
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 

@@ -13,10 +13,11 @@ import pytest
 from oslo_context.context import RequestContext
 from oslo_policy.policy import Rules
 
-from placement import config, generators
+from placement import config
 from placement.api import policy as policy_module
 from placement.api.policy import REFRESH, Policy
 from placement.api.routes import GUARDED, ROUTES
+from placement.entry import generators
 from placement.errors import ConfigurationError
 from tests.kit.builders import make_app, settings
 from tests.kit.service import Client

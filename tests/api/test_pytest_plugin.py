@@ -106,7 +106,9 @@ def test_without_the_service_a_fixture_says_what_to_install(tmp_path: Path, name
 
 
 def test_a_server_ends_with_the_program_that_runs_it() -> None:
-    program = "from placement import testing\nwith testing.serving() as url: print(url); input()"
+    program = (
+        "from placement.entry.testing import serving\nwith serving() as url: print(url); input()"
+    )
     command = [sys.executable, "-uc", program]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

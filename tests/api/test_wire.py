@@ -12,11 +12,11 @@ import falcon.testing
 import orjson
 import pytest
 
-from placement import app
 from placement.api import body_stream
 from placement.api.history import HISTORY, LATEST
 from placement.api.routes import OPERATIONS, ROUTES, Route
 from placement.db.engine import Database
+from placement.entry import app
 from tests.kit import service as kit
 from tests.kit.builders import make_app, make_database
 from tests.kit.engines import ENGINE

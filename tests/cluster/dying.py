@@ -5,7 +5,7 @@ import random
 import signal
 from typing import Any
 
-from placement import app
+from placement.entry import app
 from placement.objects import change_numbering
 
 PROBABILITY = 0.3

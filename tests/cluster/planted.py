@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Mapping
 
 import sqlalchemy as sa
 
-from placement import app
 from placement.db import engine
 from placement.db import tables as t
 from placement.db.statement import Write, Writes
 from placement.db.statements import inventories
 from placement.db.statements.providers import bump_generations
+from placement.entry import app
 from placement.objects import locking
 
 

@@ -55,4 +55,4 @@ def test_threads_that_answer_share_one_heap(tmp_path: Path) -> None:
         return shown.count(b"<heap nr=")
 
     assert heaps("placement.wsgi.api") == 1
-    assert heaps("placement.app") > 1
+    assert heaps("placement.entry.app") > 1

@@ -73,7 +73,9 @@ def test_a_good_start_is_one_line_and_a_warning_of_believed_tokens(tmp_path: Pat
     process = Process(tmp_path / "server", database_url(tmp_path), workers=2)
     try:
         process.await_answer()
-        [ready] = [line for line in process.log().splitlines() if " INFO placement.app " in line]
+        [ready] = [
+            line for line in process.log().splitlines() if " INFO placement.entry.app " in line
+        ]
         [warning] = [line for line in process.log().splitlines() if " WARNING " in line]
     finally:
         process.stop()

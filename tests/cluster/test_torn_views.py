@@ -19,8 +19,8 @@ from threading import Barrier, BrokenBarrierError, Event
 import pymysql
 import pytest
 
-from placement import app
 from placement.db.engine import Database
+from placement.entry import app
 from tests.cluster.model import Model
 from tests.kit.builders import prepare, settings
 from tests.kit.engines import TEARS_VIEWS, MariaDB

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from placement import app
 from placement.candidates.claims.choices import STOP_AFTER_CACHED
 from placement.candidates.tuning import DEFAULT_TUNING
+from placement.entry import app
 from tests.kit.builders import make_database
 from tests.kit.cloud import building
 from tests.kit.service import Client

@@ -13,12 +13,13 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from placement import app, cli
+from placement import cli
 from placement.config import Settings
 from placement.db.dialects import DIALECTS
 from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, TLS, Fault
 from placement.db.engine import COMMAND_PATIENCE, Database
 from placement.db.failures import permanent_fault, unusable_error
+from placement.entry import app
 from placement.errors import ConfigurationError
 from tests.kit.builders import make_database, settings
 from tests.kit.drivers import failure

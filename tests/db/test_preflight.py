@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import cli, status
+from placement import cli
 from placement.db.dialects import dialect_of_url
 from placement.db.engine import Database
+from placement.entry import status
 from placement.objects import preflight
 from placement.objects.preflight import Workers
 from tests.kit.builders import database_url, make_database, prepare

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from placement.app import migrate
 from placement.db.engine import Database
+from placement.entry.app import migrate
 from placement.errors import ConfigurationError
 from tests.kit.builders import settings
 

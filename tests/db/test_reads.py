@@ -13,9 +13,9 @@ import os_traits
 import pytest
 import sqlalchemy as sa
 
-from placement import app
 from placement.db import schema
 from placement.db import tables as t
+from placement.entry import app
 from tests.db.hot_requests import SEARCH, STOCK, Step, mixed, story
 from tests.kit.cloud import Cloud, Provider, load, write
 from tests.kit.engines import ENGINE

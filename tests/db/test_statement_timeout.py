@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy as sa
 
-from placement import app
 from placement.db.dialects import sqlite
 from placement.db.engine import Database
+from placement.entry import app
 from placement.errors import StatementTooLong
 from tests.kit.builders import make_database
 from tests.kit.engines import ENGINE, server

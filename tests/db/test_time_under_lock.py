@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from placement import app
 from placement.db.engine import Database
+from placement.entry import app
 from tests.kit.builders import database_url, settings
 from tests.kit.engines import ENGINE, behind
 from tests.kit.proxy import Proxy

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from falcon_placement_client import pytest_plugin
-from placement import generators
 from placement.cli.commands import COMMANDS
+from placement.entry import generators
 from placement.metrics import declarations
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import falcon.testing
 
-from placement import app, config
+from placement import config
+from placement.entry import app
 from tests.api.identity import identity_service
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations" / "new.rst").read_text()

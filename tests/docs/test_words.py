@@ -22,7 +22,7 @@ import pytest
 
 from placement.cli import commands as command_table
 from placement.config.option_groups import OPTIONS
-from placement.generators import rules
+from placement.entry.generators import rules
 from placement_docs import commands
 
 ROOT = Path(__file__).parents[2]

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from placement import app, config
+from placement import config
 from placement.api import policy, wsgi_stack
 from placement.config import Settings
 from placement.db.engine import Database
+from placement.entry import app
 from tests.kit.engines import new_database
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pathlib import Path
 from tests.kit import one_tls_context
 
 # `requests` is what oslo.policy imports when it reads its first rule.
-IMPORTED = [__name__, "gunicorn.app.wsgiapp", "placement.app", "requests"]
+IMPORTED = [__name__, "gunicorn.app.wsgiapp", "placement.entry.app", "requests"]
 
 
 class Forked:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 import falcon.testing
 import sqlalchemy as sa
 
-from placement import app
 from placement.api.history import LATEST
 from placement.candidates import DEFAULT_TUNING, SearchTuning
 from placement.db import tables as t
 from placement.db.engine import Database
+from placement.entry import app
 from placement.objects import derived
 from tests.kit.builders import database_url, settings
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import app
 from placement.cli import database as cli_database
 from placement.db.engine import Database
+from placement.entry import app
 from placement.objects import derived, integrity, lineage
 from tests.kit.rows import contents, damage
 from tests.migrations import existing

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import app, status
 from placement.config import NIL_UUID
 from placement.db import schema
 from placement.db.engine import Database
+from placement.entry import app, status
 from tests.kit.engines import ENGINE
 from tests.kit.rows import insert
 from tests.migrations import existing

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import app
 from placement.db import schema
 from placement.db.engine import Database
+from placement.entry import app
 from placement.errors import ConfigurationError
 from placement.objects import derived
 from tests.migrations import existing

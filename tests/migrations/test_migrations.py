@@ -12,10 +12,11 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from placement import __version__, app, cli, status
+from placement import __version__, cli
 from placement.db import revisions, schema
 from placement.db import tables as t
 from placement.db.engine import Database
+from placement.entry import app, status
 from placement.errors import ConfigurationError
 from placement.objects import catalog, derived
 from tests.kit import charsets
@@ -32,7 +33,7 @@ ADOPTABLE = ["a082b8bb98d0", "422ece571366"]
 # Forked after the imports, which take longer than a sync, so the syncs also start closer together.
 SYNCS = """
 import os
-from placement import app
+from placement.entry import app
 from placement.cli import main
 
 for _ in range(3):

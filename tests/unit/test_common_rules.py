@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # Module of the client -> module of the service that has all of its definitions.
 MODULES = {
-    "commands/console.py": ["runtime/logs.py", "console.py"],
+    "commands/console.py": ["runtime/logs.py", "entry/console.py"],
     "inventory.py": ["inventory.py"],
     "progress.py": ["runtime/progress.py"],
     "suggestions.py": ["runtime/suggestions.py"],
@@ -55,7 +55,10 @@ def test_another_definition_is_noticed() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("placement.app", "falcon_placement_client"), ("falcon_placement_client.public", "placement")],
+    [
+        ("placement.entry.app", "falcon_placement_client"),
+        ("falcon_placement_client.public", "placement"),
+    ],
 )
 def test_neither_is_imported_by_the_other(first: str, second: str) -> None:
     code = f"import sys, {first}; print({second!r} in sys.modules)"

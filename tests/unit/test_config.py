@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from oslo_config.cfg import ConfigOpts
 
-from placement import app, cli, config, status
+from placement import cli, config
 from placement.db.engine import Database
+from placement.entry import app, status
 from placement.errors import ConfigurationError
 
 

@@ -100,11 +100,11 @@ def writes_listed(page: str) -> set[str]:
 def test_the_page_of_locks_has_a_row_for_each_module_that_writes() -> None:
     # A new one needs a row in the second table.
     assert modules_that_write() == {
-        "app",  # db sync, starts
         "candidates",  # claims
         "cli/audit",
         "cli/online_migrations",
         "cli/schema",  # db stamp
+        "entry",  # db sync, starts
         "objects",  # the numbering of changes, expired holds, and repairs
     }
 

@@ -384,7 +384,7 @@ def test_an_import_of_another_module_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "0004_later.py"
     path.write_text(
         "import os\nimport sqlalchemy as sa\nfrom placement.db import tables\n\n"
-        "def upgrade():\n    from placement.db.schema import version\n    import placement.app\n"
+        "def upgrade():\n    from placement.db.schema import version\n    import placement.cli\n"
     )
-    names = {"placement.db.tables", "placement.db.schema.version", "placement.app"}
+    names = {"placement.db.tables", "placement.db.schema.version", "placement.cli"}
     assert imported(path) == names

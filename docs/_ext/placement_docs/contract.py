@@ -18,8 +18,8 @@ from placement.api.history import HISTORY
 from placement.api.openapi import document
 from placement.api.problems import STATUS
 from placement.api.routes import OPERATIONS, Route
+from placement.entry.generators import rules
 from placement.errors import Invalid
-from placement.generators import rules
 from placement_docs import codes, members, text
 from placement_docs.parameters import literal
 

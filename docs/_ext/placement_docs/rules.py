@@ -5,7 +5,7 @@ from oslo_policy import policy
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from placement.generators import rules
+from placement.entry.generators import rules
 from placement_docs import text
 
 

@@ -20,7 +20,7 @@ LIBRARIES = {
 }  # fmt: skip
 # Modules that import most others below those of the commands.
 BELOW = {
-    "placement.app",
+    "placement.entry.app",
     "falcon_placement_client.drawing",
     "falcon_placement_client.loader",
     "falcon_placement_client.reshape",

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from falcon_placement_client.commands import load
-from placement import cli, client, console
+from placement import cli, client
 from placement.cli import document
+from placement.entry import console
 
 COMMAND = (sys.executable, "-c", "import sys; from placement.cli import main; sys.exit(main())")
 

@@ -13,11 +13,12 @@ from oslo_upgradecheck import common_checks, upgradecheck
 from oslo_upgradecheck.upgradecheck import Code, Result
 from sqlalchemy.engine import Connection
 
-from placement import __version__, config, console
+from placement import __version__, config
 from placement.api import policy
 from placement.api.routes import GUARDED
 from placement.db import schema
 from placement.db.engine import COMMAND_PATIENCE, Database
+from placement.entry import console
 from placement.errors import ConfigurationError, PlacementError
 from placement.objects import online_migrations, preflight
 

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 import requests
 
-from placement.direct import PlacementDirect
+from placement.entry.direct import PlacementDirect
 
 PRIVATE = "sqlite://"  # a new database, which is deleted at the end
 START_SECONDS = 120  # seconds that a server may take to respond on a busy machine

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from oslo_config import cfg
 from oslo_policy import policy as oslo_policy
 
-from placement import config, console
+from placement import config
 from placement.api import policy, wsgi_stack
 from placement.api.metrics_page import METRICS_RULE
 from placement.api.routes import GUARDED, ROUTES
+from placement.entry import console
 from placement.errors import ConfigurationError
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from placement import cli, config, console, status
+from placement import cli, config
+from placement.entry import console, status
 
 COMMANDS: dict[str, Any] = {"db": {"sync": {}, "check": {}}, "load": {}}
 
