@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import falcon
@@ -81,9 +82,9 @@ def _metrics_text(settings: Settings, metrics: Metrics, service: Service) -> Cal
     if path is None:
         return lambda: metrics.text(service.database)
     # PERF: the module is imported only if needed, because it imports the flavors of the client.
-    from placement.headroom_gauges import make_gauges  # noqa: PLC0415
+    from placement.metrics.headroom import HeadroomFile, HeadroomGauges  # noqa: PLC0415
 
-    gauges = make_gauges(path, interval, metrics.directory, service)
+    gauges = HeadroomGauges(metrics.directory, interval, HeadroomFile(Path(path), service))
     return lambda: metrics.text(service.database) + gauges.text()
 
 

@@ -1,22 +1,30 @@
-"""Gauges that show how many more consumers of the requests in a file fit.
+"""Gauges that show how many more consumers of the requests in `[metrics] headroom_file` fit.
 
 The text is cached like the text of the inventories. Its first line contains the state on which the
 numbers depend. While the state is unchanged, nothing is measured.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from placement import __version__
-from placement.errors import LargeWorkBusy, PlacementError
+from placement import __version__, client
+from placement.api.handler import Service
+from placement.api.json_body import Schema, path_of
+from placement.api.operations.headroom import HEADROOM_REQUESTS, MAX_LIMIT, read_headroom
+from placement.candidates import HeadroomQuery, find_headroom
+from placement.errors import ConfigurationError, LargeWorkBusy, PlacementError
 from placement.metrics.declarations import HEADROOM, HEADROOM_EMPTY, HEADROOM_UPPER
 from placement.metrics.shared_text import SharedText
 from placement.metrics.text import family, labels
+from placement.objects import revisions
 
 LOG = logging.getLogger(__name__)
+
+_SCHEMA = Schema(HEADROOM_REQUESTS, path_of)
 
 
 class RequestHeadroom(NamedTuple):
@@ -30,33 +38,88 @@ class RequestHeadroom(NamedTuple):
     empty: int
 
 
-# Function that returns name -> headroom, for the requests in the file.
-Measure = Callable[[], Mapping[str, RequestHeadroom]]
+class HeadroomFile:
+    """The requests in a file. The file is read again after each change."""
+
+    def __init__(self, path: Path, service: Service) -> None:
+        """Read the file.
+
+        Raises:
+            ConfigurationError: the file cannot be used, or the client is not installed, which
+                translates flavors.
+        """
+        self._path = path
+        self._service = service
+        # Returns name -> request in JSON, from a file. Raises ValueError.
+        self._read_requests = client.load(client.FILES, "requests", "[metrics] headroom_file")
+        # Time of the last change of the file when it was read.
+        self._modified = self._mtime()
+        self._query = self._read()
+
+    def state(self) -> object:
+        """Return a value that is equal while the numbers are equal, or None if this is unknown."""
+        self._refresh()
+        with self._service.database.read() as conn:
+            trees = revisions.state_of_all(conn)
+        if trees is None:
+            return None
+        candidates = self._service.settings.candidates
+        bounds = sorted(candidates.taints), candidates.max_search_steps
+        return trees, bounds, repr(self._query)
+
+    def measure(self) -> Mapping[str, RequestHeadroom]:
+        """Measure the requests, both now and as if there were no allocations.
+
+        Raises:
+            PlacementError: a name does not exist, or the database or the process is busy.
+        """
+        service = self._service
+        with service.large_work.turn(), service.database.read_trees() as conn:
+            now, empty = (
+                find_headroom(conn, service.trees, query, service.settings.candidates)
+                for query in (self._query, replace(self._query, empty=True))
+            )
+        return {
+            name: RequestHeadroom(each.total.fits, each.total.at_most, empty[name].total.fits)
+            for name, each in now.items()
+        }
+
+    def _refresh(self) -> None:
+        """Read the file again if it has changed.
+
+        If the file cannot be used, keep the previous requests.
+        """
+        modified = self._mtime()
+        if modified == self._modified:
+            return
+        self._modified = modified
+        try:
+            self._query = self._read()
+        except ConfigurationError as error:
+            LOG.error("%s; the previous requests remain in use", error)
+
+    def _mtime(self) -> int:
+        try:
+            return self._path.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def _read(self) -> HeadroomQuery:
+        try:
+            body = {"requests": self._read_requests(self._path), "limit": MAX_LIMIT}
+            _SCHEMA.check(body)
+            return read_headroom(body)
+        except (ValueError, PlacementError) as error:
+            raise ConfigurationError(f"[metrics] headroom_file: {error}") from None
 
 
 class HeadroomGauges:
-    """The text of the gauges. It is cached in the metrics directory."""
+    """The text of the gauges. All processes share the cached text in the metrics directory."""
 
-    def __init__(
-        self,
-        directory: Path,
-        interval: float,
-        state: Callable[[], object],
-        measure: Measure,
-    ) -> None:
-        """Set up the cache.
-
-        Args:
-            directory: directory of the metrics.
-            interval: minimum seconds between two measurements.
-            state: returns a value that is equal while all trees and settings are unchanged, or None
-                if this is not known.
-            measure: measures the headroom.
-        """
-        # The cached text. All processes share it.
+    def __init__(self, directory: Path, interval: float, file: HeadroomFile) -> None:
+        """Set up the cache. There are at least `interval` seconds between two measurements."""
         self._text = SharedText(directory, "headroom", interval)
-        self._state = state
-        self._measure = measure
+        self._file = file
 
     def text(self) -> bytes:
         """Return the text. Empty if the headroom cannot be measured."""
@@ -67,7 +130,7 @@ class HeadroomGauges:
             return b""
 
     def _make(self, previous: bytes | None) -> bytes:
-        state = self._state()
+        state = self._file.state()
         first = b""
         if state is not None:
             digest = sha256(repr((__version__, state)).encode()).hexdigest()
@@ -75,15 +138,14 @@ class HeadroomGauges:
             if previous is not None and previous.startswith(first):
                 return previous
         try:
-            return first + render(self._measure())
+            return first + _render(self._file.measure())
         except LargeWorkBusy:
             if previous is None:
                 raise
             return previous  # the next measurement is after the next interval
 
 
-def render(headroom: Mapping[str, RequestHeadroom]) -> bytes:
-    """Return the gauges as text."""
+def _render(headroom: Mapping[str, RequestHeadroom]) -> bytes:
     labelled = [(labels({"request": name}), numbers) for name, numbers in headroom.items()]
     return b"".join(
         (

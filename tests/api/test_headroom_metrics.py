@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from placement import client, headroom_gauges
+from placement import client
 from placement.entry.app import create_app
 from placement.errors import ConfigurationError, LargeWorkBusy
-from placement.metrics import Metrics
+from placement.metrics import Metrics, headroom
 from tests.kit import metrics as kit
 from tests.kit.builders import make_database
 from tests.kit.service import Client
@@ -107,7 +107,7 @@ def test_a_process_that_is_busy_shows_the_previous_numbers(
     def refuse(*_arguments: object) -> None:
         raise LargeWorkBusy
 
-    monkeypatch.setattr(headroom_gauges, "find_headroom", refuse)
+    monkeypatch.setattr(headroom, "find_headroom", refuse)
     assert scraped.gauge("placement_headroom") == {"request=m1.large": 2}
     monkeypatch.undo()
     scraped.age()
