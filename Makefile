@@ -36,25 +36,25 @@ $(VENV)/pyvenv.cfg:
 	  { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# With INSTALL=locked nothing is installed but files with the hashes in locked/.
-$(VENV)/installed-locked: $(PROJECTS) locked/development.txt | $(VENV)/pyvenv.cfg
+# With INSTALL=locked nothing is installed but files with the hashes in requirements/locked.
+$(VENV)/installed-locked: $(PROJECTS) requirements/locked/development.txt | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --require-hashes --no-deps --requirement locked/development.txt
+	  --require-hashes --no-deps --requirement requirements/locked/development.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --no-build-isolation --editable $(CLIENT) --editable .
 	@touch $@
 
 # Installed once for each change of what is installed.
-$(VENV)/installed-%: $(PROJECTS) constraints.txt | $(VENV)/pyvenv.cfg
+$(VENV)/installed-%: $(PROJECTS) requirements/constraints.txt | $(VENV)/pyvenv.cfg
 	@echo "Installing into $(VENV), which takes a minute the first time…"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt --editable $(CLIENT) --editable '.$(extras-$*)'
+	  --constraint requirements/constraints.txt --editable $(CLIENT) --editable '.$(extras-$*)'
 	@touch $@
 
 # A driver in C, which is built here (Debian: gcc libmariadb-dev pkg-config python3-dev).
-$(VENV)/installed-mysqlclient: locked/mysqlclient.txt | $(INSTALLED)
+$(VENV)/installed-mysqlclient: requirements/locked/mysqlclient.txt | $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --require-hashes --no-deps --no-build-isolation --requirement locked/mysqlclient.txt
+	  --require-hashes --no-deps --no-build-isolation --requirement requirements/locked/mysqlclient.txt
 	@touch $@
 
 extras-postgresql := [postgresql]
@@ -116,7 +116,7 @@ samples: $(INSTALLED) ## generate placement.conf.sample and policy.yaml.sample i
 	$(BIN)/oslo-config-generator --config-file etc/placement/config-generator.conf
 	$(BIN)/oslopolicy-sample-generator --config-file etc/placement/policy-generator.conf
 
-lock: $(INSTALLED) ## write locked/: hashes and licences of what constraints.txt pins
+lock: $(INSTALLED) ## write requirements/locked: hashes and licences of what constraints.txt pins
 	sh .ci/lock $(BIN)
 
 audit: $(INSTALLED) ## known vulnerabilities of locked packages  (AUDIT=required: fail if unknown)

@@ -51,7 +51,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = directory / "source"
     source.mkdir()
     copy_client(copy_checkout(source))
-    for name in ("debian", "locked"):
+    for name in ("debian", "requirements"):
         shutil.copytree(REPOSITORY / name, source / name)
     command = ["dpkg-buildpackage", "--build=binary", "--no-sign", "--no-check-builddeps"]
     done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)

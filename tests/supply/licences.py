@@ -1,4 +1,4 @@
-"""The licences of all that the service needs, as `locked/licences.txt` lists them.
+"""The licences of all that the service needs, as `requirements/locked/licences.txt` lists them.
 
 `make lock` writes it for the installed distributions.
 """
@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 
 from tests.supply import locked
 
-LISTED = locked.ROOT / "locked" / "licences.txt"
+LISTED = locked.LOCKED / "licences.txt"
 
 # With these, the service may be given on under its own licence, if they are left as they are.
 ACCEPTED = frozenset(

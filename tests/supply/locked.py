@@ -1,4 +1,4 @@
-"""Files of `locked`: every distribution with the hashes of its files, as `make lock` writes them.
+"""Files of `requirements/locked`: distributions with hashes of their files, from `make lock`.
 
 `pip install --require-hashes --no-deps --requirement` installs what was locked, or nothing.
 """
@@ -10,16 +10,17 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-CONSTRAINTS = ROOT / "constraints.txt"
-SERVICE = ROOT / "locked" / "service.txt"  # all that the service may need, whichever the engine
-DEVELOPMENT = ROOT / "locked" / "development.txt"  # that, and what tests, lints and measures it
-CLIENT = ROOT / "locked" / "client.txt"  # what the client needs without a service
+REQUIREMENTS = ROOT / "requirements"
+CONSTRAINTS = REQUIREMENTS / "constraints.txt"
+LOCKED = REQUIREMENTS / "locked"
+SERVICE = LOCKED / "service.txt"  # all that the service may need, whichever the engine
+DEVELOPMENT = LOCKED / "development.txt"  # that, and what tests, lints and measures it
+CLIENT = LOCKED / "client.txt"  # what the client needs without a service
 # Installed by name only: it has to be built, and its licence restricts redistribution.
-MYSQLCLIENT = ROOT / "locked" / "mysqlclient.txt"
-UWSGI = ROOT / "locked" / "uwsgi.txt"  # the server of the image, whose licence is another
-_RELEASES = ROOT / "requirements" / "openstack"
+MYSQLCLIENT = LOCKED / "mysqlclient.txt"
+UWSGI = LOCKED / "uwsgi.txt"  # the server of the image, whose licence is another
 # Release of OpenStack -> its pins of what is installed here; the oldest first.
-OPENSTACK = {path.stem: path for path in sorted(_RELEASES.glob("*.txt"))}
+OPENSTACK = {path.stem: path for path in sorted((REQUIREMENTS / "openstack").glob("*.txt"))}
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)( *;)?", re.MULTILINE)
 _HASHED = re.compile(r"^([A-Za-z0-9._-]+)==.*\\\n {4}--hash=sha256:[0-9a-f]{64}\b", re.MULTILINE)

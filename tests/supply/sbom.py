@@ -1,7 +1,7 @@
 """Bills of materials in the form of CycloneDX 1.6, from what is locked.
 
 Nothing of other projects is copied into the distributions, the explorer's page included; so a bill
-lists what is installed with a distribution, in the versions of `locked`.
+lists what is installed with a distribution, in the versions of `requirements/locked`.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def test_files_that_deployment_tools_copy_change_nothing(tmp_path: Path) -> None
 def test_the_samples_that_are_shipped_are_up_to_date(
     tmp_path: Path, tool: str, configuration: str, sample: str
 ) -> None:
-    constraints = (ROOT / "constraints.txt").read_text()
+    constraints = (ROOT / "requirements" / "constraints.txt").read_text()
     for name in LIBRARIES:
         if f"{name}=={metadata.version(name)}\n" not in constraints:
             pytest.skip(f"{name} is not of the version in constraints.txt, whose help is shipped")
