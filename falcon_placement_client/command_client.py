@@ -45,12 +45,15 @@ class RestClient(RestApi):
         super().__init__(identity.connect(url, token), at_most, timeout=TIMEOUT_SECONDS)
         self.url = str(self._adapter.get_endpoint()).rstrip("/")
         self._version = version
+        self._is_fixed = version is not None
         # Newest version that the server supports, or None if it has not been requested yet.
         self._newest: Version | None = None
 
     @property
     def newest(self) -> Version:
         """The newest version that the server supports, or LEAST if it lists no such version."""
+        if not self._is_fixed:
+            return self.version
         if self._newest is None:
             try:
                 self._newest = self._negotiate()
@@ -59,12 +62,9 @@ class RestClient(RestApi):
         return self._newest
 
     @property
-    def writes_trees(self) -> bool:
-        """Whether the server supports `PUT /provider_trees`.
-
-        A request may show that it does not.
-        """
-        return self.newest >= V2 and not self.lacks_trees
+    def supports_v2(self) -> bool:
+        """Whether the server supports placement 2.0. Requests may state an older version."""
+        return self.newest >= V2
 
     def close(self) -> None:
         """Close all connections."""

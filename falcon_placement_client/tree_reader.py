@@ -12,7 +12,7 @@ from falcon_placement_client.provider_data import (
     complete_inventories,
 )
 from falcon_placement_client.provider_tree import TreeSnapshot
-from falcon_placement_client.rest import RestApi
+from falcon_placement_client.rest import V2, RestApi
 from falcon_placement_client.vocabulary import SHARING_TRAIT
 
 PARTS = ("inventories", "traits", "aggregates")
@@ -56,7 +56,7 @@ def read_usages(api: RestApi, uuid: str) -> dict[str, dict[str, int]]:
     """Return the usages of the providers in a tree, by UUID and class."""
     query = f"in_tree={uuid}"
     if api.supports_v2:
-        entries = api.pages(f"{query}&include=usages")
+        entries = api.pages(f"{query}&include=usages", V2)
         return {entry["uuid"]: entry["usages"] for entry in entries}
 
     def usages(entry: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
@@ -67,9 +67,9 @@ def read_usages(api: RestApi, uuid: str) -> dict[str, dict[str, int]]:
 
 def _read(api: RestApi, query: str, base: TreeSnapshot | None) -> list[ProviderData]:
     if api.supports_v2:
-        entries = api.pages(f"{query}&include={','.join(PARTS)}")
-        return [_provider(entry, entry) for entry in entries]
-    return _read_each(api, query, lambda entry: _complete(api, entry, base))
+        entries = api.pages(f"{query}&include={','.join(PARTS)}", V2)
+        return [provider_of(entry, entry) for entry in entries]
+    return _read_each(api, query, lambda entry: read_provider(api, entry, base))
 
 
 def _read_each(api: RestApi, query: str, read: Callable[[Mapping[str, Any]], Item]) -> list[Item]:
@@ -84,8 +84,15 @@ def _read_each(api: RestApi, query: str, read: Callable[[Mapping[str, Any]], Ite
     raise UpdateFailed("other clients keep deleting the providers that are read: try again")
 
 
-def _complete(api: RestApi, entry: Mapping[str, Any], base: TreeSnapshot | None) -> ProviderData:
-    """Return a listed provider with its parts, from the base if the generation is the same."""
+def read_provider(
+    api: RestApi, entry: Mapping[str, Any], base: TreeSnapshot | None = None
+) -> ProviderData:
+    """Return a listed provider with its parts, from the base if the generation is the same.
+
+    Raises:
+        RefusedError: the provider has been deleted.
+        UpdateFailed: other clients keep changing it.
+    """
     provider = None if base is None else base.find(entry["uuid"])
     if provider is not None and provider.generation == entry["generation"]:
         # Any write of a part increments the generation. Names and parents are in the list.
@@ -95,13 +102,14 @@ def _complete(api: RestApi, entry: Mapping[str, Any], base: TreeSnapshot | None)
         generations = {answer[_GENERATION] for answer in answers.values()}
         if len(generations) == 1:
             parts = {part: answer[part] for part, answer in answers.items()}
-            return _provider({**entry, "generation": generations.pop()}, parts)
+            return provider_of({**entry, "generation": generations.pop()}, parts)
     raise UpdateFailed(
         f"{entry['name']}: other clients keep changing it, so it cannot be read: try again"
     )
 
 
-def _provider(entry: Mapping[str, Any], parts: Mapping[str, Any]) -> ProviderData:
+def provider_of(entry: Mapping[str, Any], parts: Mapping[str, Any]) -> ProviderData:
+    """Return a provider in a list, with its parts in the form of responses."""
     return ProviderData(
         entry["uuid"],
         entry["name"],

@@ -28,16 +28,17 @@ from falcon_placement_client.vocabulary import CUSTOM_PREFIX
 
 _GENERATION = "resource_provider_generation"
 _IN_USE = ("placement.inventory.inuse", "placement.resource_provider.inuse")
-_DUPLICATE_NAME = "placement.duplicate_name"
+DUPLICATE_NAME = "placement.duplicate_name"
 _PROVIDER_NAME = "Conflicting resource provider name:"
 
 
 class TreeWriter:
     """Writes trees to one service. It caches the custom names that exist in the service."""
 
-    def __init__(self, api: RestApi) -> None:
+    def __init__(self, api: RestApi, names: Iterable[str] = ()) -> None:
+        """Create a writer. names: paths of custom classes and traits that exist."""
         self._api = api
-        self._names: set[str] = set()
+        self._names = set(names)
 
     def create(self, target: TreeSnapshot) -> TreeSnapshot | None:
         """Create trees without reading from the service.
@@ -106,7 +107,7 @@ class TreeWriter:
             try:
                 self._put_tree(request, generations)
             except RefusedError as refusal:
-                self._refuse(request.name_of_refused(refusal.detail), refusal)
+                self.refuse(request.name_of_refused(refusal.detail), refusal)
         self._remove(drained)
 
     def _put_tree(self, request: TreeRequest, generations: dict[str, int | None]) -> None:
@@ -226,9 +227,9 @@ class TreeWriter:
         try:
             return self._api.send(method, path, body)
         except RefusedError as refusal:
-            self._refuse(provider.name, refusal)
+            self.refuse(provider.name, refusal)
 
-    def _refuse(self, name: str, refusal: RefusedError) -> NoReturn:
+    def refuse(self, name: str, refusal: RefusedError) -> NoReturn:
         """Raise the error for the refusal of a request about the provider with this name."""
         if is_retriable(refusal) or refusal.status == NOT_ACCEPTABLE:
             raise refusal
@@ -246,7 +247,7 @@ def is_retriable(refusal: ClientError) -> bool:
     """Return whether a retry with fresh data may succeed after a concurrent write."""
     if not isinstance(refusal, RefusedError):
         return False
-    created = refusal.code == _DUPLICATE_NAME and _PROVIDER_NAME not in refusal.detail
+    created = refusal.code == DUPLICATE_NAME and _PROVIDER_NAME not in refusal.detail
     return refusal.is_conflict or created or refusal.status == 404
 
 

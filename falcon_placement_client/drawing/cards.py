@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from falcon_placement_client.inventory import InventoryRecord
-from falcon_placement_client.loader import Cloud, CloudProvider
+from falcon_placement_client.loader import Cloud
+from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.vocabulary import SHARING_TRAIT
 
 
@@ -139,7 +140,7 @@ def _name(cloud: Cloud, aggregate_uuid: str) -> str:
     return cloud.aggregate_names.get(aggregate_uuid, aggregate_uuid[:8])
 
 
-def _kind(provider: CloudProvider) -> CardKind:
+def _kind(provider: ProviderData) -> CardKind:
     if SHARING_TRAIT in provider.traits:
         return CardKind.SHARING
     if provider.parent_uuid is None:
@@ -148,11 +149,11 @@ def _kind(provider: CloudProvider) -> CardKind:
         return CardKind.NUMA
     if _any_begins(provider.traits, ("HW_NIC_", "CUSTOM_HW_NIC_", "CUSTOM_PHYSNET_")):
         return CardKind.NETWORK
-    if _any_begins(provider.inventories, ("SRIOV_NET_", "NET_BW_", "NET_PACKET_")):
+    if _any_begins(provider.inventory, ("SRIOV_NET_", "NET_BW_", "NET_PACKET_")):
         return CardKind.NETWORK
     # Classes of devices. Custom classes are also included, because most of them are devices.
     devices = ("PGPU", "VGPU", "FPGA", "PCI_DEVICE", "MDEV_", "CUSTOM_")
-    return CardKind.DEVICE if _any_begins(provider.inventories, devices) else CardKind.CHILD
+    return CardKind.DEVICE if _any_begins(provider.inventory, devices) else CardKind.CHILD
 
 
 def _any_begins(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
@@ -160,10 +161,10 @@ def _any_begins(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
 
 
 def _rows(
-    provider: CloudProvider, used: Mapping[tuple[str, str], int] | None
+    provider: ProviderData, used: Mapping[tuple[str, str], int] | None
 ) -> tuple[CardRow, ...]:
     rows: list[CardRow] = []
-    for name, record in sorted(provider.inventories.items()):
+    for name, record in sorted(provider.inventory.items()):
         amount = None
         if used is not None:
             amount = used.get((provider.uuid, name), 0)

@@ -3,8 +3,8 @@
 `cloudfile` documents the format. The package only uses the REST API, so it works with any server.
 """
 
-from falcon_placement_client.loader.apply import Summary, apply
-from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, CloudProvider
+from falcon_placement_client.loader.apply import LoadOutcome, Summary, apply
+from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, LoadError
 from falcon_placement_client.loader.cloudfile import load_file
 from falcon_placement_client.loader.command import (
     dump_cloud,
@@ -14,8 +14,7 @@ from falcon_placement_client.loader.command import (
     preview_load,
     provider_uuids,
 )
-from falcon_placement_client.loader.dump import fetch
-from falcon_placement_client.loader.outcomes import LoadError, LoadOutcome
+from falcon_placement_client.loader.server import fetch
 from falcon_placement_client.loader.writing import lines
 from falcon_placement_client.progress import Progress
 from falcon_placement_client.yamlfile.problems import UnusableFile
@@ -24,7 +23,6 @@ __all__ = [
     "Cloud",
     "CloudConsumer",
     "UnusableFile",
-    "CloudProvider",
     "LoadError",
     "LoadOutcome",
     "Progress",

@@ -1,35 +1,48 @@
 """Load a cloud file: change the server until it matches the file.
 
-Loading reads the state of the server first, and writes only the differences. If a run is
-interrupted, the next run completes it. If there are no differences, a run sends no writes.
+Loading reads each tree and each consumer of the file from the server, and writes only the
+differences. A preview prints them instead. If a run is interrupted, the next run completes it. If
+there are no differences, a run sends no writes.
 """
 
+import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NoReturn
 
+from falcon_placement_client import tree_reader
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.consumer_lists import consumer_pages
+from falcon_placement_client.errors import ClientError, UpdateFailed
 from falcon_placement_client.loader import overcommit
-from falcon_placement_client.loader.cloud import Cloud, CloudProvider
+from falcon_placement_client.loader.checks import missing_names, refuse_clashes, refuse_records
+from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, LoadError
 from falcon_placement_client.loader.consumers import (
     RECORDS,
-    has_record,
-    is_on_server,
-    reconcile_consumer,
+    Write,
+    claim_changes,
+    consumer_of,
+    consumer_writes,
 )
-from falcon_placement_client.loader.new_trees import NewTrees
-from falcon_placement_client.loader.outcomes import LoadError, LoadOutcome
-from falcon_placement_client.loader.parts import PROVIDER_PARTS, ProviderPart
 from falcon_placement_client.progress import Progress
+from falcon_placement_client.provider_data import ProviderData
+from falcon_placement_client.provider_tree import TreeSnapshot
 from falcon_placement_client.rest import retry
-from falcon_placement_client.vocabulary import CUSTOM_PREFIX
+from falcon_placement_client.tree_writer import DUPLICATE_NAME, TreeWriter, is_retriable
+from falcon_placement_client.yamlfile.problems import on_one_line
 
 CONFLICT_PAUSES = (0,) * 4  # seconds before retries after conflicts with concurrent writers
-_TAKEN = "placement.duplicate_name"
-_GENERATION = "resource_provider_generation"
+
+
+class LoadOutcome(Enum):
+    """The outcome for a provider or consumer. Messages contain the values."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    UNCHANGED = "as they were"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +73,10 @@ def _described(noun: str, outcomes: Mapping[LoadOutcome, int]) -> str:
 
 
 def apply(
-    cloud: Cloud, client: RestClient, progress: Progress, *, make_room: bool = True
+    cloud: Cloud,
+    client: RestClient,
+    progress: Progress,
+    tell: Callable[[str], None] | None = None,
 ) -> Summary:
     """Change the providers and consumers in the file, and no others, until they match the file.
 
@@ -70,223 +86,188 @@ def apply(
         cloud: the content of the file.
         client: the client of the server.
         progress: shows the progress.
-        make_room: enlarge inventories that are too small for the consumers of the file, while the
-            consumers are loaded.
+        tell: receives a description of each difference, which is not written then.
 
     Raises:
         LoadError: an entry is refused. The text begins with the file and the line of the entry.
         RestError: the server does not respond.
     """
-    on_server = client.items("/resource_providers", "resource_providers")
-    resource_classes = client.items("/resource_classes", "resource_classes")
-    class_names = {resource_class["name"] for resource_class in resource_classes}
-    traits = set(client.items("/traits", "traits"))
-    uuids = {provider["uuid"] for provider in on_server}
-    # Validate as much as possible before the first write.
-    _refuse_clashes(cloud, on_server)
-    has_records = bool(cloud.consumers) and client.newest >= RECORDS
-    if not has_records:
-        _refuse_records(cloud)
-    new_classes = _missing("resource class", cloud.resource_classes(), class_names)
-    new_traits = _missing("trait", cloud.traits(), traits)
-    _make_names(client, "/resource_classes", new_classes)
-    _make_names(client, "/traits", new_traits)
-    holds = _holds(client) if has_records else frozenset()
-    temporary = _temporary_inventories(cloud, client, holds) if make_room else {}
-    loaded = [temporary.get(provider.uuid, provider) for provider in cloud.providers]
-    provider_outcomes = _load_providers(cloud, client, progress, loaded, uuids)
-    consumer_outcomes = _load_consumers(cloud, client, progress, holds)
-    for provider in cloud.providers:
-        if provider.uuid in temporary:
-            _sync_parts(client, provider, None)
-    return Summary(provider_outcomes, consumer_outcomes, len(new_classes), len(new_traits))
+    return _Loading(cloud, client, progress, tell).run()
 
 
-def _load_providers(
-    cloud: Cloud,
-    client: RestClient,
-    progress: Progress,
-    providers: Sequence[CloudProvider],
-    uuids: Collection[str],
-) -> Counter[LoadOutcome]:
-    """Load providers of a file; return the number by outcome. `uuids` are those on the server."""
-    outcomes: Counter[LoadOutcome] = Counter()
-    new_trees = NewTrees(providers, uuids)
-    with progress(providers, "providers") as shown:
-        for provider in shown:
-            if new_trees.creates(client, provider.uuid):
-                outcomes[LoadOutcome.CREATED] += 1
-                continue
-            try:
-                outcome = _reconcile(cloud, client, provider, exists=provider.uuid in uuids)
-            except RefusedError as refusal:
-                raise LoadError(f"{cloud.place(provider)}: {refusal}") from refusal
-            outcomes[outcome] += 1
-    return outcomes
+class _Writer(TreeWriter):
+    """Writes trees of a cloud file."""
+
+    def __init__(self, client: RestClient, cloud: Cloud) -> None:
+        names = [f"/resource_classes/{name}" for name in cloud.resource_classes()]
+        super().__init__(client, [*names, *(f"/traits/{name}" for name in cloud.traits())])
+        self._places = {provider.name: cloud.place(provider) for provider in cloud.providers}
+
+    def refuse(self, name: str, refusal: RefusedError) -> NoReturn:
+        if is_retriable(refusal) or refusal.code == DUPLICATE_NAME:
+            raise refusal
+        raise LoadError(f"{self._places[name]}: {refusal}") from refusal
 
 
-def _load_consumers(
-    cloud: Cloud, client: RestClient, progress: Progress, holds: Collection[str]
-) -> Counter[LoadOutcome]:
-    """Load the consumers of a file; return the number by outcome. `holds` are on the server."""
-    outcomes: Counter[LoadOutcome] = Counter()
-    with progress(cloud.consumers, "consumers") as consumers:
-        for consumer in consumers:
-            try:
-                outcome = reconcile_consumer(client, consumer, holds)
-            except RefusedError as refusal:
-                raise LoadError(f"{cloud.place_of_consumer(consumer)}: {refusal}") from refusal
-            outcomes[outcome] += 1
-    return outcomes
+class _Loading:
+    """One run. See `apply` for the arguments."""
 
+    def __init__(
+        self,
+        cloud: Cloud,
+        client: RestClient,
+        progress: Progress,
+        tell: Callable[[str], None] | None,
+    ) -> None:
+        self._cloud = cloud
+        self._client = client
+        self._progress = progress
+        self._tell = tell
+        self._writer = _Writer(client, cloud)
+        # Whether the server stores spread groups and requests, and has holds.
+        self._has_records = bool(cloud.consumers) and client.newest >= RECORDS
+        # UUIDs of the holds of the server. Loading a consumer makes it permanent.
+        self._holds: frozenset[str] = frozenset()
+        self._names = {provider.uuid: provider.name for provider in cloud.providers}
 
-def _holds(client: RestClient) -> frozenset[str]:
-    """Return the UUIDs of the server's holds. Loading a consumer makes it permanent."""
-    pages = consumer_pages(client, {"held": "true"}, version=RECORDS)
-    return frozenset(consumer["uuid"] for consumer in pages)
+    def run(self) -> Summary:
+        cloud, client = self._cloud, self._client
+        # Validate as much as possible before the first write.
+        existing = refuse_clashes(cloud, client)
+        resource_classes = client.items("/resource_classes", "resource_classes")
+        class_names = {resource_class["name"] for resource_class in resource_classes}
+        traits = client.items("/traits", "traits")
+        if not self._has_records:
+            refuse_records(cloud)
+        new_classes = missing_names("resource class", cloud.resource_classes(), class_names)
+        new_traits = missing_names("trait", cloud.traits(), traits)
+        self._make_names("resource class", "/resource_classes", new_classes)
+        self._make_names("trait", "/traits", new_traits)
+        if self._has_records:
+            pages = consumer_pages(client, {"held": "true"}, version=RECORDS)
+            self._holds = frozenset(consumer["uuid"] for consumer in pages)
+        temporary = self._temporary_inventories()
+        providers = self._load_providers(temporary, existing)
+        consumers: Counter[LoadOutcome] = Counter()
+        with self._progress(cloud.consumers, "consumers") as shown:
+            for consumer in shown:
+                consumers[self._load_consumer(consumer)] += 1
+        for tree in cloud.trees():
+            if not temporary.keys().isdisjoint(provider.uuid for provider in tree):
+                self._load_tree(tree, exists=True)
+        return Summary(providers, consumers, len(new_classes), len(new_traits))
 
+    def _load_providers(
+        self, temporary: Mapping[str, ProviderData], existing: Mapping[str, object]
+    ) -> Counter[LoadOutcome]:
+        """Load each tree when its root is reached. `existing`: the providers of the server."""
+        outcomes: Counter[LoadOutcome] = Counter()
+        trees = {tree[0].uuid: tree for tree in self._cloud.trees()}
+        with self._progress(self._cloud.providers, "providers") as providers:
+            for provider in providers:
+                tree = [temporary.get(each.uuid, each) for each in trees.get(provider.uuid, ())]
+                if tree:
+                    outcomes += self._load_tree(tree, exists=provider.uuid in existing)
+        return outcomes
 
-def _temporary_inventories(
-    cloud: Cloud, client: RestClient, holds: Collection[str]
-) -> Mapping[str, CloudProvider]:
-    """Return uuid -> provider with the temporary inventories for loading its consumers."""
-    overcommitted = overcommit.overcommitted_providers(cloud)
-    consumers = overcommit.consumers_of(cloud, overcommitted)
-    # If all consumers already exist, they do not have to be loaded.
-    exist = all(
-        consumer.uuid not in holds and is_on_server(client, consumer) for consumer in consumers
-    )
-    return {} if exist else overcommitted
+    def _load_tree(self, tree: Sequence[ProviderData], *, exists: bool) -> Counter[LoadOutcome]:
+        """Write the differences of a tree. The root comes first. A new tree is not read."""
+        known = [] if exists else [TreeSnapshot()]
 
+        def write() -> Counter[LoadOutcome]:
+            current = known.pop() if known else self._read_tree(tree)
+            target = TreeSnapshot(tree)
+            if self._tell is None:
+                self._writer.write(current, target)
+            else:
+                for change in target - current:
+                    self._tell(on_one_line(str(change)))
+            return Counter(_outcome(current.find(each.uuid), each) for each in tree)
 
-def _reconcile(
-    cloud: Cloud, client: RestClient, provider: CloudProvider, *, exists: bool
-) -> LoadOutcome:
-    """Create the provider if it does not exist, and update its parts."""
-    generation = None if exists else _create(cloud, client, provider)
-    changed = _sync_parts(client, provider, generation)
-    if generation is not None:
-        return LoadOutcome.CREATED
-    return LoadOutcome.CHANGED if changed else LoadOutcome.UNCHANGED
-
-
-def _refuse_clashes(cloud: Cloud, on_server: Iterable[Mapping[str, Any]]) -> None:
-    """Raise LoadError if a provider in the file contradicts a provider on the server."""
-    by_uuid = {provider["uuid"]: provider for provider in on_server}
-    by_name = {provider["name"]: provider for provider in on_server}
-    for provider in cloud.providers:
-        clash = _clash(provider, by_uuid.get(provider.uuid), by_name.get(provider.name))
-        if clash is not None:
-            raise LoadError(f"{cloud.place(provider)}: {clash}")
-
-
-def _refuse_records(cloud: Cloud) -> None:
-    """Raise LoadError if the file has spread groups or requests that the server cannot store."""
-    for consumer in cloud.consumers:
-        if has_record(consumer):
-            raise LoadError(
-                f"{cloud.place_of_consumer(consumer)}: the server stores no spread groups and "
-                f"requests: it needs placement {RECORDS[0]}.{RECORDS[1]}"
-            )
-
-
-def _clash(
-    provider: CloudProvider,
-    same_uuid: Mapping[str, Any] | None,
-    same_name: Mapping[str, Any] | None,
-) -> str | None:
-    """Return the contradiction to a server's provider with this UUID or name, or None."""
-    if same_uuid and same_uuid["name"] != provider.name:
-        return f"on the server its UUID {provider.uuid} belongs to {same_uuid['name']!r}"
-    if same_name and same_name["uuid"] != provider.uuid:
-        return (
-            f"on the server this name belongs to {same_name['uuid']}, "
-            f"in the file to {provider.uuid}"
-        )
-    if same_uuid and same_uuid["parent_provider_uuid"] != provider.parent_uuid:
-        return (
-            f"on the server its parent is {same_uuid['parent_provider_uuid'] or 'none'}, "
-            f"in the file {provider.parent_uuid or 'none'}"
-        )
-    return None
-
-
-def _missing(kind: str, first_places: Mapping[str, str], on_server: set[str]) -> dict[str, str]:
-    """Return the names to create, each with its first location in the file.
-
-    Raises:
-        LoadError: a name cannot be created.
-    """
-    missing = {name: place for name, place in first_places.items() if name not in on_server}
-    for name, place in missing.items():
-        if not name.startswith(CUSTOM_PREFIX):
-            raise LoadError(
-                f"{place}: the server knows no {kind} {name}; "
-                f"custom names begin with {CUSTOM_PREFIX}"
-            )
-    return missing
-
-
-def _make_names(client: RestClient, path: str, places: Mapping[str, str]) -> None:
-    for name, place in places.items():
         try:
-            client.put(f"{path}/{name}")
+            return retry(write, CONFLICT_PAUSES, self._may_retry)
+        except (RefusedError, UpdateFailed) as error:
+            raise LoadError(f"{self._cloud.place(tree[0])}: {error}") from error
+
+    def _may_retry(self, error: ClientError) -> bool:
+        """Return whether a retry may succeed. Raises LoadError if another provider has a name."""
+        if isinstance(error, RefusedError) and error.code == DUPLICATE_NAME:
+            refuse_clashes(self._cloud, self._client)
+            return True
+        return is_retriable(error)
+
+    def _read_tree(self, tree: Sequence[ProviderData]) -> TreeSnapshot:
+        """Return the providers of a tree of the file that exist on the server."""
+        on_server = {each.uuid: each for each in tree_reader.read_tree(self._client, tree[0].uuid)}
+        return TreeSnapshot(
+            _with_ratios(on_server[each.uuid], each) for each in tree if each.uuid in on_server
+        )
+
+    def _load_consumer(self, consumer: CloudConsumer) -> LoadOutcome:
+        def write() -> LoadOutcome:
+            old, generation = self._read_consumer(consumer)
+            is_held = consumer.uuid in self._holds
+            writes = consumer_writes(old, consumer, generation, self._names, is_held=is_held)
+            outcome = LoadOutcome.UNCHANGED
+            for each in writes:
+                self._send(each)
+                outcome = LoadOutcome.CREATED if old is None else LoadOutcome.CHANGED
+            return outcome
+
+        try:
+            return retry(write, CONFLICT_PAUSES)
         except RefusedError as refusal:
-            raise LoadError(f"{place}: {refusal}") from refusal
+            raise LoadError(f"{self._cloud.place_of_consumer(consumer)}: {refusal}") from refusal
+
+    def _read_consumer(self, consumer: CloudConsumer) -> tuple[CloudConsumer | None, int | None]:
+        """Return a consumer of the server with its generation, or None if it does not exist."""
+        answer = self._client.get(f"/allocations/{consumer.uuid}")
+        if not answer["allocations"]:
+            return None, None
+        record = {}
+        if consumer.has_record:
+            record = self._client.get(f"/consumers/{consumer.uuid}?include=request", RECORDS)
+        return consumer_of(consumer.uuid, {**record, **answer}), answer["consumer_generation"]
+
+    def _temporary_inventories(self) -> Mapping[str, ProviderData]:
+        """Return uuid -> provider with the temporary inventories for loading its consumers."""
+        if self._tell is not None:
+            return {}  # a preview is never refused for lack of room
+        providers = overcommit.overcommitted_providers(self._cloud)
+        for consumer in overcommit.consumers_of(self._cloud, providers):
+            old, _ = self._read_consumer(consumer)
+            if consumer.uuid in self._holds or claim_changes(old, consumer, self._names):
+                return providers
+        return {}  # all of their consumers exist
+
+    def _make_names(self, noun: str, path: str, places: Mapping[str, str]) -> None:
+        for name, place in places.items():
+            try:
+                self._send(Write(f"create {noun} {name}", f"{path}/{name}"))
+            except RefusedError as refusal:
+                raise LoadError(f"{place}: {refusal}") from refusal
+
+    def _send(self, write: Write) -> None:
+        if self._tell is None:
+            self._client.put(write.path, write.body, write.version)
+        else:
+            self._tell(on_one_line(write.text))
 
 
-def _create(cloud: Cloud, client: RestClient, provider: CloudProvider) -> int | None:
-    """Create the provider and return its generation, or None if it was created concurrently."""
-    body = {
-        "name": provider.name,
-        "uuid": provider.uuid,
-        "parent_provider_uuid": provider.parent_uuid,
-    }
-    try:
-        generation: int = client.post("/resource_providers", body)["generation"]
-    except RefusedError as refusal:
-        if refusal.code != _TAKEN:
-            raise
-        try:
-            existing = client.get(f"/resource_providers/{provider.uuid}")
-        except RefusedError:
-            raise refusal from None
-        _refuse_clashes(Cloud(cloud.source, (provider,)), [existing])
-        return None
-    return generation
+def _outcome(old: ProviderData | None, new: ProviderData) -> LoadOutcome:
+    if old is None:
+        return LoadOutcome.CREATED
+    return LoadOutcome.UNCHANGED if old == new else LoadOutcome.CHANGED
 
 
-def _sync_parts(client: RestClient, provider: CloudProvider, generation: int | None) -> bool:
-    """Update the parts of a provider that differ. Return whether any part was written.
+def _with_ratios(old: ProviderData, new: ProviderData) -> ProviderData:
+    """Return a provider of the server with almost equal ratios of the file.
 
-    `generation` is the generation of a provider that was just created and is empty, or None to read
-    the parts.
+    Some databases store ratios in single precision.
     """
-    changed = False
-    for part in PROVIDER_PARTS:
-        written = _ensure(client, provider, part, generation)
-        if written is not None:
-            changed = True
-            generation = None if generation is None else written
-    return changed
-
-
-def _ensure(
-    client: RestClient, provider: CloudProvider, part: ProviderPart, generation: int | None
-) -> int | None:
-    """Write a part of a provider if it differs. In this case, return the new generation."""
-    path = f"/resource_providers/{provider.uuid}/{part.name}"
-    value = part.of_file(provider)
-    # The parts of a new provider are empty, unless another client has already written to it.
-    known = [] if generation is None else [{part.name: part.empty, _GENERATION: generation}]
-
-    def write() -> int | None:
-        answer = known.pop() if known else client.get(path)
-        if part.same(answer[part.name], value):
-            return None
-        # Because of the generation, the server rejects the request if another client has written.
-        body = {part.name: value, _GENERATION: answer[_GENERATION]}
-        written: int = client.put(path, body)[_GENERATION]
-        return written
-
-    return retry(write, CONFLICT_PAUSES)
+    inventory = dict(old.inventory)
+    for name in inventory.keys() & new.inventory.keys():
+        ratio = new.inventory[name].allocation_ratio
+        if math.isclose(inventory[name].allocation_ratio, ratio, rel_tol=1e-5):
+            inventory[name] = replace(inventory[name], allocation_ratio=ratio)
+    return replace(old, inventory=inventory)

@@ -4,28 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from falcon_placement_client.inventory import InventoryRecord
+from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.yamlfile.problems import on_one_line
 
 
-@dataclass(frozen=True, slots=True)
-class CloudProvider:
-    """One provider of the file."""
-
-    # Name, unique among all providers.
-    name: str
-    # UUID in canonical form.
-    uuid: str
-    # UUID of the parent, or None for a root.
-    parent_uuid: str | None
-    # Resource class -> record.
-    inventories: Mapping[str, InventoryRecord]
-    # Names of its traits.
-    traits: frozenset[str]
-    # Uuids of its aggregates.
-    aggregates: frozenset[str]
-    # Line number of its entry, starting at 1. 0 if the provider was read from a server.
-    line: int
+class LoadError(Exception):
+    """A file cannot be loaded or written. The text is one line, which begins with the location."""
 
 
 class CloudSpreadGroup(NamedTuple):
@@ -48,7 +32,7 @@ class CloudConsumer:
     # External id of the user.
     user: str
     # Name of the type, or None for a consumer without a type.
-    consumer_type: str | None
+    type: str | None
     # Provider uuid -> resource class -> amount.
     allocations: Mapping[str, Mapping[str, int]]
     # Line number of its entry, starting at 1. 0 if the consumer was read from a server.
@@ -58,6 +42,11 @@ class CloudConsumer:
     # The stored request as JSON, or None.
     request: Mapping[str, Any] | None = None
 
+    @property
+    def has_record(self) -> bool:
+        """Whether the consumer has a spread group or a request."""
+        return self.spread_group is not None or self.request is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
@@ -66,7 +55,7 @@ class Cloud:
     # Name of the file, or URL of the server.
     source: str
     # Providers of all trees.
-    providers: tuple[CloudProvider, ...]
+    providers: tuple[ProviderData, ...]
     # Consumers with allocations from these providers.
     consumers: tuple[CloudConsumer, ...] = ()
     # Classes to create even if no provider uses them -> line.
@@ -77,18 +66,30 @@ class Cloud:
     aggregate_names: Mapping[str, str] = field(default_factory=dict)
     # Number of the server's holds. `consumers` does not contain them.
     omitted_holds: int = 0
+    # UUID of a provider -> line of its entry, starting at 1. Empty for a server.
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    def trees(self) -> list[list[ProviderData]]:
+        """Return the providers of each tree. The root comes first."""
+        trees: dict[str, list[ProviderData]] = {}
+        for provider in self.providers:
+            parent = provider.parent_uuid
+            tree = trees[provider.uuid] = [] if parent is None else trees[parent]
+            tree.append(provider)
+        return [trees[provider.uuid] for provider in self.providers if provider.parent_uuid is None]
 
     def resource_classes(self) -> dict[str, str]:
         """Return resource class -> first location in the file."""
-        return self._first_places(self.custom_classes, "inventories")
+        return self._first_places(self.custom_classes, "inventory")
 
     def traits(self) -> dict[str, str]:
         """Return trait -> first location in the file."""
         return self._first_places(self.custom_traits, "traits")
 
-    def place(self, provider: CloudProvider) -> str:
+    def place(self, provider: ProviderData) -> str:
         """Return the location of a provider, to be used as a prefix of messages."""
-        return f"{self.source}:{provider.line}: provider {on_one_line(provider.name)}"
+        line = self.lines.get(provider.uuid, 0)
+        return f"{self.source}:{line}: provider {on_one_line(provider.name)}"
 
     def place_of_consumer(self, consumer: CloudConsumer) -> str:
         """Return the location of a consumer, to be used as a prefix of messages."""

@@ -110,4 +110,5 @@ def load_file(path: str | os.PathLike[str]) -> Cloud:
         expansion.custom_names("resource_classes"),
         expansion.custom_names("traits"),
         expansion.aggregate_names,
+        lines=expansion.lines,
     )

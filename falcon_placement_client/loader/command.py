@@ -1,20 +1,18 @@
 """The commands load-cloud and dump-cloud. The parsing of arguments is elsewhere."""
 
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from falcon_placement_client.command_client import LostError, RestClient
-from falcon_placement_client.errors import RestError
+from falcon_placement_client.errors import ClientError
 from falcon_placement_client.identity import Identity
 from falcon_placement_client.loader.apply import apply
-from falcon_placement_client.loader.cloud import Cloud
+from falcon_placement_client.loader.cloud import Cloud, LoadError
 from falcon_placement_client.loader.cloudfile import load_file
-from falcon_placement_client.loader.dry_run import DryRunClient
-from falcon_placement_client.loader.dump import fetch
-from falcon_placement_client.loader.outcomes import LoadError
+from falcon_placement_client.loader.server import fetch
 from falcon_placement_client.loader.writing import lines
 from falcon_placement_client.progress import progress, silent
 from falcon_placement_client.yamlfile.problems import UnusableFile
@@ -50,15 +48,31 @@ def load_cloud(
 
     def load() -> None:
         cloud = load_file(path)
-        with closing(RestClient(url, token)) as client:
-            if wait > 0:
-                client.wait(wait)
+        with _client(url, token, wait) as client:
             if objection and (reason := objection(cloud, client)):
                 print(reason, file=out)
                 return
             print(f"{path}: {apply(cloud, client, progress('loading', out))}", file=out)
 
     return _run(load, "loading again completes what is missing", out)
+
+
+def preview_load(
+    path: str, url: str | None, token: Identity, *, wait: float = 0.0, out: TextIO | None = None
+) -> int:
+    """Print the changes that loading a cloud file would make. Nothing is changed.
+
+    See `load_cloud` for the arguments and the exit code.
+    """
+    out = sys.stderr if out is None else out
+
+    def preview() -> None:
+        cloud = load_file(path)
+        with _client(url, token, wait) as client:
+            summary = apply(cloud, client, progress("comparing", out), print)
+            print(f"{path}: nothing was changed; loading gives {summary}", file=out)
+
+    return _run(preview, "nothing was changed", out)
 
 
 def load(path: str | Path, adapter: "Adapter") -> dict[str, str]:
@@ -91,33 +105,6 @@ def provider_uuids(client: RestClient) -> set[str]:
     return {provider["uuid"] for provider in providers}
 
 
-def preview_load(
-    path: str,
-    url: str | None,
-    token: Identity,
-    *,
-    wait: float = 0.0,
-    out: TextIO | None = None,
-) -> int:
-    """Print the changes that loading a cloud file would make. Nothing is changed.
-
-    See `load_cloud` for the arguments and the exit code.
-    """
-    out = sys.stderr if out is None else out
-
-    def preview() -> None:
-        cloud = load_file(path)
-        with closing(DryRunClient(url, token, print)) as client:
-            if wait > 0:
-                client.wait(wait)
-            # Temporary inventories are not needed, because a dry run is never refused for lack of
-            # room.
-            summary = apply(cloud, client, progress("comparing", out), make_room=False)
-            print(f"{path}: nothing was changed; loading gives {summary}", file=out)
-
-    return _run(preview, "nothing was changed", out)
-
-
 def dump_cloud(
     url: str | None,
     token: Identity,
@@ -140,9 +127,7 @@ def dump_cloud(
     out = sys.stderr if out is None else out
 
     def dump() -> None:
-        with closing(RestClient(url, token)) as client:
-            if wait > 0:
-                client.wait(wait)
+        with _client(url, token, wait) as client:
             cloud = fetch(client, progress("reading", out), with_consumers=with_consumers)
         if path == "-":
             sys.stdout.writelines(f"{line}\n" for line in lines(cloud))
@@ -156,11 +141,19 @@ def dump_cloud(
     return _run(dump, "nothing was written", out)
 
 
+@contextmanager
+def _client(url: str | None, token: Identity, wait: float) -> Iterator[RestClient]:
+    with closing(RestClient(url, token)) as client:
+        if wait > 0:
+            client.wait(wait)
+        yield client
+
+
 def _run(action: Callable[[], None], hint: str, out: TextIO) -> int:
     """Run a command. Print the hint if the command stops before it is complete."""
     try:
         action()
-    except (UnusableFile, LoadError, RestError) as error:
+    except (UnusableFile, LoadError, ClientError) as error:
         print(f"{error}; {hint}" if isinstance(error, LostError) else error, file=out)
         return 1
     except KeyboardInterrupt:

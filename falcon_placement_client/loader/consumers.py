@@ -1,80 +1,90 @@
-"""Load the consumers of a cloud file."""
+"""Compare consumers of a cloud file with the server, and write their differences."""
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from falcon_placement_client.answers import CONFLICT, RefusedError
-from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.loader.cloud import CloudConsumer, CloudSpreadGroup
-from falcon_placement_client.loader.outcomes import LoadOutcome
 from falcon_placement_client.rest import Version
+from falcon_placement_client.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 RECORDS: Version = (2, 0)  # first version with spread groups and stored requests
 # The last version that can write a consumer without a type.
 UNTYPED: Version = (1, 37)
 
 
-def reconcile_consumer(
-    client: RestClient, consumer: CloudConsumer, holds: Collection[str]
-) -> LoadOutcome:
-    """Write the parts of a consumer that differ.
+class Write(NamedTuple):
+    """A PUT request, with a description of what it changes."""
+
+    # The description.
+    text: str
+    path: str
+    # The JSON value to send, or None.
+    body: Mapping[str, Any] | None = None
+    # The version of the request. None means the default.
+    version: Version | None = None
+
+
+def consumer_writes(
+    old: CloudConsumer | None,
+    new: CloudConsumer,
+    generation: int | None,
+    names: Mapping[str, str],
+    *,
+    is_held: bool,
+) -> Iterator[Write]:
+    """Yield the writes for the parts of a consumer that differ.
 
     Args:
-        client: the client of the server.
-        consumer: the consumer of the file.
-        holds: UUIDs of the holds of the server, which a write makes permanent.
-
-    Raises:
-        RefusedError: the server refuses one, for example after a concurrent write.
+        old: the consumer on the server, or None if it does not exist.
+        new: the consumer of the file. The server keeps parts that the file does not state.
+        generation: generation of the consumer on the server.
+        names: UUID -> name of providers.
+        is_held: whether it is a hold, which a write makes permanent.
     """
-    outcome = _reconcile_allocations(client, consumer, is_held=consumer.uuid in holds)
-    has_written = _write_record(client, consumer, is_new=outcome is LoadOutcome.CREATED)
-    return LoadOutcome.CHANGED if outcome is LoadOutcome.UNCHANGED and has_written else outcome
+    changes = claim_changes(old, new, names)
+    if changes or is_held:
+        text = "; ".join(changes) or "permanent instead of a hold"
+        version = UNTYPED if new.type is None else None
+        body = _body(new, generation)
+        yield Write(f"consumer {new.uuid}: {text}", f"/allocations/{new.uuid}", body, version)
+    path = f"/consumers/{new.uuid}"
+    # Groups belong to a project.
+    group = old.spread_group if old and old.project == new.project else None
+    if new.spread_group is not None and new.spread_group != group:
+        name, most = new.spread_group
+        text = f"consumer {new.uuid}: spread group {name}, at most {most} on a host"
+        yield Write(text, f"{path}/spread_group", new.spread_group._asdict(), RECORDS)
+    if new.request is not None and (old is None or new.request != old.request):
+        yield Write(f"consumer {new.uuid}: request", f"{path}/request", new.request, RECORDS)
 
 
-def _reconcile_allocations(
-    client: RestClient, consumer: CloudConsumer, *, is_held: bool
-) -> LoadOutcome:
-    path = f"/allocations/{consumer.uuid}"
-    on_server = client.get(path)
-    if _same(on_server, consumer) and not is_held:
-        return LoadOutcome.UNCHANGED
-    try:
-        client.put(path, *_body(consumer, on_server.get("consumer_generation")))
-    except RefusedError as refusal:
-        # If a response was lost, the request is repeated and conflicts with its own first attempt.
-        if refusal.code != CONFLICT or not _same(client.get(path), consumer):
-            raise
-    return LoadOutcome.CHANGED if on_server["allocations"] else LoadOutcome.CREATED
+def claim_changes(
+    old: CloudConsumer | None, new: CloudConsumer, names: Mapping[str, str]
+) -> list[str]:
+    """Return the changes of the owner and the allocations of a consumer, in words."""
+    changes: list[str] = []
+    for noun in ("project", "user", "type"):
+        was, value = getattr(old, noun, None), getattr(new, noun)
+        if value is not None and value != was:
+            changes.append(f"{noun} {value}" if was is None else f"{noun} {was} -> {value}")
+    olds, news = _amounts(old, names), _amounts(new, names)
+    for key in sorted(olds.keys() | news.keys()):
+        if key not in news:
+            changes.append(f"- {key}")
+        elif key not in olds:
+            changes.append(f"+ {key} {news[key]}")
+        elif olds[key] != news[key]:
+            changes.append(f"{key} {olds[key]} -> {news[key]}")
+    return changes
 
 
-def has_record(consumer: CloudConsumer) -> bool:
-    """Return whether the file contains a spread group or a request for the consumer."""
-    return consumer.spread_group is not None or consumer.request is not None
-
-
-def _write_record(client: RestClient, consumer: CloudConsumer, *, is_new: bool) -> bool:
-    """Write the spread group and the request if the file contains them and they differ.
-
-    Returns:
-        Whether any was written.
-    """
-    if not has_record(consumer):
-        return False
-    path = f"/consumers/{consumer.uuid}"
-    # In a dry run, a new consumer does not exist on the server.
-    on_server = {} if is_new else client.get(f"{path}?include=request", RECORDS)
-    # Groups belong to a project. In a dry run, the consumer still belongs to the old project.
-    is_of_project = on_server.get("project_id") == consumer.project
-    group = spread_group(on_server) if is_of_project else None
-    has_written = False
-    if consumer.spread_group not in (None, group):
-        client.put(f"{path}/spread_group", consumer.spread_group._asdict(), RECORDS)
-        has_written = True
-    if consumer.request not in (None, on_server.get("request")):
-        client.put(f"{path}/request", consumer.request, RECORDS)
-        has_written = True
-    return has_written
+def _amounts(consumer: CloudConsumer | None, names: Mapping[str, str]) -> dict[str, int]:
+    """Return the allocations as `PROVIDER CLASS` -> amount."""
+    amounts: dict[str, int] = {}
+    for uuid, resources in consumer.allocations.items() if consumer else ():
+        for name, amount in resources.items():
+            amounts[f"{names.get(uuid, uuid)} {name}"] = amount
+    return amounts
 
 
 def spread_group(consumer: Mapping[str, Any]) -> CloudSpreadGroup | None:
@@ -83,42 +93,33 @@ def spread_group(consumer: Mapping[str, Any]) -> CloudSpreadGroup | None:
     return None if group is None else CloudSpreadGroup(group["name"], int(group["max_per_host"]))
 
 
-def is_on_server(client: RestClient, consumer: CloudConsumer) -> bool:
-    """Return whether the consumer on the server is equal to the consumer in the file."""
-    return _same(client.get(f"/allocations/{consumer.uuid}"), consumer)
-
-
-def _same(on_server: Mapping[str, Any], consumer: CloudConsumer) -> bool:
-    """Return whether the consumers are equal.
-
-    If the file contains no type, any type is accepted.
-    """
-    allocations = {
-        uuid: allocation["resources"] for uuid, allocation in on_server["allocations"].items()
-    }
-    # Without allocations, the consumer does not exist, and the response contains no owner.
-    return (
-        allocations == consumer.allocations
-        and on_server["project_id"] == consumer.project
-        and on_server["user_id"] == consumer.user
-        and consumer.consumer_type in (None, on_server["consumer_type"])
+def consumer_of(uuid: str, answer: Mapping[str, Any]) -> CloudConsumer:
+    """Return a consumer in a response."""
+    consumer_type = answer["consumer_type"]
+    return CloudConsumer(
+        uuid=uuid,
+        project=answer["project_id"],
+        user=answer["user_id"],
+        type=None if consumer_type == UNKNOWN_CONSUMER_TYPE else consumer_type,
+        allocations={
+            provider: allocation["resources"]
+            for provider, allocation in answer["allocations"].items()
+        },
+        line=0,
+        spread_group=spread_group(answer),
+        request=answer.get("request"),
     )
 
 
-def _body(consumer: CloudConsumer, generation: int | None) -> tuple[dict[str, Any], Version | None]:
-    """Return the body that writes a consumer, and the version if it differs from the default.
-
-    generation: generation on the server, or None if the consumer does not exist.
-    """
-    allocations = {
-        uuid: {"resources": dict(amounts)} for uuid, amounts in consumer.allocations.items()
-    }
+def _body(consumer: CloudConsumer, generation: int | None) -> dict[str, Any]:
     body = {
-        "allocations": allocations,
+        "allocations": {
+            uuid: {"resources": dict(amounts)} for uuid, amounts in consumer.allocations.items()
+        },
         "project_id": consumer.project,
         "user_id": consumer.user,
         "consumer_generation": generation,
     }
-    if consumer.consumer_type is None:
-        return body, UNTYPED
-    return {**body, "consumer_type": consumer.consumer_type}, None
+    if consumer.type is not None:
+        body["consumer_type"] = consumer.type
+    return body

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from falcon_placement_client.inventory import InventoryRecord
-from falcon_placement_client.loader.cloud import CloudConsumer, CloudProvider
+from falcon_placement_client.loader.cloud import CloudConsumer
 from falcon_placement_client.loader.consumers import spread_group
 from falcon_placement_client.loader.naming import (
     aggregate_uuid,
@@ -14,6 +14,7 @@ from falcon_placement_client.loader.naming import (
     expand_counters,
     provider_uuid,
 )
+from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.yamlfile.document import Document
 from falcon_placement_client.yamlfile.problems import Problem, Steps, shown
 
@@ -27,7 +28,9 @@ class Expansion:
 
     def __init__(self, document: Document) -> None:
         # Providers of all expanded entries, with parents before their children.
-        self.providers: list[CloudProvider] = []
+        self.providers: list[ProviderData] = []
+        # UUID of a provider -> line of its entry.
+        self.lines: dict[str, int] = {}
         # Consumers of all expanded entries.
         self.consumers: list[CloudConsumer] = []
         # Aggregate uuid -> name.
@@ -39,10 +42,6 @@ class Expansion:
         self._uuids_by_name: Mapping[str, str] = document.value.get("aggregates", {})
         # Name of a provider -> its UUID.
         self._uuids_by_provider: dict[str, str] = {}
-        # Name or uuid -> line of the entry.
-        self._name_lines: dict[str, int] = {}
-        # UUID -> line of the entry.
-        self._uuid_lines: dict[str, int] = {}
 
     def add_all(self) -> None:
         """Add all providers and consumers of the document."""
@@ -84,21 +83,19 @@ class Expansion:
     ) -> None:
         name = expand_counters(entry["name"], numbers)
         uuid = entry["uuid"].lower() if "uuid" in entry else provider_uuid(name)
-        line = self._document.line(steps)
         if "parent" in entry:
             parent_uuid = self._provider(entry["parent"], (*steps, "parent"))
         self._check_unique(name, uuid, steps)
         self._uuids_by_provider[name] = uuid
-        self._name_lines[name] = self._uuid_lines[uuid] = line
+        self.lines[uuid] = self._document.line(steps)
         self.providers.append(
-            CloudProvider(
+            ProviderData(
                 name=name,
                 uuid=uuid,
                 parent_uuid=parent_uuid,
-                inventories=_inventories(entry.get("inventories", {})),
+                inventory=_inventories(entry.get("inventories", {})),
                 traits=frozenset(entry.get("traits", [])),
                 aggregates=frozenset(map(self._aggregate, entry.get("aggregates", []))),
-                line=line,
             )
         )
         self.add_entries(entry.get("children", []), (*steps, "children"), uuid, numbers)
@@ -114,7 +111,7 @@ class Expansion:
                 uuid=entry["uuid"].lower(),
                 project=entry["project"],
                 user=entry["user"],
-                consumer_type=entry.get("type"),
+                type=entry.get("type"),
                 allocations=allocations,
                 line=self._document.line(steps),
                 spread_group=spread_group(entry),
@@ -148,11 +145,12 @@ class Expansion:
             self._report(
                 (*steps, "name"), f"{shown(name)} is longer than {MAX_NAME_LENGTH} characters"
             )
-        if name in self._name_lines:
-            text = f"{shown(name)} is also the name of the entry in line {self._name_lines[name]}"
+        if name in self._uuids_by_provider:
+            line = self.lines[self._uuids_by_provider[name]]
+            text = f"{shown(name)} is also the name of the entry in line {line}"
             self._report((*steps, "name"), text)
-        elif uuid in self._uuid_lines:
-            text = f"is also the UUID of the entry in line {self._uuid_lines[uuid]}"
+        elif uuid in self.lines:
+            text = f"is also the UUID of the entry in line {self.lines[uuid]}"
             self._report((*steps, "uuid"), text)
 
     def _report(self, steps: Steps, text: str) -> None:

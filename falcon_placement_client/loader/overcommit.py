@@ -9,31 +9,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from falcon_placement_client.inventory import InventoryRecord, units_allow
-from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, CloudProvider
+from falcon_placement_client.loader.cloud import Cloud, CloudConsumer
+from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.vocabulary import MAX_INTEGER
 
 Key = tuple[str, str]  # uuid of a provider, resource class
 
 
-def overcommitted_providers(cloud: Cloud) -> dict[str, CloudProvider]:
+def overcommitted_providers(cloud: Cloud) -> dict[str, ProviderData]:
     """Return uuid -> provider with larger inventories, for providers that are too small."""
     amounts: dict[Key, list[int]] = defaultdict(list)
     for consumer in cloud.consumers:
         for provider_uuid, resources in consumer.allocations.items():
             for resource_class, amount in resources.items():
                 amounts[provider_uuid, resource_class].append(amount)
-    overcommitted: dict[str, CloudProvider] = {}
+    overcommitted: dict[str, ProviderData] = {}
     for provider in cloud.providers:
         wider = {
             resource_class: _enlarged(record, amounts[provider.uuid, resource_class])
-            for resource_class, record in provider.inventories.items()
+            for resource_class, record in provider.inventory.items()
         }
-        if wider != provider.inventories:
-            overcommitted[provider.uuid] = replace(provider, inventories=wider)
+        if wider != provider.inventory:
+            overcommitted[provider.uuid] = replace(provider, inventory=wider)
     return overcommitted
 
 
-def consumers_of(cloud: Cloud, providers: Mapping[str, CloudProvider]) -> list[CloudConsumer]:
+def consumers_of(cloud: Cloud, providers: Mapping[str, ProviderData]) -> list[CloudConsumer]:
     """Return the consumers that use any of the providers."""
     return [
         consumer for consumer in cloud.consumers if consumer.allocations.keys() & providers.keys()

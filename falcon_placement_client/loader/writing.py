@@ -10,8 +10,9 @@ from functools import lru_cache
 import yaml
 
 from falcon_placement_client.inventory import InventoryRecord
-from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, CloudProvider
+from falcon_placement_client.loader.cloud import Cloud, CloudConsumer
 from falcon_placement_client.loader.naming import escape_braces, provider_uuid
+from falcon_placement_client.provider_data import ProviderData
 
 HEADING = """\
 # A cloud file. `placement-manage load-cloud` brings a server to this state, `draw-cloud` draws it;
@@ -50,7 +51,7 @@ def lines(cloud: Cloud) -> Iterator[str]:
 
 
 def _trees(cloud: Cloud) -> Iterator[str]:
-    children: dict[str | None, list[CloudProvider]] = defaultdict(list)
+    children: dict[str | None, list[ProviderData]] = defaultdict(list)
     for provider in reversed(cloud.providers):
         children[provider.parent_uuid].append(provider)
     names = {provider.uuid: provider.name for provider in cloud.providers}
@@ -72,15 +73,15 @@ def _trees(cloud: Cloud) -> Iterator[str]:
                 waiting += [(child, level + 1) for child in child_providers]
 
 
-def _provider(provider: CloudProvider, parent: str | None) -> Iterator[str]:
+def _provider(provider: ProviderData, parent: str | None) -> Iterator[str]:
     yield f"name: {_scalar(escape_braces(provider.name))}"
     if provider.uuid != provider_uuid(provider.name):
         yield f"uuid: {_scalar(provider.uuid)}"
     if parent is not None:
         yield f"parent: {_scalar(escape_braces(parent))}"
-    if provider.inventories:
+    if provider.inventory:
         yield "inventories:"
-        for resource_class, record in sorted(provider.inventories.items()):
+        for resource_class, record in sorted(provider.inventory.items()):
             yield f"  {_scalar(resource_class)}: {inventory_text(record)}"
     if provider.traits:
         yield f"traits: [{', '.join(map(_scalar, sorted(provider.traits)))}]"
@@ -99,8 +100,8 @@ def inventory_text(record: InventoryRecord) -> str:
 
 def _consumer(consumer: CloudConsumer, names_by_uuid: Mapping[str, str]) -> Iterator[str]:
     yield f"- uuid: {_scalar(consumer.uuid)}"
-    if consumer.consumer_type is not None:
-        yield f"  type: {_scalar(consumer.consumer_type)}"
+    if consumer.type is not None:
+        yield f"  type: {_scalar(consumer.type)}"
     yield f"  project: {_scalar(consumer.project)}"
     yield f"  user: {_scalar(consumer.user)}"
     yield "  allocations:"

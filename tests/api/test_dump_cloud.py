@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.loader import dump_cloud, load_cloud, load_file, preview_load
+from falcon_placement_client.rest import MAX_V1
 from placement.cli import main
 from tests.kit.engines import ENGINE, share
 from tests.kit.listener import listening
@@ -162,7 +163,7 @@ def record(service: Service, consumer: str, amounts: dict[str, int]) -> None:
 
 def without_lists(patch: pytest.MonkeyPatch) -> None:
     """Treat the server as one that supports only 1.x."""
-    patch.setattr("falcon_placement_client.loader.reading.LISTING", (9, 9))
+    patch.setattr(RestClient, "newest", MAX_V1)
 
 
 def put(service: Service, provider: str, part: str, value: object) -> None:
@@ -181,7 +182,7 @@ def test_any_cloud_that_is_dumped_can_be_loaded(
     with serving(directory / "one") as (one, url), serving(directory / "other") as (other, there):
         build(data, one)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("falcon_placement_client.loader.reading.PAGE", 2)
+            patch.setattr("falcon_placement_client.loader.server.PAGE", 2)
             text = dump(url, directory / "cloud.yaml")
             without_lists(patch)
             old = dump(url, directory / "old.yaml")
@@ -221,9 +222,9 @@ def test_what_is_deleted_while_it_is_read_is_left_out(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: bool
 ) -> None:
     service, url = server
+    load(DEMO, url)
     if not pages:
         without_lists(monkeypatch)
-    load(DEMO, url)
     host = next(each for each in load_file(DEMO).providers if each.name == "numa-d03-node1-nic")
     tree = [host, *(each for each in load_file(DEMO).providers if each.parent_uuid == host.uuid)]
 
@@ -329,7 +330,7 @@ def test_a_server_with_pages_is_asked_little(
     paths.clear()
     without_lists(monkeypatch)
     assert dump(url, tmp_path / "again.yaml") == text
-    assert len(paths) == 5 + 4 * 202 + len(load_file(DEMO).consumers)
+    assert len(paths) == 4 + 4 * 202 + len(load_file(DEMO).consumers)
 
 
 def test_consumers_can_be_left_out(server: Server, tmp_path: Path) -> None:
@@ -532,11 +533,12 @@ def test_a_dry_run_tells_each_change_and_makes_none(
     assert captured.out.splitlines() == [
         "create resource class CUSTOM_TIN",
         "create trait CUSTOM_BIG",
-        "provider host: inventories: + DISK_GB 100; VCPU reserved 0 → 1",
-        "provider host: traits: + CUSTOM_BIG",
-        "create provider disk below host",
-        "provider disk: aggregates: + 5ac00000-0000-4000-8000-00000000000a",
-        "consumer 00000000-0000-0000-0000-000000000007: host VCPU 2 → 3; user user → other",
+        "host: VCPU reserved 0 -> 1",
+        "host: + DISK_GB total 100",
+        "host: + trait CUSTOM_BIG",
+        "+ child disk below host",
+        "disk: + aggregate 5ac00000-0000-4000-8000-00000000000a",
+        "consumer 00000000-0000-0000-0000-000000000007: user user -> other; host VCPU 2 -> 3",
         "consumer 00000000-0000-0000-0000-000000000007: spread group web, at most 1 on a host",
         "consumer 00000000-0000-0000-0000-000000000007: request",
     ]

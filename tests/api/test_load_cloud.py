@@ -15,7 +15,6 @@ from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.commands.load import UNNAMED
 from falcon_placement_client.loader import (
     Cloud,
-    CloudProvider,
     LoadError,
     LoadOutcome,
     apply,
@@ -23,6 +22,7 @@ from falcon_placement_client.loader import (
     load_file,
     other_providers,
 )
+from falcon_placement_client.provider_data import ProviderData
 from placement import cli
 from tests.kit.listener import answering
 from tests.kit.service import HEADERS
@@ -156,7 +156,7 @@ def wanted(cloud: Cloud) -> State:
                 name: tuple(
                     (field, getattr(record, field)) for field in sorted(record.__dataclass_fields__)
                 )
-                for name, record in provider.inventories.items()
+                for name, record in provider.inventory.items()
             },
             provider.traits,
             provider.aggregates,
@@ -357,7 +357,8 @@ def test_a_lost_race_is_tried_again(load: Load, api: Api, small: Path, writes: W
 
     writes.before = race
     assert load(small)[0] == 0
-    assert writes.seen.count(f"PUT {path}/inventories") == 2
+    # That of the other client, the one that it makes fail, and its repetition.
+    assert writes.seen.count(f"PUT {path}/aggregates") == 3
     assert state(api, cloud) == wanted(cloud)
 
 
@@ -411,7 +412,7 @@ def test_a_class_in_use_is_not_taken_away(load: Load, api: Api, tmp_path: Path) 
     path.write_text("providers:\n- name: first\n- name: host\n  inventories: {VCPU: 9}\n")
     code, (*_, line) = load(path)
     assert code == 1
-    assert line.startswith(f"{path}:3: provider host: PUT /resource_providers/{host}/inventories")
+    assert line.startswith(f"{path}:3: provider host: PUT /provider_trees/{host}")
     assert "was refused with 409" in line
     assert f"Inventory for 'PCPU' on resource provider '{host}' in use" in line
     assert (
@@ -491,10 +492,7 @@ def test_a_name_taken_concurrently(load: Load, api: Api, writes: Watch, tmp_path
     path.write_text("providers:\n- name: host\n")
     code, (line,) = load(path)
     assert code == 1
-    assert line.startswith(
-        f"{path}:2: provider host: POST /resource_providers was refused with 409"
-    )
-    assert "Conflicting resource provider name: host" in line
+    assert line.startswith(f"{path}:2: provider host: on the server this name belongs to {OTHER}")
 
 
 def test_a_token_that_is_refused(load: Load, small: Path, writes: Watch) -> None:
@@ -684,7 +682,7 @@ def test_apply_raises_and_shows_progress(live_server: str, tmp_path: Path) -> No
         items: Iterable[Item], noun: str, total: int | None = None
     ) -> AbstractContextManager[Iterable[Item]]:
         items = list(items)
-        names.extend(item.name for item in items if isinstance(item, CloudProvider))
+        names.extend(item.name for item in items if isinstance(item, ProviderData))
         return nullcontext(items)
 
     client = RestClient(live_server, "admin")

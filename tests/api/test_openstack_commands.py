@@ -508,7 +508,7 @@ def test_a_cloud_is_dumped_and_loaded(openstack: Openstack, either: str, tmp_pat
     assert "3 providers: 0 created, 0 changed, 3 as they were" in openstack.complaint
     (tmp_path / "more.yaml").write_text("providers: [{name: compute-3}]")
     code, text = openstack.run("placement", "cloud", "load", "more.yaml", "--dry-run")
-    assert (code, text) == (0, "create provider compute-3\n")
+    assert (code, text) == (0, "+ root compute-3\n")
 
 
 @pytest.mark.parametrize("version", ["1.37", "1.39"])

@@ -72,15 +72,20 @@ providers:
   - name: child
 """)
     host, child = cloud.providers
-    assert (host.name, host.uuid, host.parent_uuid, host.line) == ("host", UUID_1, None, 3)
-    assert host.inventories == {
+    assert (host.name, host.uuid, host.parent_uuid, cloud.lines[host.uuid]) == (
+        "host",
+        UUID_1,
+        None,
+        3,
+    )
+    assert host.inventory == {
         "VCPU": InventoryRecord(8, 0, 1, 2147483647, 1, 1.0),
         "MEMORY_MB": InventoryRecord(1024, 64, 2, 512, 2, 1.5),
     }
     assert host.traits == {"HW_CPU_X86_AVX2", "CUSTOM_X"}
     assert host.aggregates == {UUID_2.lower(), UUID_1}
-    assert (child.name, child.parent_uuid, child.line) == ("child", UUID_1, 12)
-    assert (child.inventories, child.traits, child.aggregates) == ({}, frozenset(), frozenset())
+    assert (child.name, child.parent_uuid, cloud.lines[child.uuid]) == ("child", UUID_1, 12)
+    assert (child.inventory, child.traits, child.aggregates) == ({}, frozenset(), frozenset())
 
 
 def test_uuids_are_made_from_names_and_stay(load: Load) -> None:
@@ -122,14 +127,14 @@ providers:
 - name: c
   inventories: *base
 """)
-    assert [p.inventories["VCPU"].total for p in cloud.providers] == [4, 8, 4]
-    assert [p.inventories["DISK_GB"].total for p in cloud.providers] == [10, 10, 10]
+    assert [p.inventory["VCPU"].total for p in cloud.providers] == [4, 8, 4]
+    assert [p.inventory["DISK_GB"].total for p in cloud.providers] == [10, 10, 10]
 
 
 def test_a_whole_number_may_be_written_as_a_float(load: Load) -> None:
     (one, two) = load("providers: [{name: 'a{n}', count: 2.0, inventories: {VCPU: 8.0}}]").providers
-    assert one.inventories == two.inventories == {"VCPU": InventoryRecord(8)}
-    assert isinstance(one.inventories["VCPU"].total, int)
+    assert one.inventory == two.inventory == {"VCPU": InventoryRecord(8)}
+    assert isinstance(one.inventory["VCPU"].total, int)
 
 
 def test_a_name_that_looks_like_a_date_is_a_name(load: Load) -> None:
@@ -175,7 +180,7 @@ consumers:
     uuids = {provider.name: provider.uuid for provider in cloud.providers}
     (consumer,) = cloud.consumers
     assert consumer.uuid == UUID_2.lower()
-    assert (consumer.project, consumer.user, consumer.consumer_type) == ("p", "u", None)
+    assert (consumer.project, consumer.user, consumer.type) == ("p", "u", None)
     assert consumer.allocations == {
         uuids["h2"]: {"VCPU": 2, "MEMORY_MB": 64},
         uuids["{odd"]: {"CUSTOM_A": 1},
@@ -489,7 +494,7 @@ def test_demo_cloud_is_what_it_says() -> None:
     assert (len(hosts), len(sharing), len(roots)) == (50, 3, 53)
     consumers = cloud.consumers
     assert len(consumers) == 40
-    assert {each.consumer_type for each in consumers} == {"INSTANCE", "MIGRATION", "RESERVATION"}
+    assert {each.type for each in consumers} == {"INSTANCE", "MIGRATION", "RESERVATION"}
     assert len({each.project for each in consumers}) == 5
     assert len({each.user for each in consumers}) == 6
     assert len(DEMO.read_text().splitlines()) < 350

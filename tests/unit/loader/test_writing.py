@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from falcon_placement_client.inventory import InventoryRecord
-from falcon_placement_client.loader import Cloud, CloudConsumer, CloudProvider, lines, load_file
+from falcon_placement_client.loader import Cloud, CloudConsumer, lines, load_file
 from falcon_placement_client.loader.cloud import CloudSpreadGroup
 from falcon_placement_client.loader.naming import provider_uuid
 from falcon_placement_client.loader.writing import MAX_NESTING
+from falcon_placement_client.provider_data import ProviderData
 from placement.vocabulary import MAX_INTEGER
 
 DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
@@ -53,18 +54,17 @@ inventories = st.builds(
 
 @st.composite
 def clouds(draw: st.DrawFn) -> Cloud:
-    providers: list[CloudProvider] = []
+    providers: list[ProviderData] = []
     for name in draw(st.lists(provider_names, max_size=8, unique=True)):
         parents = [None, *(provider.uuid for provider in providers)]
         providers.append(
-            CloudProvider(
+            ProviderData(
                 name=name,
                 uuid=draw(uuids | st.just(provider_uuid(name))),
                 parent_uuid=draw(st.sampled_from(parents)),
-                inventories=draw(st.dictionaries(classes, inventories, max_size=3)),
+                inventory=draw(st.dictionaries(classes, inventories, max_size=3)),
                 traits=draw(st.frozensets(traits, max_size=3)),
                 aggregates=draw(st.frozensets(uuids, max_size=3)),
-                line=0,
             )
         )
     consumers: tuple[CloudConsumer, ...] = ()
@@ -76,7 +76,7 @@ def clouds(draw: st.DrawFn) -> Cloud:
             uuid=uuids,
             project=texts.filter(lambda text: len(text) <= 255),
             user=texts.filter(lambda text: len(text) <= 255),
-            consumer_type=st.none() | st.sampled_from(["INSTANCE", "ON", "1"]),
+            type=st.none() | st.sampled_from(["INSTANCE", "ON", "1"]),
             allocations=st.dictionaries(provider_uuids, resources, min_size=1, max_size=3),
             line=st.just(0),
             spread_group=st.none()
@@ -104,7 +104,7 @@ def with_request(consumer: CloudConsumer) -> CloudConsumer:
 def content(cloud: Cloud) -> object:
     """Return the content of a cloud, independent of lines and the order of its entries."""
     return (
-        {provider.uuid: dataclasses.replace(provider, line=0) for provider in cloud.providers},
+        {provider.uuid: provider for provider in cloud.providers},
         {consumer.uuid: dataclasses.replace(consumer, line=0) for consumer in cloud.consumers},
         cloud.custom_classes.keys(),
         cloud.custom_traits.keys(),
@@ -124,13 +124,11 @@ def test_what_is_written_is_read_as_the_same_cloud(cloud: Cloud, tmp_path: Path)
 
 
 def test_a_tree_of_any_depth_can_be_written(tmp_path: Path) -> None:
-    providers: list[CloudProvider] = []
+    providers: list[ProviderData] = []
     for level in range(5 * MAX_NESTING):
         parent = providers[-1].uuid if providers else None
         name = f"level{level}"
-        providers.append(
-            CloudProvider(name, provider_uuid(name), parent, {}, frozenset(), frozenset(), 0)
-        )
+        providers.append(ProviderData(provider_uuid(name), name, parent))
     cloud = Cloud("deep", tuple(providers))
     path = write(cloud, tmp_path / "cloud.yaml")
     assert content(load_file(path)) == content(cloud)
@@ -144,17 +142,16 @@ def test_the_demonstration_cloud_comes_back_the_same(tmp_path: Path) -> None:
 
 
 def test_a_file_reads_well() -> None:
-    host = CloudProvider(
+    host = ProviderData(
         name="host",
         uuid=provider_uuid("host"),
         parent_uuid=None,
-        inventories={"VCPU": InventoryRecord(8), "DISK_GB": InventoryRecord(100, 10, max_unit=50)},
+        inventory={"VCPU": InventoryRecord(8), "DISK_GB": InventoryRecord(100, 10, max_unit=50)},
         traits=frozenset(["HW_NUMA_ROOT", "CUSTOM_A"]),
         aggregates=frozenset(["5ac00000-0000-4000-8000-00000000000a"]),
-        line=0,
     )
     gpu_uuid = str(uuid.UUID(int=7))
-    gpu = CloudProvider("a {b}", gpu_uuid, host.uuid, {}, frozenset(), frozenset(), 0)
+    gpu = ProviderData(gpu_uuid, "a {b}", host.uuid)
     consumer = CloudConsumer(
         str(uuid.UUID(int=1)), "42", "0d2f", "INSTANCE", {host.uuid: {"VCPU": 2, "DISK_GB": 5}}, 0
     )
@@ -190,6 +187,6 @@ consumers:
 def test_a_ratio_keeps_its_value(tmp_path: Path, ratio: float) -> None:
     record = InventoryRecord(1, allocation_ratio=ratio)
     inventories = {"VCPU": record}
-    host = CloudProvider("a", provider_uuid("a"), None, inventories, frozenset(), frozenset(), 0)
+    host = ProviderData(provider_uuid("a"), "a", None, inventories)
     path = write(Cloud("x", (host,)), tmp_path / "cloud.yaml")
-    assert load_file(path).providers[0].inventories["VCPU"] == record
+    assert load_file(path).providers[0].inventory["VCPU"] == record
