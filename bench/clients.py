@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from falcon_placement_client import drains
+from falcon_placement_client import hosts
 from falcon_placement_client.command_client import RestClient
 from tests.kit.cloud import Cloud, provider_uuid
 from tests.kit.processes import HEADERS, Answer, exchange, send
@@ -144,7 +144,7 @@ class DrainCheck(Client):
 
     def turn(self) -> None:
         with closing(RestClient(f"http://127.0.0.1:{self._port}", "admin")) as api:
-            rows = list(drains.drain_check(api, drains.find_all_hosts(api)))
+            rows = list(hosts.drain_check(api, hosts.find_hosts(api, None)))
         assert len(rows) == self._cloud.hosts
         assert all(row.evacuable for row in rows)
 

@@ -89,8 +89,7 @@ def explain(api: RestApi, request: Mapping[str, Any]) -> Explanation:
         RefusedError: the service refuses the request, or the caller may not use `explain`.
     """
     api.require_v2("an explanation")
-    body = {**request, "limit": 1, "explain": "summary"}
-    explanation = api.post("/allocation_candidates", body)["explanation"]
+    explanation = request_explanation(api, request, "summary")
     name_of = ProviderNames(api)
     rows = [
         RejectionRow(
@@ -104,6 +103,16 @@ def explain(api: RestApi, request: Mapping[str, Any]) -> Explanation:
         for each in explanation["blocked"]
     ]
     return Explanation(explanation["text"], explanation["hosts"]["served"], rows)
+
+
+def request_explanation(api: RestApi, request: Mapping[str, Any], detail: str) -> Any:
+    """Return the explanation in a response, or None if there is none.
+
+    detail: `summary`, or `providers` for an explanation of single hosts, too.
+    """
+    # One candidate is sufficient, because the candidates are not printed.
+    answer = api.post("/allocation_candidates", {**request, "limit": 1, "explain": detail})
+    return answer.get("explanation") if isinstance(answer, dict) else None
 
 
 def _rows(number: int, candidate: Mapping[str, Any], name_of: ProviderNames) -> list[CandidateRow]:

@@ -1,21 +1,25 @@
-"""Hosts in maintenance. Their root has a trait that is a taint of the service.
+"""Hosts in maintenance, and checks whether hosts can be emptied.
 
-Each function implements one command. It returns rows, and the command formats them.
+The root of a host in maintenance has a trait that is a taint of the service. A check drains a host
+in a simulation. The functions implement commands. They return rows, and the commands format them.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.errors import RestError
 from falcon_placement_client.names import find_provider
-from falcon_placement_client.rest import RestApi, Version
+from falcon_placement_client.rest import V2, RestApi, Version
+from falcon_placement_client.vocabulary import CUSTOM_PREFIX, SHARING_TRAIT
 
 DEFAULT_TRAIT = "CUSTOM_MAINTENANCE"
 ATTEMPTS = 5  # attempts of a write that conflicts with other clients
 
+# Sharing providers without these classes are storage pools, networks and the like.
+COMPUTE_CLASSES = frozenset({"VCPU", "PCPU"})
 _TRAITS_OF_LISTS: Version = (1, 39)
 _EXPLAINED: Version = (2, 0)
 
@@ -45,7 +49,7 @@ def taint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
     Raises:
         RestError: there is no such root, or the service refuses the change.
     """
-    if trait.startswith("CUSTOM_"):
+    if trait.startswith(CUSTOM_PREFIX):
         api.put(f"/traits/{quote(trait, safe='')}", None)
     provider, traits = _change_traits(api, host, lambda traits: traits | {trait})
     return _read_taints(api).row(provider, traits, trait)
@@ -140,3 +144,83 @@ def _read_taints(api: RestApi) -> _Taints:
     # If there are very many causes, the details may not contain all of them.
     is_complete = explanation["hosts"]["complete"] and not any("more" in each for each in details)
     return _Taints(names, is_complete)
+
+
+class NamedHost(NamedTuple):
+    """A root provider."""
+
+    # UUID of the root.
+    uuid: str
+    # Name of the root.
+    name: str
+
+
+class StuckConsumer(NamedTuple):
+    """A consumer for which no other host was found."""
+
+    # UUID of the consumer.
+    consumer: str
+    # Code of the reason, as in simulations.
+    code: str
+    # The reason why there is no other host.
+    text: str
+
+
+class DrainRow(NamedTuple):
+    """Whether a host can be emptied."""
+
+    # UUID of the root.
+    uuid: str
+    # Name of the root.
+    name: str
+    # Whether each consumer has another host. None if undecided within the limit on work.
+    evacuable: bool | None
+    # Number of consumers that have another host.
+    moves: int
+    # The consumers that have no other host.
+    stuck: Sequence[StuckConsumer]
+    # UUIDs of consumers that were not evaluated.
+    undecided: Sequence[str]
+
+
+def find_hosts(api: RestApi, names: Sequence[str] | None) -> list[NamedHost]:
+    """Return hosts by UUID or name, or all hosts, sorted by name, without storage pools.
+
+    Raises:
+        RestError: a root does not exist.
+    """
+    if names is not None:
+        roots = [find_root(api, name) for name in names]
+        return [NamedHost(root["uuid"], root["name"]) for root in roots]
+    sharing = {
+        each["uuid"]
+        for each in api.pages(f"limit=1000&required={SHARING_TRAIT}&include=inventories", V2)
+        if COMPUTE_CLASSES.isdisjoint(each["inventories"])
+    }
+    providers = list(api.pages("limit=1000", V2))
+    # A tree with any other provider is a host.
+    hosts = {each["root_provider_uuid"] for each in providers if each["uuid"] not in sharing}
+    named = [NamedHost(each["uuid"], each["name"]) for each in providers if each["uuid"] in hosts]
+    return sorted(named, key=lambda host: (host.name, host.uuid))
+
+
+def drain_check(api: RestApi, hosts: Iterable[NamedHost]) -> Iterator[DrainRow]:
+    """Simulate the drain of each host separately. Yield each row as soon as it is known.
+
+    Raises:
+        RestError: a host no longer exists, or the service refuses a simulation.
+    """
+    for host in hosts:
+        answer = api.send("POST", "/simulations", {"changes": [{"drain": [host.uuid]}]}, V2)
+        stuck = [
+            StuckConsumer(each["consumer"], each["code"], each["text"])
+            for each in answer["unplaceable"]
+        ]
+        yield DrainRow(
+            host.uuid,
+            host.name,
+            answer["fits"],
+            len(answer["moves"]),
+            stuck,
+            answer["undecided"],
+        )

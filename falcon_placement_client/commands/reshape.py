@@ -10,18 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import prettytable
 from keystoneauth1.exceptions import ClientException
 
 from falcon_placement_client import service
-from falcon_placement_client.commands import console
-from falcon_placement_client.commands.console import escaped
+from falcon_placement_client.command_parts import escaped
+from falcon_placement_client.commands import over_rest
 from falcon_placement_client.errors import ClientError
 from falcon_placement_client.progress import progress
 from falcon_placement_client.reshape.draft import Misfit
 from falcon_placement_client.reshape.reshapefile import load_transformation
 from falcon_placement_client.reshape.run import Reshape, Survey
-from falcon_placement_client.reshape.tally import ReshapeTally
+from falcon_placement_client.reshape.tally import ResourceRow
 from falcon_placement_client.reshape.transformation import Transformation
 from falcon_placement_client.yamlfile.problems import UnusableFile
 
@@ -53,7 +52,7 @@ def _reshape(conf: Any) -> int:
             print("interrupted; run it again to continue with the remaining trees", file=sys.stderr)
             return 130
         except (ClientError, ClientException, Misfit) as error:
-            console.fail(error)
+            over_rest.fail(error)
             print("run it again to continue with the remaining trees", file=sys.stderr)
             return 1
 
@@ -78,9 +77,8 @@ def _run(reshape: Reshape, transformation: Transformation, dry_run: bool) -> int
     if not survey.tally.trees:
         print(f"{transformation.source}: no tree matches, nothing to do")
         return 0
-    table = _table(survey.tally)
-    if table.rows:
-        print(table)
+    if rows := [_row(row) for row in survey.tally.rows()]:
+        over_rest.print_table(("class", "of", "providers", "total", "used"), rows)
     if dry_run:
         print(f"{_trees(survey.tally.trees)} would be reshaped; nothing was changed")
         return 0
@@ -101,14 +99,10 @@ def _print_complaints(survey: Survey, transformation: Transformation) -> None:
     print("nothing was changed", file=sys.stderr)
 
 
-def _table(tally: ReshapeTally) -> prettytable.PrettyTable:
-    """Return the totals that change, by class and kind of provider."""
-    table = prettytable.PrettyTable(["class", "of", "providers", "total", "used"])
-    table.align = "l"
-    for row in tally.rows():
-        pairs = (row.providers, row.total, row.used)
-        table.add_row([row.resource_class, row.place, *(_change(*pair) for pair in pairs)])
-    return table
+def _row(row: ResourceRow) -> tuple[str, ...]:
+    """Return the totals of a class and a kind of provider, which change."""
+    pairs = (row.providers, row.total, row.used)
+    return (row.resource_class, row.place, *(_change(*pair) for pair in pairs))
 
 
 def _change(before: int, after: int) -> str:

@@ -1,24 +1,21 @@
 """The command `placement-manage watch`, which prints the trees of a cloud as they change."""
 
-import json
 import shlex
 import subprocess
-from contextlib import closing
 from typing import Any
 
 from falcon_placement_client import watching
 from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.commands import console, server
-from falcon_placement_client.commands.console import escaped
+from falcon_placement_client.command_parts import add_polling, change_text
+from falcon_placement_client.commands import over_rest
 from falcon_placement_client.errors import ClientError
 from falcon_placement_client.rest import V2
 
 
 def set_up(parser: Any) -> None:
     """Add the arguments and the action of the command to its parser."""
-    parser.set_defaults(action=_run)
-    server.add_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print each change as a JSON object")
+    over_rest.set_up(parser, _watch, V2)
+    add_polling(parser)
     parser.add_argument(
         "--exec",
         metavar="CMD",
@@ -26,28 +23,17 @@ def set_up(parser: Any) -> None:
         help="run this command for each change, which is its standard input as a JSON object; a "
         "command that fails ends the watch",
     )
-    parser.add_argument(
-        "--interval",
-        type=float,
-        default=watching.INTERVAL,
-        help=f"seconds between two polls; default: {watching.INTERVAL:g}",
-    )
 
 
-def _run(conf: Any) -> int:
-    options = conf.category
+def _watch(client: RestClient, options: Any) -> int:
     command = shlex.split(options.command or "")
-    try:
-        with closing(RestClient(options.url, server.caller(options), version=V2)) as client:
-            trees = watching.watch(client, options.interval)
-            for tree, name in watching.with_names(client, trees):
-                change = json.dumps({"uuid": tree.uuid, "name": name, "event": tree.event})
-                line = f"{tree.event:<7} {tree.uuid} {escaped(name)}"
-                print(change if options.json else line, flush=True)
-                if command:
-                    # The command was specified by the operator.
-                    subprocess.run(command, input=f"{change}\n", text=True, check=True)  # noqa: S603
-    except (OSError, subprocess.CalledProcessError, ClientError) as error:
-        console.fail(error)
-        return 1
+    for tree, name in watching.with_names(client, watching.watch(client, options.interval)):
+        print(change_text(tree, name, as_json=options.json), flush=True)
+        if command:
+            change = f"{change_text(tree, name, as_json=True)}\n"
+            try:
+                # The command was specified by the operator.
+                subprocess.run(command, input=change, text=True, check=True)  # noqa: S603
+            except subprocess.CalledProcessError as error:
+                raise ClientError(str(error)) from None
     return 0

@@ -14,6 +14,7 @@ from osc_lib.cli.format_columns import DictColumn, ListColumn
 from osc_lib.command import command
 
 from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.command_parts import NEGATIVE
 from falcon_placement_client.errors import ClientError, reason
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from falcon_placement_client.command_client import RestClient
 
 NO_CANDIDATES = "placement.no_candidates"
-NEGATIVE = 3  # exit code for a negative result
 
 
 class PlacementCommand(command.Command):

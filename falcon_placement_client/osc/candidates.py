@@ -1,12 +1,17 @@
-"""The command `openstack placement candidate`, for the candidates of a request."""
+"""The commands `openstack placement candidate` and `headroom`, for requests."""
 
 import argparse
 from typing import Any
 
-from falcon_placement_client import candidates
+from cliff.columns import FormattableColumn
+from osc_lib import exceptions
+
+from falcon_placement_client import candidates, headroom
 from falcon_placement_client.candidates import CandidateRow, RejectionRow
-from falcon_placement_client.osc import requests
-from falcon_placement_client.osc.base import NEGATIVE, ListCommand, table
+from falcon_placement_client.command_parts import NEGATIVE, add_by_aggregate
+from falcon_placement_client.headroom import HeadroomRow
+from falcon_placement_client.osc.base import ListCommand, table
+from falcon_placement_client.osc.requests import add_request, read_request
 
 LIMIT = 10  # default number of candidates
 
@@ -21,7 +26,7 @@ class ListCandidates(ListCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the request and the limit."""
-        requests.add_arguments(parser)
+        add_request(parser)
         parser.add_argument(
             "--limit",
             type=int,
@@ -30,7 +35,7 @@ class ListCandidates(ListCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Return the candidates."""
-        request: Any = requests.read_request(parsed_args, self.api, self.app.client_manager)
+        request: Any = read_request(parsed_args, self.api, self.app.client_manager)
         request["limit"] = parsed_args.limit or request.get("limit", LIMIT)
         rows = candidates.list_candidates(self.api, request)
         self.exit_code = 0 if rows else NEGATIVE
@@ -48,13 +53,52 @@ class ExplainCandidates(ListCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the request."""
-        requests.add_arguments(parser)
+        add_request(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Return the reasons, and print the summary."""
         self.api.require_v2("an explanation")
-        request: Any = requests.read_request(parsed_args, self.api, self.app.client_manager)
+        request: Any = read_request(parsed_args, self.api, self.app.client_manager)
         explanation = candidates.explain(self.api, request)
         print(explanation.text, file=self.app.stderr)
         self.exit_code = 0 if explanation.served else NEGATIVE
         return table(RejectionRow._fields, explanation.rows)
+
+
+class ShowHeadroom(ListCommand):
+    """Show how many more consumers of a request fit, and the conditions that limit the hosts.
+
+    The exit code is 3 if none fits. Needs placement 2.0.
+    """
+
+    example = "placement headroom show --flavor m1.small --by-aggregate"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the request."""
+        add_request(parser)
+        add_by_aggregate(parser)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Return the rows."""
+        self.api.require_v2("headroom")
+        request: Any = read_request(parsed_args, self.api, self.app.client_manager)
+        if "first_available" in request:
+            raise exceptions.CommandError("headroom takes one request, without first_available")
+        name = parsed_args.flavor or "request"
+        rows = headroom.headroom_rows(
+            self.api, {name: request}, by_aggregate=parsed_args.by_aggregate
+        )
+        self.exit_code = 0 if rows[0].fits else NEGATIVE
+        return table(HeadroomRow._fields, [(*row[:-1], LimitsColumn(row)) for row in rows])
+
+
+class LimitsColumn(FormattableColumn[HeadroomRow]):
+    """The limits of a row: the bottlenecks in tables, and all limits in JSON."""
+
+    def human_readable(self) -> str:
+        """Return the bottlenecks in words."""
+        return self._value.bottlenecks
+
+    def machine_readable(self) -> Any:
+        """Return all limits."""
+        return list(self._value.limited_by)

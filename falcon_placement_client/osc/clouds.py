@@ -7,6 +7,7 @@ from pathlib import Path
 from osc_lib import exceptions
 
 from falcon_placement_client import loader
+from falcon_placement_client.command_parts import add_dump, add_load
 from falcon_placement_client.osc.base import PlacementCommand
 
 
@@ -17,9 +18,7 @@ class DumpCloud(PlacementCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the file and the options."""
-        parser.add_argument("file", nargs="?", default="-", help="default: standard output")
-        parser.add_argument("--without-consumers", action="store_true", help="omit allocations")
-        parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+        add_dump(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Write the file."""
@@ -41,23 +40,13 @@ class LoadCloud(PlacementCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the file and the options."""
-        parser.add_argument("file", help="YAML, as `placement cloud dump` writes it")
-        chosen = parser.add_mutually_exclusive_group()
-        chosen.add_argument(
-            "--yes", action="store_true", help="load although the service has providers"
-        )
-        chosen.add_argument(
-            "--dry-run", action="store_true", help="print what would change, and change nothing"
-        )
+        add_load(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Load the file, or print what would change."""
-        if not parsed_args.dry_run and not parsed_args.yes and self._has_providers():
+        if not parsed_args.dry_run and not parsed_args.yes and loader.provider_uuids(self.api):
             raise exceptions.CommandError(
                 f"{self.api.url} has providers already: --yes loads the file anyway"
             )
         load = loader.preview_load if parsed_args.dry_run else loader.load_cloud
         self.exit_code = load(parsed_args.file, None, self.adapter, out=sys.stderr)
-
-    def _has_providers(self) -> bool:
-        return bool(self.api.items("/resource_providers", "resource_providers"))

@@ -1,11 +1,17 @@
-"""The command `openstack placement consumer`, for consumers and their allocations."""
+"""The commands `openstack placement consumer` and `claim`: allocations, permanent or held."""
 
 import argparse
+import uuid
 from typing import Any
 
-from falcon_placement_client import consumer_lists
+from osc_lib import exceptions
+
+from falcon_placement_client import consumer_lists, held_claims
 from falcon_placement_client.consumer_lists import ConsumerRow
+from falcon_placement_client.consumers import NewConsumer
+from falcon_placement_client.held_claims import ClaimRow, HoldRow
 from falcon_placement_client.osc.base import ListCommand, ShowCommand, table
+from falcon_placement_client.osc.requests import add_request, read_request
 from falcon_placement_client.osc.servers import consumer_uuid
 
 # Options of the list -> parameters of the API.
@@ -72,6 +78,150 @@ class ShowConsumer(ShowCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Return the consumer."""
         self.api.require_v2("a consumer")
-        uuid = consumer_uuid(self.app.client_manager, parsed_args.consumer)
-        columns, [row] = table(ConsumerRow._fields, [consumer_lists.show_consumer(self.api, uuid)])
+        consumer = consumer_uuid(self.app.client_manager, parsed_args.consumer)
+        rows = [consumer_lists.show_consumer(self.api, consumer)]
+        columns, [row] = table(ConsumerRow._fields, rows)
         return columns, row
+
+
+class CreateClaim(ShowCommand):
+    """Claim the resources of a request for a new consumer.
+
+    With --expires-in, the claim is a hold, which expires unless it is confirmed or extended. The
+    exit code is 3 if no host can serve the request. Needs placement 2.0.
+    """
+
+    example = "placement claim create --flavor m1.small --expires-in 600"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the request, the consumer and the options."""
+        add_request(parser)
+        owner = parser.add_argument_group("consumer")
+        owner.add_argument("--consumer", metavar="UUID", help="default: a new UUID")
+        owner.add_argument("--project", metavar="ID", help="default: the project of the caller")
+        owner.add_argument("--user", metavar="ID", help="default: the caller")
+        owner.add_argument("--type", default="INSTANCE", help="default: INSTANCE")
+        parser.add_argument(
+            "--expires-in",
+            type=int,
+            metavar="SECONDS",
+            help="create a hold that expires after this time",
+        )
+        parser.add_argument(
+            "--remember", action="store_true", help="store the request for simulations of drains"
+        )
+        parser.add_argument("--spread-group", metavar="NAME", help="join this group of the project")
+        parser.add_argument(
+            "--max-per-host",
+            type=int,
+            help="maximum number of members on one host (default: 1); needs --spread-group",
+        )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Return the claim."""
+        self.api.require_v2(held_claims.FEATURE)
+        manager = self.app.client_manager
+        request = read_request(parsed_args, self.api, manager)
+        project = parsed_args.project or manager.session.get_project_id()
+        user = parsed_args.user or manager.session.get_user_id()
+        if not (project and user):
+            raise exceptions.CommandError("the token names no owner: state --project and --user")
+        consumer = NewConsumer(
+            parsed_args.consumer or str(uuid.uuid4()), project, user, parsed_args.type
+        )
+        options: dict[str, Any] = {}
+        if parsed_args.expires_in is not None:
+            options["expires_in"] = parsed_args.expires_in
+        if parsed_args.remember:
+            options["remember"] = True
+        if parsed_args.spread_group is not None:
+            most = parsed_args.max_per_host
+            options["spread_group"] = {
+                "name": parsed_args.spread_group,
+                "max_per_host": 1 if most is None else most,
+            }
+        elif parsed_args.max_per_host is not None:
+            raise exceptions.CommandError("--max-per-host needs --spread-group")
+        row = held_claims.create_claim(self.api, request, consumer, options)
+        columns, [values] = table(ClaimRow._fields, [row])
+        return columns, values
+
+
+class _HoldCommand(ListCommand):
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("consumer", nargs="+", help="UUID, or the name of a server of nova")
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        self.api.require_v2("a hold")
+        manager = self.app.client_manager
+        uuids = [consumer_uuid(manager, text) for text in parsed_args.consumer]
+        return table(HoldRow._fields, [self.change(each, parsed_args) for each in uuids])
+
+    def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
+        raise NotImplementedError
+
+
+class ConfirmClaim(_HoldCommand):
+    """Turn holds into permanent claims.
+
+    Needs placement 2.0.
+    """
+
+    example = "placement claim confirm 5ca1ab1e-0000-4000-8000-00000000000a"
+
+    def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
+        """Confirm one hold."""
+        return held_claims.extend_claim(self.api, consumer, None)
+
+
+class ExtendClaim(_HoldCommand):
+    """Set the remaining time of holds.
+
+    Needs placement 2.0.
+    """
+
+    example = "placement claim extend 5ca1ab1e-0000-4000-8000-00000000000a --expires-in 600"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the holds and the time."""
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--expires-in", type=int, required=True, metavar="SECONDS", help="remaining time"
+        )
+
+    def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
+        """Extend one hold."""
+        return held_claims.extend_claim(self.api, consumer, parsed_args.expires_in)
+
+
+class ReleaseClaim(_HoldCommand):
+    """Release holds. Permanent claims are refused.
+
+    Needs placement 2.0.
+    """
+
+    example = "placement claim release 5ca1ab1e-0000-4000-8000-00000000000a"
+
+    def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
+        """Release one hold."""
+        return held_claims.release_claim(self.api, consumer)
+
+
+class ListClaims(ListCommand):
+    """List holds, which are claims that expire.
+
+    Needs placement 2.0.
+    """
+
+    example = "placement claim list --project 7c1c2b6f5d1e4a0b9a3f"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the filter."""
+        parser.add_argument("--project", metavar="ID", help="only holds of this project")
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Return the holds."""
+        filters = {"held": "true"}
+        if parsed_args.project is not None:
+            filters["project_id"] = parsed_args.project
+        return table(ConsumerRow._fields, consumer_lists.list_consumers(self.api, filters))

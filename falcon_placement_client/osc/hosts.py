@@ -1,13 +1,22 @@
-"""The command `openstack placement host`, for hosts in maintenance."""
+"""The commands `openstack placement host`, for hosts in maintenance, and `change watch`."""
 
 import argparse
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from falcon_placement_client import drains, hosts
+from falcon_placement_client import hosts, watching
+from falcon_placement_client.command_parts import (
+    HOST_COLUMNS,
+    NEGATIVE,
+    add_polling,
+    add_trait,
+    change_text,
+    warnings,
+)
 from falcon_placement_client.hosts import HostRow
-from falcon_placement_client.osc.base import NEGATIVE, ListCommand, table
+from falcon_placement_client.osc.base import ListCommand, PlacementCommand, table
 from falcon_placement_client.rest import RestApi
+from falcon_placement_client.watching import WatchEvent
 
 
 class _Taint(ListCommand):
@@ -16,25 +25,14 @@ class _Taint(ListCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("host", nargs="+", help="name or UUID of the root provider")
-        parser.add_argument(
-            "--trait",
-            default=hosts.DEFAULT_TRAIT,
-            help=f"trait of hosts in maintenance (default: {hosts.DEFAULT_TRAIT})",
-        )
+        add_trait(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         [action] = self.action
         rows = [action(self.api, host, parsed_args.trait) for host in parsed_args.host]
-        for row in rows:
-            if row.is_taint is False:
-                self.log.warning(
-                    "%s is no taint of the service, so searches still find %s: add it to "
-                    "[placement] taints of all servers",
-                    parsed_args.trait,
-                    row.name,
-                )
-        columns = ("uuid", "name", "taints")
-        return table(columns, [(row.uuid, row.name, row.taints) for row in rows])
+        for warning in warnings(rows, parsed_args.trait):
+            self.log.warning("%s", warning)
+        return table(HOST_COLUMNS, [(row.uuid, row.name, row.taints) for row in rows])
 
 
 class TaintHost(_Taint):
@@ -74,12 +72,8 @@ class DrainCheck(ListCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Return a row for each host."""
         self.api.require_v2("a check of drains")
-        checked = (
-            drains.find_all_hosts(self.api)
-            if parsed_args.all
-            else drains.find_hosts(self.api, parsed_args.host)
-        )
-        rows = list(drains.drain_check(self.api, checked))
+        checked = hosts.find_hosts(self.api, None if parsed_args.all else parsed_args.host)
+        rows = list(hosts.drain_check(self.api, checked))
         self.exit_code = 0 if all(row.evacuable for row in rows) else NEGATIVE
         columns = ("uuid", "name", "evacuable", "moves", "stuck", "undecided")
         return table(
@@ -93,3 +87,33 @@ class DrainCheck(ListCommand):
                 for row in rows
             ],
         )
+
+
+class WatchChanges(PlacementCommand):
+    """Print a line for each tree that changes, until interrupted.
+
+    The command waits while the service is not available. Needs placement 2.0.
+    """
+
+    example = "placement change watch --json"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options."""
+        add_polling(parser)
+        parser.add_argument(
+            "--listed", action="store_true", help="also print the trees that exist already"
+        )
+        parser.add_argument("--count", type=int, metavar="N", help="exit after N lines")
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Print the lines."""
+        printed = 0
+        trees = watching.watch(self.api, parsed_args.interval)
+        for tree, name in watching.with_names(self.api, trees):
+            if tree.event is WatchEvent.LISTED and not parsed_args.listed:
+                continue
+            line = change_text(tree, name, as_json=parsed_args.json)
+            print(line, file=self.app.stdout, flush=True)
+            printed += 1
+            if printed == parsed_args.count:
+                return

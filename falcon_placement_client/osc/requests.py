@@ -18,7 +18,7 @@ from falcon_placement_client.rest import RestApi
 _CONDITIONS = ("required", "forbidden", "member_of")  # parameters of the group without a suffix
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_request(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a request to a parser."""
     whole = parser.add_mutually_exclusive_group()
     whole.add_argument("--flavor", metavar="NAME|ID", help="a flavor of nova, with its properties")

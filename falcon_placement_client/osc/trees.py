@@ -10,9 +10,10 @@ from cliff.columns import FormattableColumn
 from osc_lib import exceptions
 
 from falcon_placement_client import tree_picture, trees
+from falcon_placement_client.command_parts import NEGATIVE
 from falcon_placement_client.errors import ProviderTreeError
 from falcon_placement_client.inventory import InventoryRecord
-from falcon_placement_client.osc.base import NEGATIVE, ListCommand, PlacementCommand, table
+from falcon_placement_client.osc.base import ListCommand, PlacementCommand, table
 from falcon_placement_client.trees import AppliedRow, ChangeRow, ProviderRow
 
 

@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.commands.load import UNNAMED
+from falcon_placement_client.commands.clouds import UNNAMED
 from falcon_placement_client.loader import (
     Cloud,
     LoadError,

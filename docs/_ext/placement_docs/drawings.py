@@ -9,7 +9,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from falcon_placement_client.commands.draw import only
+from falcon_placement_client.commands.clouds import only
 from falcon_placement_client.drawing import draw
 from falcon_placement_client.loader import load_file
 

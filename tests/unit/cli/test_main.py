@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from falcon_placement_client.commands import load
+from falcon_placement_client.commands import clouds
 from placement import cli, client
 from placement.cli import document
 from placement.entry import console
@@ -48,7 +48,7 @@ def test_a_short_unread_output_ends_a_command_equally(tmp_path: Path, command: l
 
 @pytest.mark.parametrize(
     ("module", "name", "arguments"),
-    [(document, "_describe", ["openapi"]), (load, "_load", ["load-cloud", "cloud.yaml"])],
+    [(document, "_describe", ["openapi"]), (clouds, "_load", ["load-cloud", "cloud.yaml"])],
 )
 def test_an_interrupted_command_says_so_in_one_line(
     module: Any,

@@ -1,20 +1,26 @@
-"""The commands `placement-manage load-cloud` and `dump-cloud` for cloud files."""
+"""The commands `placement-manage load-cloud`, `dump-cloud` and `draw-cloud` for cloud files."""
 
 import sys
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.commands import console, server
+from falcon_placement_client.command_parts import add_dump, add_load
+from falcon_placement_client.commands import over_rest
+from falcon_placement_client.drawing import draw
 from falcon_placement_client.loader import (
     Cloud,
     LoadError,
     dump_cloud,
     load_cloud,
+    load_file,
     other_providers,
     preview_load,
     provider_uuids,
 )
+from falcon_placement_client.yamlfile.problems import Problem, UnusableFile
 
 UNNAMED = (
     "load-cloud changes the server: name it with --url or --os-cloud, or name a cloud in the "
@@ -29,29 +35,21 @@ def set_up_load(parser: Any) -> None:
         "The server must be given by --url, --os-cloud or the environment. If it has providers "
         "already, the command asks before it writes."
     )
-    parser.add_argument("file", help="cloud file (YAML); see etc/demo-cloud.yaml for the format")
     _add_server(parser, named=True)
-    chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument(
+    add_load(parser).add_argument(
         "--if-empty", action="store_true", help="do nothing if the server has other providers"
-    )
-    chosen.add_argument("--yes", action="store_true", help="do not ask if the server has providers")
-    chosen.add_argument(
-        "--dry-run", action="store_true", help="print what would change, and change nothing"
     )
 
 
 def set_up_dump(parser: Any) -> None:
     """Add the arguments and the action of `dump-cloud` to its parser."""
     parser.set_defaults(action=_dump)
-    parser.add_argument("file", nargs="?", default="-", help="default: standard output")
+    add_dump(parser)
     _add_server(parser)
-    parser.add_argument("--without-consumers", action="store_true", help="omit the allocations")
-    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
 def _add_server(parser: Any, *, named: bool = False) -> None:
-    server.add_arguments(parser, named=named)
+    over_rest.add_server(parser, named=named)
     parser.add_argument(
         "--wait", type=float, default=0.0, help="seconds to wait for the server to respond"
     )
@@ -60,10 +58,10 @@ def _add_server(parser: Any, *, named: bool = False) -> None:
 def _load(conf: Any) -> int:
     """Load the file, or preview the changes. Return the exit code."""
     options = conf.category
-    if not server.is_named(options):
-        console.fail(Exception(UNNAMED))
+    if not over_rest.is_named(options):
+        over_rest.fail(UNNAMED)
         return 1
-    where = options.url, server.caller(options)
+    where = options.url, over_rest.caller(options)
     if options.dry_run:
         return preview_load(options.file, *where, wait=options.wait)
     objection = other_providers if options.if_empty else None if options.yes else _unconfirmed
@@ -95,12 +93,63 @@ def _unconfirmed(_cloud: Cloud, client: RestClient) -> str:
 def _dump(conf: Any) -> int:
     options = conf.category
     if options.file != "-" and not options.force and Path(options.file).exists():
-        console.fail(Exception(f"{options.file}: exists; --force replaces it"))
+        over_rest.fail(f"{options.file}: exists; --force replaces it")
         return 1
     return dump_cloud(
         options.url,
-        server.caller(options),
+        over_rest.caller(options),
         path=options.file,
         with_consumers=not options.without_consumers,
         wait=options.wait,
     )
+
+
+def set_up_draw(parser: Any) -> None:
+    """Add the arguments and the action of `draw-cloud` to its parser."""
+    parser.set_defaults(action=_draw)
+    parser.add_argument("file", help="cloud file (YAML); see etc/demo-cloud.yaml for the format")
+    parser.add_argument(
+        "picture", nargs="?", default="-", help="file for the picture (default: standard output)"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        help="draw only the tree of this root; may be repeated",
+    )
+    parser.add_argument("--all", action="store_true", help="draw equal trees separately, too")
+    parser.add_argument("--title", default="", help="text alternative of the picture")
+
+
+def _draw(conf: Any) -> int:
+    options = conf.category
+    try:
+        cloud = load_file(options.file)
+        if options.only:
+            cloud = only(cloud, options.only)
+    except UnusableFile as error:
+        over_rest.fail(error)
+        return 1
+    picture = draw(cloud, title=options.title, collapse=not options.all)
+    if options.picture == "-":
+        sys.stdout.write(picture)
+        return 0
+    try:
+        Path(options.picture).write_text(picture, encoding="utf-8")
+    except OSError as error:
+        over_rest.fail(f"{options.picture}: cannot be written: {error.strerror}")
+        return 1
+    return 0
+
+
+def only(cloud: Cloud, names: list[str]) -> Cloud:
+    """Return the trees whose roots have these names.
+
+    Raises:
+        UnusableFile: a name is not the name of a root.
+    """
+    trees = {tree[0].name: tree for tree in cloud.trees()}
+    for name in names:
+        if name not in trees:
+            raise UnusableFile(cloud.source, [Problem(0, "", f"no root has the name {name!r}")])
+    providers = (tree for name, tree in trees.items() if name in names)
+    return replace(cloud, providers=tuple(chain.from_iterable(providers)))

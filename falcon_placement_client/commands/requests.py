@@ -1,0 +1,149 @@
+"""The commands `placement-manage explain` and `headroom`, which take a request or a flavor."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from falcon_placement_client import candidates, flavors, headroom
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.command_parts import NEGATIVE, add_by_aggregate, escaped
+from falcon_placement_client.commands import explanation, over_rest
+from falcon_placement_client.commands.terminal import Terminal
+from falcon_placement_client.errors import RestError
+from falcon_placement_client.headroom import HeadroomRow
+from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.names import ProviderNames
+from falcon_placement_client.query import parse_query
+from falcon_placement_client.request_errors import RequestError
+from falcon_placement_client.rest import V2
+
+WATCH_SECONDS = 60.0
+
+
+def set_up_explain(parser: Any) -> None:
+    """Add the arguments and the action of `explain` to its parser."""
+    parser.description = "Exit code: 0 if a host can serve the request, 3 if none, 1 for errors."
+    parser.add_argument(
+        "query",
+        nargs="?",
+        help="query of GET /allocation_candidates, such as 'resources=VCPU:4&required=…'",
+    )
+    _add_flavor(parser, "a flavor instead of a query")
+    over_rest.set_up(parser, _explain, V2)
+    parser.add_argument("--providers", action="store_true", help="explain single hosts, too")
+    parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
+
+
+def _explain(client: RestClient, options: Any) -> int:
+    """Print the server's explanation. Return the exit code."""
+    if (options.query is None) == (options.flavor is None):
+        raise RequestError("explain", "expected a query, or --flavor with a file or key=value")
+    if options.flavor is None:
+        # The query may follow a path, as in logs. Ignore the path.
+        request = parse_query(str(options.query).rpartition("?")[2])
+    else:
+        _name, request = _request_of(options.flavor)
+    detail = "providers" if options.providers else "summary"
+    try:
+        document = candidates.request_explanation(client, request, detail)
+    except RefusedError as refusal:
+        if refusal.status in (404, 405):
+            raise RestError(f"{client.url} is not a placement server: {refusal}") from None
+        raise
+    if not isinstance(document, dict):
+        raise RestError(f"{client.url} is not a placement server that explains requests")
+    if options.json:
+        over_rest.print_json(document)
+    else:
+        names = ProviderNames(client)
+        terminal = Terminal.of(sys.stdout)
+        for line in explanation.lines(
+            document, request, terminal, lambda uuid: escaped(names(uuid))
+        ):
+            print(line)
+    return 0 if document["hosts"]["served"] else NEGATIVE
+
+
+def set_up_headroom(parser: Any) -> None:
+    """Add the arguments and the action of `headroom` to its parser."""
+    parser.description = "Exit code: 0 if each request fits at least once, 3 if not, 1 for errors."
+    _add_flavor(parser, "a flavor")
+    parser.add_argument(
+        "--file", type=Path, help="a YAML file with a flavor or request for each name"
+    )
+    add_by_aggregate(parser)
+    parser.add_argument(
+        "--watch",
+        nargs="?",
+        type=float,
+        const=WATCH_SECONDS,
+        metavar="SECONDS",
+        help=f"print the table again every {WATCH_SECONDS:g} seconds, until interrupted",
+    )
+    over_rest.set_up(parser, _headroom)
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+
+
+def _headroom(client: RestClient, options: Any) -> int:
+    """Print the rows. Return the exit code."""
+    if (options.flavor is None) == (options.file is None):
+        over_rest.fail("headroom: expected --flavor or --file")
+        return over_rest.USAGE
+    if options.file is None:
+        requests = dict([_request_of(options.flavor)])
+    else:
+        # PERF: commands without a file start faster without a YAML parser.
+        from falcon_placement_client.flavorfile import read_requests  # noqa: PLC0415
+
+        requests = read_requests(options.file)
+    while True:
+        rows = headroom.headroom_rows(client, requests, by_aggregate=options.by_aggregate)
+        if options.json:
+            over_rest.print_json([row._asdict() for row in rows])
+        else:
+            over_rest.print_table(
+                ("request", "aggregate", "fits", "hosts", "largest", "limited by"),
+                [_row(row) for row in rows],
+                numbers=("fits", "hosts", "largest"),
+            )
+        if options.watch is None:
+            break
+        time.sleep(max(1.0, options.watch))
+    fits = all(row.fits for row in rows if row.aggregate is None)
+    return 0 if fits else NEGATIVE
+
+
+def _row(row: HeadroomRow) -> tuple[Any, ...]:
+    # The number of consumers, or the interval that contains it.
+    fits = f"{row.fits}" if row.fits == row.at_most else f"{row.fits} to {row.at_most}"
+    if not row.complete:
+        fits = f"{row.fits} or more"
+    where = row.aggregate or "all hosts"
+    return row.name, where, fits, row.hosts, row.largest, row.bottlenecks
+
+
+def _add_flavor(parser: Any, meaning: str) -> None:
+    parser.add_argument(
+        "--flavor",
+        nargs="+",
+        metavar="FILE|KEY=VALUE",
+        help=f"{meaning}: a file with a key=value on each line, or such pairs",
+    )
+
+
+def _request_of(settings: Sequence[str]) -> tuple[str, JsonRequest]:
+    """Return the names of the files of a flavor, and the request.  Raises RequestError."""
+    flavor: dict[str, str] = {}
+    names = []
+    for setting in settings:
+        if "=" not in setting or Path(setting).exists():
+            flavor |= flavors.read_flavor_file(setting)
+            names.append(Path(setting).name)
+        else:
+            flavor |= flavors.parse_flavor([setting])
+    for key in flavors.ignored_keys(flavor):
+        print(f"{key} requests nothing from the placement service", file=sys.stderr)
+    return " ".join(names) or "flavor", flavors.request_of_flavor(flavor)
