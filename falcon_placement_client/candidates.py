@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from falcon_placement_client import claims
 from falcon_placement_client.json_request import AnyRequest
-from falcon_placement_client.names import ProviderNames
+from falcon_placement_client.listing import NameOf, provider_names
 from falcon_placement_client.rest import RestApi
 
 MAX_EXAMPLES = 5  # maximum number of hosts that are named for a reason
@@ -19,9 +19,7 @@ class CandidateRow(NamedTuple):
 
     # Position of the candidate in the response, starting at 1.
     candidate: int
-    # Name of the provider.
     provider: str
-    # UUID of the provider.
     uuid: str
     # Amounts by resource class.
     resources: Mapping[str, int]
@@ -32,15 +30,12 @@ class CandidateRow(NamedTuple):
 class RejectionRow(NamedTuple):
     """A reason why hosts cannot serve a request."""
 
-    # Number of hosts.
     hosts: int
-    # Stable code of the reason.
     code: str
     # Suffix of the group, or None if the reason is about the root or several groups.
     group: str | None
     # The condition that is not satisfied, such as a trait.
     detail: str
-    # The meaning of the code in words.
     meaning: str
     # Names of some hosts.
     examples: Sequence[str]
@@ -61,7 +56,6 @@ def list_candidates(api: RestApi, request: AnyRequest) -> list[CandidateRow]:
     """Return the candidates of a request, with one row for each provider.
 
     Args:
-        api: the service, of any version.
         request: see `ReportClient.allocation_candidates`.
 
     Raises:
@@ -69,7 +63,7 @@ def list_candidates(api: RestApi, request: AnyRequest) -> list[CandidateRow]:
         RefusedError: the service refuses the request.
     """
     answer = claims.find_candidates(api, request)
-    name_of = ProviderNames(api)
+    name_of = provider_names(api)
     return [
         row
         for number, candidate in enumerate(answer["allocation_requests"], 1)
@@ -81,7 +75,6 @@ def explain(api: RestApi, request: Mapping[str, Any]) -> Explanation:
     """Return why hosts can or cannot serve a request.
 
     Args:
-        api: a service with placement 2.0.
         request: a body of `POST /allocation_candidates` without `first_available`.
 
     Raises:
@@ -90,7 +83,7 @@ def explain(api: RestApi, request: Mapping[str, Any]) -> Explanation:
     """
     api.require_v2("an explanation")
     explanation = request_explanation(api, request, "summary")
-    name_of = ProviderNames(api)
+    name_of = provider_names(api)
     rows = [
         RejectionRow(
             each["hosts"],
@@ -115,7 +108,7 @@ def request_explanation(api: RestApi, request: Mapping[str, Any], detail: str) -
     return answer.get("explanation") if isinstance(answer, dict) else None
 
 
-def _rows(number: int, candidate: Mapping[str, Any], name_of: ProviderNames) -> list[CandidateRow]:
+def _rows(number: int, candidate: Mapping[str, Any], name_of: NameOf) -> list[CandidateRow]:
     return [
         CandidateRow(
             number,

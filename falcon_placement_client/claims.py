@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.claim_results import ClaimResult, result_of
-from falcon_placement_client.consumers import NewConsumer, identity_of
-from falcon_placement_client.errors import AllocationConflict, ConsumerError, NoCandidates
+from falcon_placement_client.consumers import ClaimResult, NewConsumer, identity_of, result_of
+from falcon_placement_client.errors import (
+    AllocationConflict,
+    ConsumerError,
+    NoCandidates,
+    RefusedError,
+    RequestError,
+)
 from falcon_placement_client.json_request import AnyRequest, ClaimTerms
 from falcon_placement_client.query import query_of
-from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.rest import RestApi
 
 # Maximum number of candidates that a claim requests, unless its request has a limit.
@@ -121,7 +124,9 @@ def claim_together(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
     if not claims:
         return []
     if api.supports_v2:
-        return _claim_together_at_once(api, claims)
+        body = {"claims": [_body(api, claim.request, claim.consumer) for claim in claims]}
+        answer = _post_claims(api, body, lambda refusal: AllocationConflict(refusal.detail))
+        return list(map(result_of, answer["claims"]))
     for _ in range(SEARCHES):
         candidates = _choose_together(api, claims)
         try:
@@ -139,15 +144,22 @@ def claim_together(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
 def _claim_at_once(
     api: RestApi, request: AnyRequest, consumer: NewConsumer, terms: ClaimTerms | None = None
 ) -> ClaimResult:
+    body = {**_body(api, request, consumer), **(terms or {})}
+    return result_of(_post_claims(api, body, lambda refusal: _conflict(consumer, refusal)))
+
+
+def _post_claims(
+    api: RestApi, body: Mapping[str, Any], conflict: Callable[[RefusedError], AllocationConflict]
+) -> Any:
+    """Return the response to claims. `conflict` returns the error for concurrent writes."""
     try:
-        answer = api.post("/claims", {**_body(api, request, consumer), **(terms or {})})
+        return api.post("/claims", body)
     except RefusedError as refusal:
         if refusal.code == _NONE_LEFT:
             raise NoCandidates(refusal.detail) from refusal
         if refusal.is_conflict:
-            raise _conflict(consumer, refusal) from refusal
+            raise conflict(refusal) from refusal
         raise
-    return result_of(answer)
 
 
 def _limited(request: AnyRequest) -> AnyRequest:
@@ -164,19 +176,6 @@ def _shuffled(answer: Mapping[str, Any]) -> Sequence[Candidate]:
 
 def _body(api: RestApi, request: AnyRequest, consumer: NewConsumer) -> dict[str, Any]:
     return {"request": request, "consumer_uuid": consumer.uuid, **identity_of(api, consumer)}
-
-
-def _claim_together_at_once(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
-    body = {"claims": [_body(api, claim.request, claim.consumer) for claim in claims]}
-    try:
-        answer = api.post("/claims", body)
-    except RefusedError as refusal:
-        if refusal.code == _NONE_LEFT:
-            raise NoCandidates(refusal.detail) from refusal
-        if refusal.is_conflict:
-            raise AllocationConflict(refusal.detail) from refusal
-        raise
-    return list(map(result_of, answer["claims"]))
 
 
 def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:
@@ -204,13 +203,10 @@ def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:
 
 def _amounts(candidate: Candidate) -> Counter[tuple[str, str]]:
     """Return the amounts in a candidate, by provider and class."""
-    return Counter(
-        {
-            (uuid, name): amount
-            for uuid, holding in candidate["allocations"].items()
-            for name, amount in holding["resources"].items()
-        }
-    )
+    amounts: Counter[tuple[str, str]] = Counter()
+    for uuid, holding in candidate["allocations"].items():
+        amounts.update({(uuid, name): amount for name, amount in holding["resources"].items()})
+    return amounts
 
 
 def _fits(
@@ -219,11 +215,8 @@ def _fits(
     places: Iterable[tuple[str, str]],
 ) -> bool:
     """Return whether the providers have room for the sum of all amounts."""
-    for uuid, name in places:
-        stock = summaries[uuid]["resources"][name]
-        if stock["used"] + taken[uuid, name] > stock["capacity"]:
-            return False
-    return True
+    stocks = {(uuid, name): summaries[uuid]["resources"][name] for uuid, name in places}
+    return all(stock["used"] + taken[place] <= stock["capacity"] for place, stock in stocks.items())
 
 
 def _body_of_all(
@@ -244,10 +237,8 @@ def _take_first(
     api: RestApi, candidates: Iterable[Candidate], consumer: NewConsumer
 ) -> ClaimResult | None:
     """Claim the first candidate that is still free. Return None if no candidate is free."""
-    for candidate in candidates:
-        if _take(api, candidate, consumer):
-            return _result(candidate)
-    return None
+    taken = (candidate for candidate in candidates if _take(api, candidate, consumer))
+    return next(map(_result, taken), None)
 
 
 def _result(candidate: Candidate) -> ClaimResult:

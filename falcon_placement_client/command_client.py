@@ -5,8 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from falcon_placement_client import identity
-from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.errors import NoPlacementService, RestError, ServiceTooOld, reason
+from falcon_placement_client.errors import (
+    NoPlacementService,
+    RefusedError,
+    RestError,
+    ServiceTooOld,
+    reason,
+)
 from falcon_placement_client.identity import Identity
 from falcon_placement_client.rest import LEAST, V2, RestApi, Version
 
@@ -91,11 +96,7 @@ class RestClient(RestApi):
             time.sleep(POLL_SECONDS)
 
     def items(self, path: str, member: str) -> list[Any]:
-        """Return the list `member` of the JSON value at `path`.
-
-        Raises:
-            RestError: see `send`; also if the URL is not a placement server.
-        """
+        """Return the list `member` of the JSON value at `path`.  Raises RestError."""
         try:
             answer = self.get(path)
         except RefusedError as refusal:

@@ -1,5 +1,11 @@
 """Errors of the client. Their messages contain the cause and the remedy."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # PERF: commands that do not send requests start faster without it.
+    import requests
+
 
 class ClientError(Exception):
     """The base class of all errors in this package. Errors of keystoneauth1 are not included."""
@@ -108,3 +114,79 @@ def _below(error: BaseException) -> BaseException | None:
         error.__cause__ or getattr(error, "reason", None) or argument or error.__context__
     )
     return below
+
+
+CONFLICT = "placement.concurrent_update"  # another client has written since the generation was read
+
+
+class RefusedError(RestError):
+    """The response to a request is an error."""
+
+    #: The status of the response.
+    status: int
+
+    def __init__(self, request: str, status: int, code: str, detail: str, offer: str = "") -> None:
+        #: Method and path, without the query.
+        self.request = request
+        #: The server's error code, or empty without a code.
+        self.code = code
+        #: The server's error message, in one line.
+        self.detail = detail
+        #: A text with the versions that the server supports, if it lists them.
+        self.offer = offer
+        #: Whether another client has written concurrently.
+        self.is_conflict = code == CONFLICT
+        super().__init__(f"{request} was refused with {status}: {detail}", status)
+
+
+def refusal(request: str, answer: "requests.Response") -> RefusedError:
+    """Return the error for a response with an error status. request: method and path."""
+    error = _error_object(answer)
+    detail = str(error.get("detail") or answer.reason or "no reason given")
+    code = str(error.get("code", ""))
+    offer = ""
+    if "min_version" in error and "max_version" in error:
+        offer = f"it offers {error['min_version']} to {error['max_version']}"
+    return RefusedError(request, answer.status_code, code, " ".join(detail.split()), offer)
+
+
+def _error_object(answer: "requests.Response") -> dict[str, Any]:
+    """Return the error object of a response. Empty if the response contains none."""
+    try:
+        error = answer.json()["errors"][0]
+    except (ValueError, LookupError, TypeError):
+        return {}
+    return error if isinstance(error, dict) else {}
+
+
+MAX_REPEATED = 80  # maximum length of a value in an error, in characters
+
+
+class RequestError(ClientError, ValueError):
+    """A candidate request is malformed, or cannot be expressed for a server.
+
+    Args:
+        key: the parameter, the key of a flavor, or the path of a member; the text begins with it.
+        text: description of the error.
+    """
+
+    def __init__(self, key: str, text: str) -> None:
+        self.key = key
+        super().__init__(f"{key}: {text}")
+
+
+def bad_value(key: str, value: str, text: str) -> RequestError:
+    """Return the error for a value, with an excerpt of limited length."""
+    repeated = value if len(value) <= MAX_REPEATED else f"{value[:MAX_REPEATED]}…"
+    return RequestError(f"{key}={repeated}", text)
+
+
+def path_of(*steps: str | int) -> str:
+    """Return the path of a member in the same form as in responses: `groups._NIC.required[0]`."""
+    path = ""
+    for step in steps:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        else:
+            path += f".{step}" if step else '[""]'
+    return path.removeprefix(".")

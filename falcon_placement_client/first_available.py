@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import cast
 
 from falcon_placement_client import preferences
+from falcon_placement_client.errors import RequestError
 from falcon_placement_client.flavors import Flavor, ignored_keys, request_of_flavor
 from falcon_placement_client.json_request import AnyRequest, JsonFirstAvailable, JsonRequest
-from falcon_placement_client.request_errors import RequestError
 
 MAX_ALTERNATIVES = 8
 _ALTERNATIVE_MEMBERS = JsonRequest.__annotations__.keys() - {"limit", "order", "explain"}

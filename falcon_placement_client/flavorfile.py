@@ -9,18 +9,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from falcon_placement_client import flavors
+from falcon_placement_client.errors import RequestError
 from falcon_placement_client.json_request import JsonRequest
-from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.yamlfile import document
 from falcon_placement_client.yamlfile.problems import UnusableFile
 
 
 def read_requests(path: Path) -> dict[str, JsonRequest]:
-    """Return name -> request, from a file.
-
-    Raises:
-        RequestError: the file cannot be used. The error names the file, and the request.
-    """
+    """Return name -> request, from a file.  Raises RequestError."""
     try:
         content = document.read(path).value
     except UnusableFile as error:

@@ -34,13 +34,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from falcon_placement_client import nova_properties, preferences
-from falcon_placement_client.json_request import (
-    AnyRequest,
-    JsonRequest,
-    JsonSubtreeRule,
-)
+from falcon_placement_client.errors import RequestError, bad_value
+from falcon_placement_client.json_request import AnyRequest, JsonRequest, JsonSubtreeRule
 from falcon_placement_client.query import GROUP_KEY, pairs_of, request_of
-from falcon_placement_client.request_errors import RequestError, bad_value
 from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT_FORMS, read_amount
 
 Flavor = Mapping[str, str | int]

@@ -78,7 +78,6 @@ class HeadroomResult(AggregateHeadroom):
 class HeadroomRow(NamedTuple):
     """The number of consumers of a request that fit on all hosts or on those of an aggregate."""
 
-    # Name of the request.
     name: str
     # UUID of the aggregate, or None for all hosts.
     aggregate: str | None
@@ -168,10 +167,7 @@ def _aggregates_of_roots(api: RestApi) -> list[str]:
 
 
 def _row(
-    name: str,
-    aggregate: str | None,
-    result: AggregateHeadroom,
-    limited_by: Sequence[LimitedHosts],
+    name: str, aggregate: str | None, result: AggregateHeadroom, limited_by: Sequence[LimitedHosts]
 ) -> HeadroomRow:
     return HeadroomRow(
         name,

@@ -1,18 +1,33 @@
 """Holds: claims that expire unless they are extended, confirmed or converted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from falcon_placement_client import claims, consumers
-from falcon_placement_client.allocation_records import check_consumer
-from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.claim_results import ClaimResult, result_of
-from falcon_placement_client.consumers import NewConsumer, identity_of
-from falcon_placement_client.errors import AllocationConflict, HoldExpired
+from falcon_placement_client.consumers import (
+    ClaimResult,
+    NewConsumer,
+    check_consumer,
+    identity_of,
+    read_record,
+    result_of,
+)
+from falcon_placement_client.errors import AllocationConflict, HoldExpired, RefusedError, RestError
 from falcon_placement_client.json_request import AnyRequest, ClaimTerms
+from falcon_placement_client.listing import provider_names
 from falcon_placement_client.rest import RestApi
 
 _EXPIRED = "placement.hold_expired"
+
+
+def _send(
+    api: RestApi, method: str, consumer: str, body: Mapping[str, Any] | None = None
+) -> str | None:
+    """Send a request about a hold. Return its end in UTC, if it has one."""
+    api.require_v2("a hold")
+    answer = api.send(method, f"/holds/{check_consumer(consumer)}", body)
+    return answer["expires_at"] if answer else None
 
 
 def extend(api: RestApi, consumer: str, expires_in: int | None) -> str | None:
@@ -20,24 +35,20 @@ def extend(api: RestApi, consumer: str, expires_in: int | None) -> str | None:
 
     Returns the end, in UTC.  Raises HoldExpired, AllocationConflict.
     """
-    api.require_v2("a hold")
-    uuid = check_consumer(consumer)
     try:
-        end: str | None = api.put(f"/holds/{uuid}", {"expires_in": expires_in})["expires_at"]
+        return _send(api, "PUT", consumer, {"expires_in": expires_in})
     except RefusedError as refusal:
         if refusal.status == 404:
             raise HoldExpired(refusal.detail) from refusal
         if refusal.status == 409:
             raise AllocationConflict(refusal.detail) from refusal
         raise
-    return end
 
 
 def release(api: RestApi, consumer: str) -> bool:
     """Release a hold, but no other consumer. Return whether the consumer was a hold."""
-    api.require_v2("a hold")
     try:
-        api.delete(f"/holds/{check_consumer(consumer)}")
+        _send(api, "DELETE", consumer)
     except RefusedError as refusal:
         if refusal.status == 404:
             return False
@@ -132,3 +143,85 @@ class ConsumerMethods:
         except BaseException:
             self.release_hold(consumer.uuid)
             raise
+
+
+FEATURE = "a claim in one request"
+
+
+class ClaimRow(NamedTuple):
+    """A claim."""
+
+    consumer: str
+    # Name of the provider -> class -> amount.
+    allocations: Mapping[str, Mapping[str, int]]
+    # End of the hold in UTC, or None if the claim is permanent.
+    expires_at: str | None
+
+
+class HoldRow(NamedTuple):
+    """A hold that was extended, confirmed or released."""
+
+    consumer: str
+    # End of the hold in UTC, or None if the claim is now permanent or released.
+    expires_at: str | None
+
+
+def create_claim(
+    api: RestApi,
+    request: AnyRequest,
+    consumer: NewConsumer,
+    options: Mapping[str, Any] | None = None,
+) -> ClaimRow:
+    """Claim a candidate of a request for a consumer.
+
+    Args:
+        request: as `ReportClient.claim` takes it.
+        consumer: has no allocations yet.
+        options: other members of `POST /claims`: `expires_in`, `remember`, `spread_group`.
+
+    Raises:
+        ServiceTooOld: the service does not support placement 2.0.
+        RefusedError: the service refuses the claim; the code `placement.no_candidates` means that
+            no host fits.
+    """
+    api.require_v2(FEATURE)
+    body = {
+        **(options or {}),
+        **identity_of(api, consumer),
+        "request": request,
+        "consumer_uuid": consumer.uuid,
+    }
+    answer = api.post("/claims", body)
+    name_of = provider_names(api)
+    held = {name_of(uuid): each["resources"] for uuid, each in answer["allocations"].items()}
+    return ClaimRow(consumer.uuid, held, answer.get("expires_at"))
+
+
+def extend_claim(api: RestApi, consumer: str, seconds: int | None) -> HoldRow:
+    """Set the remaining time of a hold.
+
+    Args:
+        seconds: from now on; None makes the claim permanent.
+
+    Raises:
+        ServiceTooOld: the service does not support placement 2.0.
+        RestError: the consumer is no hold, or the service refuses the time.
+    """
+    return _of_hold(api, "PUT", consumer, {"expires_in": seconds})
+
+
+def release_claim(api: RestApi, consumer: str) -> HoldRow:
+    """Release a hold. Raises the same errors as `extend_claim`."""
+    return _of_hold(api, "DELETE", consumer, None)
+
+
+def _of_hold(api: RestApi, method: str, consumer: str, body: Mapping[str, Any] | None) -> HoldRow:
+    uuid = check_consumer(consumer)
+    try:
+        return HoldRow(uuid, _send(api, method, consumer, body))
+    except RefusedError as refusal:
+        if refusal.status != 404:
+            raise
+        if read_record(api, uuid) is not None:
+            raise RestError(f"{uuid}: this claim is permanent now and is not a hold") from None
+        raise RestError(f"{uuid}: there is no such hold") from None

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.errors import RestError
-from falcon_placement_client.names import find_provider
+from falcon_placement_client.errors import RefusedError, RestError
+from falcon_placement_client.listing import find_provider
 from falcon_placement_client.rest import V2, RestApi, Version
 from falcon_placement_client.vocabulary import CUSTOM_PREFIX, SHARING_TRAIT
 
@@ -27,9 +26,7 @@ _EXPLAINED: Version = (2, 0)
 class HostRow(NamedTuple):
     """A host and its taints."""
 
-    # UUID of the root.
     uuid: str
-    # Name of the root.
     name: str
     # Traits of the root for which searches exclude it, sorted. If the service does not report its
     # taints: the trait of the command, if the root has it.
@@ -42,7 +39,6 @@ def taint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
     """Add a trait to the root of a host. Check whether the service treats it as a taint.
 
     Args:
-        api: the service.
         host: the UUID or the name of a root.
         trait: created if it is a custom trait and does not exist.
 
@@ -115,7 +111,6 @@ def _traits(api: RestApi, uuid: str) -> tuple[list[str], int]:
 class _Taints(NamedTuple):
     """The traits for which searches exclude hosts of the cloud."""
 
-    # Names of traits.
     names: frozenset[str]
     # Whether there are no other taints of hosts.
     is_complete: bool
@@ -149,16 +144,13 @@ def _read_taints(api: RestApi) -> _Taints:
 class NamedHost(NamedTuple):
     """A root provider."""
 
-    # UUID of the root.
     uuid: str
-    # Name of the root.
     name: str
 
 
 class StuckConsumer(NamedTuple):
     """A consumer for which no other host was found."""
 
-    # UUID of the consumer.
     consumer: str
     # Code of the reason, as in simulations.
     code: str
@@ -169,9 +161,7 @@ class StuckConsumer(NamedTuple):
 class DrainRow(NamedTuple):
     """Whether a host can be emptied."""
 
-    # UUID of the root.
     uuid: str
-    # Name of the root.
     name: str
     # Whether each consumer has another host. None if undecided within the limit on work.
     evacuable: bool | None
@@ -217,10 +207,5 @@ def drain_check(api: RestApi, hosts: Iterable[NamedHost]) -> Iterator[DrainRow]:
             for each in answer["unplaceable"]
         ]
         yield DrainRow(
-            host.uuid,
-            host.name,
-            answer["fits"],
-            len(answer["moves"]),
-            stuck,
-            answer["undecided"],
+            host.uuid, host.name, answer["fits"], len(answer["moves"]), stuck, answer["undecided"]
         )

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 class NamedCloud:
     """A cloud of clouds.yaml."""
 
-    # Name of the cloud in clouds.yaml.
     name: str
 
 

@@ -1,18 +1,23 @@
-"""Lists of providers and consumers for programs."""
+"""Find and list providers and consumers, for programs and for operators.
 
-from collections.abc import Mapping, Sequence
+Functions that implement commands return rows, and the commands format them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
-from falcon_placement_client.allocation_records import AllocationRecord, AllocationRecords
-from falcon_placement_client.consumer_lists import consumer_pages
-from falcon_placement_client.names import providers_called
-from falcon_placement_client.rest import RestApi
+from falcon_placement_client.consumers import AllocationRecord, AllocationRecords, check_consumer
+from falcon_placement_client.errors import RefusedError, RestError
+from falcon_placement_client.rest import MAX_V1, RestApi, Version
+from falcon_placement_client.terms import is_uuid
 
 # Parameters of a list, with one value or several.
 Filters = Mapping[str, str | Sequence[str]]
 
-PAGE = 1000  # providers in one response
+PAGE = 1000  # providers or consumers in one response
 
 
 class ListedProvider(NamedTuple):
@@ -94,3 +99,124 @@ def _record(consumer: Mapping[str, Any]) -> AllocationRecord:
         "consumer_generation": consumer["generation"],
         "consumer_type": consumer["consumer_type"],
     }
+
+
+def find_provider(api: RestApi, name_or_uuid: str, noun: str = "provider") -> dict[str, Any]:
+    """Return a provider in the form of lists.  Raises RestError."""
+    providers = providers_called(api, name_or_uuid)
+    if not providers:
+        raise RestError(f"{name_or_uuid}: there is no such {noun}")
+    return providers[0]
+
+
+def providers_called(api: RestApi, name_or_uuid: str) -> list[dict[str, Any]]:
+    """Return the provider in the form of lists, or an empty list if there is none."""
+    parameter = "uuid" if is_uuid(name_or_uuid) else "name"
+    path = f"/resource_providers?{parameter}={quote(name_or_uuid, safe='')}"
+    found: list[dict[str, Any]] = api.get(path, min(api.version, MAX_V1))["resource_providers"]
+    return found
+
+
+NameOf = Callable[[str], str]  # UUID of a provider -> its name
+
+
+def provider_names(api: RestApi) -> NameOf:
+    """Return a function that reads the name of a provider, or its UUID if there is none.
+
+    Each name is read only once.  The function raises RestError.
+    """
+
+    @cache
+    def name_of(uuid: str) -> str:
+        found = providers_called(api, uuid)
+        return str(found[0]["name"]) if found else uuid
+
+    return name_of
+
+
+class ConsumerRow(NamedTuple):
+    """A consumer with all of its allocations."""
+
+    uuid: str
+    project_id: str
+    user_id: str
+    # Type of the consumer, or `unknown` if it has none.
+    consumer_type: str
+    generation: int
+    # Name of its spread group, or None if it is in no group.
+    spread_group: str | None
+    # End of the hold in UTC, or None if the claim is permanent.
+    expires_at: str | None
+    # Name of the provider -> class -> amount.
+    allocations: Mapping[str, Mapping[str, int]]
+
+
+def list_consumers(
+    api: RestApi, filters: Mapping[str, str], limit: int | None = None
+) -> list[ConsumerRow]:
+    """Return consumers, sorted by UUID.
+
+    Args:
+        filters: parameters of `GET /consumers`; `in_tree` may be a name.
+        limit: most consumers to return; None: all.
+
+    Raises:
+        ServiceTooOld: the service does not support placement 2.0.
+        RestError: there is no such provider, or the service refuses a filter.
+    """
+    api.require_v2("a list of consumers")
+    filters = dict(filters)
+    if "in_tree" in filters:
+        filters["in_tree"] = find_provider(api, filters["in_tree"])["uuid"]
+    name_of = provider_names(api)
+    filters["include"] = "allocations"
+    return [_row(each, name_of) for each in consumer_pages(api, filters, limit)]
+
+
+def show_consumer(api: RestApi, consumer: str) -> ConsumerRow:
+    """Return a consumer.  Raises ServiceTooOld, ConsumerError, RestError."""
+    api.require_v2("a consumer")
+    uuid = check_consumer(consumer)
+    try:
+        answer = api.get(f"/consumers/{uuid}?include=allocations")
+    except RefusedError as refusal:
+        if refusal.status != 404:
+            raise
+        raise RestError(f"{uuid}: the consumer has no allocations") from None
+    return _row(answer, provider_names(api))
+
+
+def consumer_pages(
+    api: RestApi,
+    parameters: Mapping[str, str],
+    limit: int | None = None,
+    version: Version | None = None,
+    page: int | None = None,
+) -> Iterator[Mapping[str, Any]]:
+    """Return consumers in the form in which the service lists them.
+
+    Args:
+        parameters: of `GET /consumers`.
+        limit: most consumers to return; None: all.
+        version: version of the requests; None: that in use.
+        page: most consumers of one request; None: PAGE.
+
+    Raises:
+        RefusedError: the service refuses a parameter.
+    """
+    size = page or PAGE
+    query = {**parameters, "limit": str(size if limit is None else min(size, limit))}
+    return islice(api.pages(urlencode(query), version, "consumers"), limit)
+
+
+def _row(consumer: Mapping[str, Any], name_of: NameOf) -> ConsumerRow:
+    return ConsumerRow(
+        consumer["uuid"],
+        consumer["project_id"],
+        consumer["user_id"],
+        consumer["consumer_type"],
+        consumer["generation"],
+        consumer.get("spread_group", {}).get("name"),
+        consumer.get("expires_at"),
+        {name_of(uuid): each["resources"] for uuid, each in consumer["allocations"].items()},
+    )

@@ -27,7 +27,7 @@ nova's own configuration can add further conditions, such as ``root_required=OWN
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from falcon_placement_client.request_errors import RequestError, bad_value
+from falcon_placement_client.errors import RequestError, bad_value
 from falcon_placement_client.terms import read_amount
 
 Flavor = Mapping[str, str | int]
@@ -118,12 +118,7 @@ def is_translated(key: str) -> bool:
 
 
 def translate(flavor: Flavor) -> dict[str, str | int]:
-    """Return an equivalent flavor with resources and traits.
-
-    Raises:
-        RequestError: a value is unknown to nova, keys contradict each other, or the meaning of a
-            key is not known here.
-    """
+    """Return an equivalent flavor with resources and traits.  Raises RequestError."""
     for key in flavor:
         _check(key)
     plain = {key: value for key, value in flavor.items() if not is_translated(key)}

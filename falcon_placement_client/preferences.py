@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from falcon_placement_client.errors import RequestError
 from falcon_placement_client.json_request import AnyRequest, JsonRequest
-from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.terms import NAME, is_uuid
 
 MAX_ORDER_KEYS = 8
@@ -28,11 +28,7 @@ def read_json(key: str, text: str) -> Any:
 
 
 def _read_order(key: str, text: str, request: JsonRequest) -> None:
-    """Add the order in a JSON text to a request.
-
-    Raises:
-        RequestError: the text is malformed; the error names the key and the position.
-    """
+    """Add the order in a JSON text to a request.  Raises RequestError."""
     order = read_json(key, text)
     if not isinstance(order, list) or len(order) > MAX_ORDER_KEYS:
         raise RequestError(key, f"expected a list of at most {MAX_ORDER_KEYS} objects")

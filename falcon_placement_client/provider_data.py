@@ -75,11 +75,7 @@ def check_traits(provider: str, traits: Iterable[str]) -> frozenset[str]:
 
 
 def complete_inventories(provider: str, inventories: StatedInventories) -> Inventories:
-    """Return the records of inventories.
-
-    Raises:
-        ProviderTreeError: a record is invalid; the text names provider, class and member.
-    """
+    """Return the records of inventories.  Raises ProviderTreeError."""
     if not isinstance(inventories, Mapping):
         raise ProviderTreeError(
             f"{provider}: the inventory is {inventories!r:.80}, expected "
@@ -138,3 +134,36 @@ def _refuse_text(provider: str, value: object, noun: str) -> None:
     # A str is also a collection, but passing a str is almost always a mistake.
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ProviderTreeError(f"{provider}: the {noun} are {value!r:.80}, expected a set")
+
+
+def parents_first(providers: list[ProviderData]) -> dict[str, ProviderData]:
+    """Return providers by UUID, with parents before their children. Raises ProviderTreeError."""
+    by_uuid = {provider.uuid: provider for provider in providers}
+    names = {provider.name for provider in providers}
+    if min(len(names), len(by_uuid)) < len(providers):
+        raise ProviderTreeError("two providers of the tree have the same name or UUID")
+    children = _children_by_parent(by_uuid)
+    # The list starts with the roots. Children are added during the iteration.
+    ordered = children.pop(None, [])
+    for provider in ordered:
+        ordered += children.pop(provider.uuid, ())
+    if children:
+        cyclic = next(provider for provider in providers if provider.parent_uuid in children)
+        raise ProviderTreeError(f"{cyclic.name}: the provider is its own ancestor")
+    return {provider.uuid: provider for provider in ordered}
+
+
+def _children_by_parent(
+    providers: Mapping[str, ProviderData],
+) -> dict[str | None, list[ProviderData]]:
+    """Return the children of each provider.
+
+    The key None contains the roots. Raises ProviderTreeError.
+    """
+    children: dict[str | None, list[ProviderData]] = {}
+    for provider in providers.values():
+        parent = provider.parent_uuid
+        if parent is not None and parent not in providers:
+            raise ProviderTreeError(f"{provider.name}: its parent {parent} is not in the tree")
+        children.setdefault(parent, []).append(provider)
+    return children

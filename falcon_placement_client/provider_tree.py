@@ -20,9 +20,9 @@ from falcon_placement_client.provider_data import (
     check_traits,
     check_uuid,
     complete_inventories,
+    parents_first,
 )
 from falcon_placement_client.tree_difference import TreeDifference
-from falcon_placement_client.tree_order import parents_first
 from falcon_placement_client.vocabulary import SHARING_TRAIT
 
 
@@ -218,10 +218,7 @@ class ProviderTree(ReadOnlyTree):
             del self._providers[uuid]
 
     def update_inventory(
-        self,
-        name_or_uuid: str,
-        inventory: StatedInventories,
-        generation: int | None = None,
+        self, name_or_uuid: str, inventory: StatedInventories, generation: int | None = None
     ) -> bool:
         """Replace a provider's inventory. Return whether this is a change.
 

@@ -1,14 +1,13 @@
 """The public names of the package, imported from the modules that define them."""
 
-from falcon_placement_client.allocation_records import (
+from falcon_placement_client.claims import Candidate, Claim, Rank
+from falcon_placement_client.consumers import (
     AllocatedResources,
     AllocationRecord,
     AllocationRecords,
+    ClaimResult,
+    NewConsumer,
 )
-from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.claim_results import ClaimResult
-from falcon_placement_client.claims import Candidate, Claim, Rank
-from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.errors import (
     AllocationConflict,
     ClientError,
@@ -17,6 +16,8 @@ from falcon_placement_client.errors import (
     NoCandidates,
     NoPlacementService,
     ProviderTreeError,
+    RefusedError,
+    RequestError,
     ReshapeFailed,
     ReshapeNeeded,
     ServiceTooOld,
@@ -43,7 +44,6 @@ from falcon_placement_client.listing import ListedProvider
 from falcon_placement_client.provider_data import Inventories, ProviderData
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.report import ComputeDriver, ReportClient
-from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.simulations import (
     JsonAddedHosts,
     JsonChange,

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
 
+from falcon_placement_client.errors import RequestError, path_of
 from falcon_placement_client.json_request import AnyRequest, JsonRequest
-from falcon_placement_client.request_errors import RequestError, path_of
 from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS, Form, Members
 
 # A request that has not been validated yet.

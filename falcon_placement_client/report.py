@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from falcon_placement_client import claims, consumers, simulations, tree_reader, tree_update
 from falcon_placement_client import headroom as headrooms
-from falcon_placement_client.allocation_records import (
+from falcon_placement_client.claims import Candidate, Claim, Rank
+from falcon_placement_client.consumers import (
     AllocationRecord,
     AllocationRecords,
+    ClaimResult,
+    NewConsumer,
     check_consumer,
     read_record,
     read_records_of_tree,
 )
-from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.claim_results import ClaimResult
-from falcon_placement_client.claims import Candidate, Claim, Rank
-from falcon_placement_client.consumers import NewConsumer
-from falcon_placement_client.errors import ReshapeNeeded, UpdateFailed
+from falcon_placement_client.errors import RefusedError, ReshapeNeeded, UpdateFailed
 from falcon_placement_client.headroom import HeadroomResult, JsonHeadroomRequests
 from falcon_placement_client.holds import ConsumerMethods
 from falcon_placement_client.json_request import AnyRequest, ClaimTerms

@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from falcon_placement_client.answers import RefusedError, refusal
 from falcon_placement_client.errors import (
     ClientError,
     NoPlacementService,
+    RefusedError,
     RestError,
     ServiceTooOld,
+    refusal,
     unreachable,
 )
 
@@ -135,16 +136,17 @@ class RestApi:
         """Delete the object at a path."""
         self.send("DELETE", path)
 
-    def pages(self, query: str, version: Version | None = None) -> Iterator[Mapping[str, Any]]:
-        """Yield the providers in a list. The service may return the list in pages."""
-        path = f"/resource_providers?{query}"
+    def pages(
+        self, query: str, version: Version | None = None, noun: str = "resource_providers"
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield the objects in a list. The service may return the list in pages."""
+        path = f"/{noun}?{query}"
         answer = self.get(path, version)
         while True:
-            providers = answer["resource_providers"]
-            yield from providers
-            if not answer.get("resource_providers_links"):
+            yield from answer[noun]
+            if not answer.get(f"{noun}_links"):
                 return
-            answer = self.get(f"{path}&marker={providers[-1]['uuid']}", version)
+            answer = self.get(f"{path}&marker={answer[noun][-1]['uuid']}", version)
 
     def send(
         self,

@@ -20,7 +20,6 @@ def load(name: str, feature: str) -> Any:
     """Return a module of the service.
 
     Args:
-        name: name of the entry point.
         feature: name of the feature that needs the module, for the error.
 
     Raises:

@@ -112,12 +112,7 @@ class SimulationResult(TypedDict):
 
 
 def simulate(api: RestApi, simulation: JsonSimulation) -> SimulationResult:
-    """Simulate changes of hosts. Nothing is stored.
-
-    Raises:
-        ServiceTooOld: the service does not support placement 2.0.
-        RefusedError: the service refuses the simulation.
-    """
+    """Simulate changes of hosts. Nothing is stored.  Raises ServiceTooOld, RefusedError."""
     if not api.supports_v2:
         raise ServiceTooOld("simulations need a service that supports placement 2.0")
     result: SimulationResult = api.post("/simulations", simulation, V2)

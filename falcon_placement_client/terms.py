@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from falcon_placement_client.request_errors import bad_value
+from falcon_placement_client.errors import bad_value
 
 Members = dict[str, Any]  # a JSON object that is being built
 

@@ -26,9 +26,7 @@ class TreeChange(Protocol):
 class ProviderAdded:
     """The addition of an empty provider. An existing provider becomes empty."""
 
-    # UUID of the new provider.
     uuid: str
-    # Name of the new provider.
     name: str
     # UUID of the parent, or None for a root.
     parent_uuid: str | None
@@ -51,9 +49,7 @@ class ProviderAdded:
 class ProviderRemoved:
     """The removal of a provider."""
 
-    # UUID of the removed provider.
     uuid: str
-    # Name of the removed provider.
     name: str
     # Name of the parent, or None for a root.
     parent: str | None
@@ -70,11 +66,8 @@ class ProviderRemoved:
 class ProviderRenamed:
     """The renaming of a provider."""
 
-    # UUID of the provider.
     uuid: str
-    # Previous name.
     old_name: str
-    # New name.
     name: str
 
     def revise(self, providers: Providers) -> None:
@@ -89,9 +82,7 @@ class ProviderRenamed:
 class ProviderMoved:
     """The move of a provider to another parent, or to the top."""
 
-    # UUID of the provider.
     uuid: str
-    # Name of the provider.
     name: str
     # UUID of the new parent, or None for a root.
     parent_uuid: str | None
@@ -110,11 +101,8 @@ class ProviderMoved:
 class InventoryChanged:
     """The addition, change or removal of the inventory record of a class."""
 
-    # UUID of the provider.
     uuid: str
-    # Name of the provider.
     name: str
-    # Resource class of the record.
     resource_class: str
     # The previous record, or None if the record is new.
     old: InventoryRecord | None
@@ -141,15 +129,11 @@ class InventoryChanged:
 class NamesChanged:
     """A change of the traits or aggregates of a provider."""
 
-    # UUID of the provider.
     uuid: str
-    # Name of the provider.
     name: str
     # `traits` or `aggregates`.
     part: str
-    # Added traits or aggregates.
     added: frozenset[str]
-    # Removed traits or aggregates.
     removed: frozenset[str]
 
     def revise(self, providers: Providers) -> None:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.errors import UpdateFailed
+from falcon_placement_client.errors import RefusedError, UpdateFailed
 from falcon_placement_client.provider_data import (
     ProviderData,
     check_aggregates,
@@ -28,8 +27,6 @@ def read_tree(api: RestApi, uuid: str, base: TreeSnapshot | None = None) -> list
     """Return the providers in the tree of a provider. Empty if the provider does not exist.
 
     Args:
-        api: the service.
-        uuid: UUID of any provider in the tree.
         base: an earlier state. On services that take three requests for a provider, providers with
             an unchanged generation are not read again.
     """

@@ -25,7 +25,6 @@ class TreeRequest(NamedTuple):
 
     # The providers in the body, in order. The first one is the root.
     providers: Sequence[ProviderData]
-    # The JSON value to send.
     body: Mapping[str, Any]
     # Whether the request increases the amount of any class of a provider.
     adds_inventory: bool
@@ -45,10 +44,6 @@ class TreeRequest(NamedTuple):
 
 def tree_requests(current: TreeSnapshot, target: TreeSnapshot) -> list[TreeRequest] | None:
     """Return a request for each tree whose differences are not only removed providers.
-
-    Args:
-        current: state in the service.
-        target: state to write.
 
     Returns:
         The requests, with additions of inventory last, or None if single requests are necessary: a

@@ -4,7 +4,7 @@ import logging
 from itertools import chain
 
 from falcon_placement_client import tree_reader
-from falcon_placement_client.allocation_records import AllocationRecords
+from falcon_placement_client.consumers import AllocationRecords
 from falcon_placement_client.errors import ProviderTreeError, ReshapeFailed, UpdateFailed
 from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot

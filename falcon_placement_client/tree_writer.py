@@ -11,9 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from falcon_placement_client.allocation_records import AllocationRecords, record_to_write
-from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.errors import ClientError, ReshapeFailed, ReshapeNeeded, UpdateFailed
+from falcon_placement_client.consumers import AllocationRecords, record_to_write
+from falcon_placement_client.errors import (
+    ClientError,
+    RefusedError,
+    ReshapeFailed,
+    ReshapeNeeded,
+    UpdateFailed,
+)
 from falcon_placement_client.provider_data import Inventories, ProviderData
 from falcon_placement_client.provider_tree import TreeSnapshot
 from falcon_placement_client.rest import NOT_ACCEPTABLE, TYPES_UNSTATED, RestApi
@@ -69,8 +74,6 @@ class TreeWriter:
         """Change the tree in the service. Return the result with its new generations.
 
         Args:
-            current: state in the service.
-            target: state to write.
             allocations: all allocations of each consumer in it, written together with the
                 inventories. None means unchanged.
 

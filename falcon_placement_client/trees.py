@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from falcon_placement_client import tree_reader
 from falcon_placement_client.errors import ProviderTreeError
-from falcon_placement_client.names import find_provider
+from falcon_placement_client.listing import find_provider
 from falcon_placement_client.provider_data import (
     ProviderData,
     check_aggregates,
@@ -35,13 +35,10 @@ MEMBERS = (
 class ProviderRow(NamedTuple):
     """A provider in a tree. Except for `used`, the row is an entry of a document."""
 
-    # UUID of the provider.
     uuid: str
-    # Name of the provider.
     name: str
     # UUID of the parent, or None for the root.
     parent_provider_uuid: str | None
-    # Generation of the provider.
     generation: int | None
     # Records by resource class.
     inventories: Mapping[str, Mapping[str, int | float]]
@@ -56,11 +53,8 @@ class ProviderRow(NamedTuple):
 class ChangeRow(NamedTuple):
     """A change that would make a tree match a document."""
 
-    # Name of the provider.
     provider: str
-    # UUID of the provider.
     uuid: str
-    # The change in words.
     change: str
 
 
@@ -69,7 +63,6 @@ class AppliedRow(NamedTuple):
 
     # Name of the provider. Empty if the provider is deleted.
     name: str
-    # UUID of the provider.
     uuid: str
     # `created`, `updated`, `unchanged` or `deleted`.
     change: str
@@ -81,7 +74,6 @@ def show_tree(api: RestApi, provider: str) -> list[ProviderRow]:
     """Return the tree of a provider. Parents come before their children.
 
     Args:
-        api: the service, of any version.
         provider: the UUID or the name of any provider of the tree.
 
     Raises:
@@ -99,7 +91,6 @@ def diff_tree(api: RestApi, document: Any, *, prune: bool = False) -> list[Chang
     """Return the changes that applying a document would make.
 
     Args:
-        api: the service, of any version.
         document: a body of `PUT /provider_trees/{root}`, or its providers.
         prune: whether providers that are not listed are deleted; also if the document says so.
 
@@ -125,9 +116,6 @@ def apply_tree(
     """Replace a tree with the content of a document, in one transaction.
 
     Args:
-        api: a service with placement 2.0.
-        document: see `diff_tree`.
-        prune: see `diff_tree`.
         create_names: whether missing custom classes and traits are created; also if the document
             says so.
         check_generations: whether the generations in the document must equal the generations in the
@@ -172,11 +160,7 @@ def _row(provider: ProviderData, usages: Mapping[str, int]) -> ProviderRow:
 
 
 def _read(document: Any) -> tuple[Sequence[Entry], Mapping[str, Any]]:
-    """Return the entries in a document, and its other members.
-
-    Raises:
-        ProviderTreeError: the text says what was expected.
-    """
+    """Return the entries in a document, and its other members.  Raises ProviderTreeError."""
     options = dict(document) if isinstance(document, Mapping) else {}
     entries = options.pop("providers", None) if options else document
     if not isinstance(entries, list) or not entries:

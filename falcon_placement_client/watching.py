@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
-from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import LostError
-from falcon_placement_client.names import ProviderNames
+from falcon_placement_client.errors import RefusedError
+from falcon_placement_client.listing import provider_names
 from falcon_placement_client.rest import V2, RestApi
 
 LOG = logging.getLogger(__name__)
@@ -173,7 +173,7 @@ def with_names(api: RestApi, trees: Iterable[WatchedTree]) -> Iterator[tuple[Wat
     for tree in trees:
         if tree.event is WatchEvent.CHANGED:
             # The name may have changed as well.
-            names[tree.uuid] = ProviderNames(api)(tree.uuid)
+            names[tree.uuid] = provider_names(api)(tree.uuid)
         if tree.event is not WatchEvent.LISTED:
             listed = ""
         else:

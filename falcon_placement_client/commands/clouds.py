@@ -69,11 +69,7 @@ def _load(conf: Any) -> int:
 
 
 def _unconfirmed(_cloud: Cloud, client: RestClient) -> str:
-    """Return "" if the server is empty or the operator has typed yes.
-
-    Raises:
-        LoadError: the operator has given another answer, or there is no terminal.
-    """
+    """Return "" if the server is empty or the operator has typed yes.  Raises LoadError."""
     count = len(provider_uuids(client))
     if not count:
         return ""
@@ -112,9 +108,7 @@ def set_up_draw(parser: Any) -> None:
         "picture", nargs="?", default="-", help="file for the picture (default: standard output)"
     )
     parser.add_argument(
-        "--only",
-        action="append",
-        help="draw only the tree of this root; may be repeated",
+        "--only", action="append", help="draw only the tree of this root; may be repeated"
     )
     parser.add_argument("--all", action="store_true", help="draw equal trees separately, too")
     parser.add_argument("--title", default="", help="text alternative of the picture")
@@ -142,11 +136,7 @@ def _draw(conf: Any) -> int:
 
 
 def only(cloud: Cloud, names: list[str]) -> Cloud:
-    """Return the trees whose roots have these names.
-
-    Raises:
-        UnusableFile: a name is not the name of a root.
-    """
+    """Return the trees whose roots have these names.  Raises UnusableFile."""
     trees = {tree[0].name: tree for tree in cloud.trees()}
     for name in names:
         if name not in trees:

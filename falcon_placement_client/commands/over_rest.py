@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any
 
-from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import MICROVERSION, RestClient
 from falcon_placement_client.command_parts import escaped
-from falcon_placement_client.errors import ClientError
+from falcon_placement_client.errors import ClientError, RefusedError
 from falcon_placement_client.identity import DEFAULT_TOKEN, DEFAULT_URL, Identity, NamedCloud
 from falcon_placement_client.rest import Version
 
@@ -66,7 +65,6 @@ def set_up(
     """Set the action of a command, and add the arguments of the server.
 
     Args:
-        parser: the parser of the command.
         run: takes a client and the arguments, and returns the exit code.
         version: version of requests that state none.
     """

@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from falcon_placement_client import candidates, flavors, headroom
-from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.command_parts import NEGATIVE, add_by_aggregate, escaped
 from falcon_placement_client.commands import explanation, over_rest
 from falcon_placement_client.commands.terminal import Terminal
-from falcon_placement_client.errors import RestError
+from falcon_placement_client.errors import RefusedError, RequestError, RestError
 from falcon_placement_client.headroom import HeadroomRow
 from falcon_placement_client.json_request import JsonRequest
-from falcon_placement_client.names import ProviderNames
+from falcon_placement_client.listing import provider_names
 from falcon_placement_client.query import parse_query
-from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.rest import V2
 
 WATCH_SECONDS = 60.0
@@ -58,7 +56,7 @@ def _explain(client: RestClient, options: Any) -> int:
     if options.json:
         over_rest.print_json(document)
     else:
-        names = ProviderNames(client)
+        names = provider_names(client)
         terminal = Terminal.of(sys.stdout)
         for line in explanation.lines(
             document, request, terminal, lambda uuid: escaped(names(uuid))

@@ -20,7 +20,6 @@ from falcon_placement_client.progress import progress
 from falcon_placement_client.reshape.draft import Misfit
 from falcon_placement_client.reshape.reshapefile import load_transformation
 from falcon_placement_client.reshape.run import Reshape, Survey
-from falcon_placement_client.reshape.tally import ResourceRow
 from falcon_placement_client.reshape.transformation import Transformation
 from falcon_placement_client.yamlfile.problems import UnusableFile
 
@@ -77,7 +76,8 @@ def _run(reshape: Reshape, transformation: Transformation, dry_run: bool) -> int
     if not survey.tally.trees:
         print(f"{transformation.source}: no tree matches, nothing to do")
         return 0
-    if rows := [_row(row) for row in survey.tally.rows()]:
+    rows = [(*row[:2], *(_change(*pair) for pair in row[2:])) for row in survey.tally.rows()]
+    if rows:
         over_rest.print_table(("class", "of", "providers", "total", "used"), rows)
     if dry_run:
         print(f"{_trees(survey.tally.trees)} would be reshaped; nothing was changed")
@@ -97,12 +97,6 @@ def _print_complaints(survey: Survey, transformation: Transformation) -> None:
     if more > 0:
         print(f"{transformation.source}: and {more} more", file=sys.stderr)
     print("nothing was changed", file=sys.stderr)
-
-
-def _row(row: ResourceRow) -> tuple[str, ...]:
-    """Return the totals of a class and a kind of provider, which change."""
-    pairs = (row.providers, row.total, row.used)
-    return (row.resource_class, row.place, *(_change(*pair) for pair in pairs))
 
 
 def _change(before: int, after: int) -> str:

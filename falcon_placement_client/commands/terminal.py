@@ -18,7 +18,6 @@ class Terminal:
 
     # Columns.
     width: int = 80
-    # Whether colours are used.
     colour: bool = False
     # Character of bars.
     block: str = "█"
@@ -53,7 +52,6 @@ class Terminal:
         """Yield the text in lines of the width.
 
         Args:
-            text: the text to wrap.
             indent: begins each line.
             first: begins the first line instead of `indent`.
         """

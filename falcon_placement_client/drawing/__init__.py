@@ -16,7 +16,6 @@ def draw(cloud: Cloud, *, title: str = "", collapse: bool = True) -> str:
     """Return the picture of all providers of a cloud, as an SVG document.
 
     Args:
-        cloud: the cloud.
         title: accessible title of the picture; by default it has the source of the cloud.
         collapse: draw equal siblings as one card.
     """

@@ -26,9 +26,7 @@ class CardKind(Enum):
 class CardRow:
     """One inventory."""
 
-    # Name of the resource class.
     resource_class: str
-    # Total of the inventory.
     total: int
     # Values that differ from the default.
     notes: str
@@ -52,15 +50,11 @@ class Tag:
 class Card:
     """A provider, or several equal siblings."""
 
-    # Names of all providers on the card.
     names: tuple[str, ...]
     # Role of the provider. The role is the label of the card.
     kind: CardKind
-    # The inventories, in the order of the rows on the card.
     rows: tuple[CardRow, ...]
-    # Names of the traits, in the order on the card.
     traits: tuple[str, ...]
-    # The aggregates, in the order on the card.
     tags: tuple[Tag, ...]
     # Cards of the children of the first provider.
     children: tuple["Card", ...] = field(default=())

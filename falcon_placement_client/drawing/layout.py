@@ -38,7 +38,6 @@ PILE = 5  # offset of the cards that are behind a collapsed card
 class Chip:
     """A trait or an aggregate on a card."""
 
-    # Name of the trait or aggregate.
     text: str
     # Distance from the left edge of the card.
     x: float
@@ -54,15 +53,12 @@ class Chip:
 class Box:
     """The position of a card."""
 
-    # The card, which is the content of the box.
     card: Card
     # Left edge.
     x: float
     # Upper edge. 0 is the top of the picture.
     y: float
-    # Width.
     width: float
-    # Height.
     height: float
     # The traits, followed by the aggregates.
     chips: tuple[Chip, ...]
@@ -95,7 +91,6 @@ class Picture:
     height: float
     # Boxes in the order of drawing.
     boxes: tuple[Box, ...]
-    # Lines between boxes.
     links: tuple[Link, ...]
 
 

@@ -13,11 +13,10 @@ from enum import Enum
 from typing import NoReturn
 
 from falcon_placement_client import tree_reader
-from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.consumer_lists import consumer_pages
-from falcon_placement_client.errors import ClientError, UpdateFailed
-from falcon_placement_client.loader import overcommit
+from falcon_placement_client.errors import ClientError, RefusedError, UpdateFailed
+from falcon_placement_client.listing import consumer_pages
+from falcon_placement_client.loader import consumers
 from falcon_placement_client.loader.checks import missing_names, refuse_clashes, refuse_records
 from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, LoadError
 from falcon_placement_client.loader.consumers import (
@@ -49,9 +48,7 @@ class LoadOutcome(Enum):
 class Summary:
     """The result of loading a file."""
 
-    # Number of providers by outcome.
     providers: Mapping[LoadOutcome, int]
-    # Number of consumers by outcome.
     consumers: Mapping[LoadOutcome, int]
     # Number of created resource classes.
     resource_classes: int
@@ -73,19 +70,13 @@ def _described(noun: str, outcomes: Mapping[LoadOutcome, int]) -> str:
 
 
 def apply(
-    cloud: Cloud,
-    client: RestClient,
-    progress: Progress,
-    tell: Callable[[str], None] | None = None,
+    cloud: Cloud, client: RestClient, progress: Progress, tell: Callable[[str], None] | None = None
 ) -> Summary:
     """Change the providers and consumers in the file, and no others, until they match the file.
 
     A failure does not revert earlier writes.
 
     Args:
-        cloud: the content of the file.
-        client: the client of the server.
-        progress: shows the progress.
         tell: receives a description of each difference, which is not written then.
 
     Raises:
@@ -233,8 +224,8 @@ class _Loading:
         """Return uuid -> provider with the temporary inventories for loading its consumers."""
         if self._tell is not None:
             return {}  # a preview is never refused for lack of room
-        providers = overcommit.overcommitted_providers(self._cloud)
-        for consumer in overcommit.consumers_of(self._cloud, providers):
+        providers = consumers.overcommitted_providers(self._cloud)
+        for consumer in consumers.consumers_of(self._cloud, providers):
             old, _ = self._read_consumer(consumer)
             if consumer.uuid in self._holds or claim_changes(old, consumer, self._names):
                 return providers

@@ -11,11 +11,7 @@ from falcon_placement_client.vocabulary import CUSTOM_PREFIX
 
 
 def refuse_clashes(cloud: Cloud, client: RestClient) -> Mapping[str, Mapping[str, Any]]:
-    """Return the providers of the server by UUID.
-
-    Raises:
-        LoadError: a provider in the file contradicts a provider on the server.
-    """
+    """Return the providers of the server by UUID.  Raises LoadError."""
     on_server = client.items("/resource_providers", "resource_providers")
     by_uuid = {provider["uuid"]: provider for provider in on_server}
     by_name = {provider["name"]: provider for provider in on_server}
@@ -37,9 +33,7 @@ def refuse_records(cloud: Cloud) -> None:
 
 
 def _clash(
-    provider: ProviderData,
-    same_uuid: Mapping[str, Any] | None,
-    same_name: Mapping[str, Any] | None,
+    provider: ProviderData, same_uuid: Mapping[str, Any] | None, same_name: Mapping[str, Any] | None
 ) -> str | None:
     """Return the contradiction to a server's provider with this UUID or name, or None."""
     if same_uuid and same_uuid["name"] != provider.name:
@@ -60,11 +54,7 @@ def _clash(
 def missing_names(
     kind: str, first_places: Mapping[str, str], on_server: Iterable[str]
 ) -> dict[str, str]:
-    """Return the names to create, each with its first location in the file.
-
-    Raises:
-        LoadError: a name cannot be created.
-    """
+    """Return the names to create, each with its first location in the file.  Raises LoadError."""
     existing = set(on_server)
     missing = {name: place for name, place in first_places.items() if name not in existing}
     for name, place in missing.items():

@@ -27,19 +27,14 @@ class CloudConsumer:
 
     # UUID in canonical form.
     uuid: str
-    # External id of the project.
     project: str
-    # External id of the user.
     user: str
-    # Name of the type, or None for a consumer without a type.
     type: str | None
     # Provider uuid -> resource class -> amount.
     allocations: Mapping[str, Mapping[str, int]]
     # Line number of its entry, starting at 1. 0 if the consumer was read from a server.
     line: int
-    # The spread group, or None if the consumer is in no group.
     spread_group: CloudSpreadGroup | None = None
-    # The stored request as JSON, or None.
     request: Mapping[str, Any] | None = None
 
     @property
@@ -54,7 +49,6 @@ class Cloud:
 
     # Name of the file, or URL of the server.
     source: str
-    # Providers of all trees.
     providers: tuple[ProviderData, ...]
     # Consumers with allocations from these providers.
     consumers: tuple[CloudConsumer, ...] = ()

@@ -87,11 +87,7 @@ from falcon_placement_client.yamlfile.schema import schema_problems
 
 
 def load_file(path: str | os.PathLike[str]) -> Cloud:
-    """Read and validate a cloud file, and expand its counted entries.
-
-    Raises:
-        UnusableFile: the file is not valid; it has all problems of the file.
-    """
+    """Read and validate a cloud file, and expand its counted entries.  Raises UnusableFile."""
     document = read(path)
     try:
         problems = list(schema_problems(document, SCHEMA)) or list(rule_problems(document))

@@ -33,7 +33,6 @@ def load_cloud(
     """Load a cloud file into a server and report the result.
 
     Args:
-        path: the file.
         url: base URL of the API, or None for the environment (see `identity.connect`).
         token: a token for X-Auth-Token, or a cloud of clouds.yaml, or None for the environment.
         objection: returns a reason not to load the file, which is printed without being an error,
@@ -118,7 +117,6 @@ def dump_cloud(
 
     Args:
         path: the file; `-` for standard output.
-        with_consumers: include consumers and their allocations.
         url, token, wait, out: as for `load_cloud`.
 
     Returns:

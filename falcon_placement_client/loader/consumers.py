@@ -1,11 +1,15 @@
 """Compare consumers of a cloud file with the server, and write their differences."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from falcon_placement_client.loader.cloud import CloudConsumer, CloudSpreadGroup
+from falcon_placement_client.inventory import InventoryRecord, units_allow
+from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, CloudSpreadGroup
+from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.rest import Version
-from falcon_placement_client.vocabulary import UNKNOWN_CONSUMER_TYPE
+from falcon_placement_client.vocabulary import MAX_INTEGER, UNKNOWN_CONSUMER_TYPE
 
 RECORDS: Version = (2, 0)  # first version with spread groups and stored requests
 # The last version that can write a consumer without a type.
@@ -15,10 +19,8 @@ UNTYPED: Version = (1, 37)
 class Write(NamedTuple):
     """A PUT request, with a description of what it changes."""
 
-    # The description.
     text: str
     path: str
-    # The JSON value to send, or None.
     body: Mapping[str, Any] | None = None
     # The version of the request. None means the default.
     version: Version | None = None
@@ -35,7 +37,6 @@ def consumer_writes(
     """Yield the writes for the parts of a consumer that differ.
 
     Args:
-        old: the consumer on the server, or None if it does not exist.
         new: the consumer of the file. The server keeps parts that the file does not state.
         generation: generation of the consumer on the server.
         names: UUID -> name of providers.
@@ -123,3 +124,44 @@ def _body(consumer: CloudConsumer, generation: int | None) -> dict[str, Any]:
     if consumer.type is not None:
         body["consumer_type"] = consumer.type
     return body
+
+
+Key = tuple[str, str]  # uuid of a provider, resource class
+
+
+def overcommitted_providers(cloud: Cloud) -> dict[str, ProviderData]:
+    """Return uuid -> provider with larger inventories, for providers that are too small."""
+    amounts: dict[Key, list[int]] = defaultdict(list)
+    for consumer in cloud.consumers:
+        for provider_uuid, resources in consumer.allocations.items():
+            for resource_class, amount in resources.items():
+                amounts[provider_uuid, resource_class].append(amount)
+    overcommitted: dict[str, ProviderData] = {}
+    for provider in cloud.providers:
+        wider = {
+            resource_class: _enlarged(record, amounts[provider.uuid, resource_class])
+            for resource_class, record in provider.inventory.items()
+        }
+        if wider != provider.inventory:
+            overcommitted[provider.uuid] = replace(provider, inventory=wider)
+    return overcommitted
+
+
+def consumers_of(cloud: Cloud, providers: Mapping[str, ProviderData]) -> list[CloudConsumer]:
+    """Return the consumers that use any of the providers."""
+    return [
+        consumer for consumer in cloud.consumers if consumer.allocations.keys() & providers.keys()
+    ]
+
+
+def _enlarged(record: InventoryRecord, amounts: Sequence[int]) -> InventoryRecord:
+    """Return the inventory, enlarged to the required capacity if it is too small."""
+    usage = sum(amounts)
+    if usage <= record.capacity and all(units_allow(record, amount) for amount in amounts):
+        return record
+    return InventoryRecord(
+        total=min(usage, MAX_INTEGER),
+        # The capacity is slightly larger than necessary, because databases may store ratios in
+        # single precision.
+        allocation_ratio=1.0 if usage <= MAX_INTEGER else 1.0001 * usage / MAX_INTEGER,
+    )

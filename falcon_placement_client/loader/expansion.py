@@ -1,26 +1,19 @@
 """Expand the entries of a cloud file to providers."""
 
-from collections.abc import Mapping, Sequence
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.loader.cloud import CloudConsumer
 from falcon_placement_client.loader.consumers import spread_group
-from falcon_placement_client.loader.naming import (
-    aggregate_uuid,
-    canonical_uuid,
-    counter_faults,
-    expand_counters,
-    provider_uuid,
-)
-from falcon_placement_client.provider_data import ProviderData
+from falcon_placement_client.provider_data import MAX_NAME, ProviderData
 from falcon_placement_client.yamlfile.document import Document
 from falcon_placement_client.yamlfile.problems import Problem, Steps, shown
 
 MAX_PROVIDERS = 200_000
-# Maximum length of the name of a provider, in characters.
-MAX_NAME_LENGTH = 200
 
 
 class Expansion:
@@ -72,10 +65,7 @@ class Expansion:
                     return
                 inner_numbers = {**numbers, entry.get("index", "n"): number}
                 self._add(
-                    entry,
-                    (*steps, i),
-                    parent_uuid,
-                    inner_numbers if "count" in entry else numbers,
+                    entry, (*steps, i), parent_uuid, inner_numbers if "count" in entry else numbers
                 )
 
     def _add(
@@ -141,10 +131,8 @@ class Expansion:
         return uuid
 
     def _check_unique(self, name: str, uuid: str, steps: Steps) -> None:
-        if len(name) > MAX_NAME_LENGTH:
-            self._report(
-                (*steps, "name"), f"{shown(name)} is longer than {MAX_NAME_LENGTH} characters"
-            )
+        if len(name) > MAX_NAME:
+            self._report((*steps, "name"), f"{shown(name)} is longer than {MAX_NAME} characters")
         if name in self._uuids_by_provider:
             line = self.lines[self._uuids_by_provider[name]]
             text = f"{shown(name)} is also the name of the entry in line {line}"
@@ -169,3 +157,58 @@ def _inventory(record: Any) -> InventoryRecord:
     # The schema accepts 8.0 as an integer.
     amounts = {name: int(amount) for name, amount in record.items() if name != "allocation_ratio"}
     return InventoryRecord(**amounts, allocation_ratio=float(record.get("allocation_ratio", 1.0)))
+
+
+# Matches a doubled brace, which represents a literal brace, or a counter.
+_COUNTER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)(?::(0[1-9])d?)?\}")
+
+
+def expand_counters(name: str, numbers: Mapping[str, int]) -> str:
+    """Return a name in which counters are replaced with numbers, and doubled braces with braces."""
+    return _COUNTER.sub(
+        lambda match: format(numbers[match[1]], match[2] or "") if match[1] else match[0][0], name
+    )
+
+
+def escape_braces(name: str) -> str:
+    """Return a name with doubled braces, as in a file."""
+    return name.replace("{", "{{").replace("}", "}}")
+
+
+def counter_faults(name: str, counters: tuple[str, ...]) -> Iterator[str]:
+    """Yield the faults of the counters in a name, given the counters of the surrounding entries."""
+    named = [match[1] for match in _COUNTER.finditer(name) if match[1]]
+    for counter in dict.fromkeys(counters):
+        if counter not in named:
+            yield f"{shown(name)} must contain the counter {{{counter}}}"
+    for counter in dict.fromkeys(named):
+        if counter not in counters:
+            yield f"{{{counter}}} is not the counter of a surrounding entry"
+    if re.search(r"[{}]", _COUNTER.sub("", name)):
+        yield f"{shown(name)}: braces hold a counter, such as {{n}} or {{n:02}}"
+
+
+def provider_uuid(name: str) -> str:
+    """Return the UUID of a provider for which the file contains no UUID."""
+    return _uuid_of("provider", name)
+
+
+def aggregate_uuid(name: str, uuids_by_name: Mapping[str, str]) -> str:
+    """Return the UUID of an aggregate. The file contains its UUID or its name."""
+    canonical = canonical_uuid(name)
+    if canonical is not None:
+        return canonical
+    listed = uuids_by_name.get(name)
+    return listed.lower() if listed else _uuid_of("aggregate", name)
+
+
+def canonical_uuid(text: str) -> str | None:
+    """Return the canonical form of a UUID in any spelling that the API accepts, or None."""
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        return None
+
+
+def _uuid_of(kind: str, name: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"urn:placement:{kind}:{name}"))

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from falcon_placement_client.inventory import InventoryRecord
-from falcon_placement_client.loader.naming import aggregate_uuid, canonical_uuid, counter_faults
+from falcon_placement_client.loader.expansion import aggregate_uuid, canonical_uuid, counter_faults
 from falcon_placement_client.yamlfile.document import Document
 from falcon_placement_client.yamlfile.problems import Problem, Steps
 

@@ -2,10 +2,17 @@
 
 from typing import Any
 
-from falcon_placement_client.loader.expansion import MAX_NAME_LENGTH, MAX_PROVIDERS
-from falcon_placement_client.loader.naming import UUID_PATTERN
+from falcon_placement_client.loader.expansion import MAX_PROVIDERS
+from falcon_placement_client.provider_data import MAX_NAME
 from falcon_placement_client.vocabulary import CUSTOM_PREFIX
-from falcon_placement_client.yamlfile.schema import names, whole
+from falcon_placement_client.yamlfile.schema import (
+    RESOURCE_CLASS,
+    TRAITS,
+    UUID,
+    inventories,
+    names,
+    whole,
+)
 
 AGGREGATE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.:-]*\Z"
 
@@ -17,7 +24,6 @@ def _custom_names(noun: str) -> dict[str, Any]:
     return {"type": "array", "items": names(title, pattern, 255)}
 
 
-# This is "if" instead of "anyOf", so that messages refer to the form in the file.
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
@@ -27,7 +33,7 @@ SCHEMA: dict[str, Any] = {
         "aggregates": {
             "type": "object",
             "propertyNames": {"$ref": "#/$defs/aggregate"},
-            "additionalProperties": {"$ref": "#/$defs/uuid"},
+            "additionalProperties": UUID,
         },
         "providers": {"type": "array", "items": {"$ref": "#/$defs/provider"}},
         "consumers": {"type": "array", "items": {"$ref": "#/$defs/consumer"}},
@@ -35,11 +41,9 @@ SCHEMA: dict[str, Any] = {
         "traits": _custom_names("trait"),
     },
     "$defs": {
-        "uuid": names("a UUID", UUID_PATTERN, 36),
         # Servers cannot store NUL. This check counts a literal brace twice, and `expansion` counts
         # it once.
-        "name": names("text without NUL", r"^[^\x00]*\Z", 2 * MAX_NAME_LENGTH),
-        "resource_class": names("a resource class (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255),
+        "name": names("text without NUL", r"^[^\x00]*\Z", 2 * MAX_NAME),
         "aggregate": names("an aggregate name (letters, digits, _ . : -)", AGGREGATE_PATTERN, 200),
         "provider": {
             "type": "object",
@@ -48,41 +52,13 @@ SCHEMA: dict[str, Any] = {
             "properties": {
                 "name": {"$ref": "#/$defs/name"},
                 "parent": {"$ref": "#/$defs/name"},
-                "uuid": {"$ref": "#/$defs/uuid"},
+                "uuid": UUID,
                 "count": whole(1, MAX_PROVIDERS),
                 "index": names("a counter (small letters)", r"^[a-z][a-z0-9_]*\Z", 20),
-                "inventories": {
-                    "type": "object",
-                    "propertyNames": {"$ref": "#/$defs/resource_class"},
-                    "additionalProperties": {
-                        "if": {"type": "object"},
-                        "then": {"$ref": "#/$defs/inventory"},
-                        "else": whole(1),
-                    },
-                },
-                "traits": {
-                    "type": "array",
-                    "items": names("a trait (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255),
-                },
+                "inventories": inventories({"minimum": 0}, ["total"]),
+                "traits": TRAITS,
                 "aggregates": {"type": "array", "items": {"$ref": "#/$defs/aggregate"}},
                 "children": {"type": "array", "items": {"$ref": "#/$defs/provider"}},
-            },
-        },
-        "inventory": {
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["total"],
-            "properties": {
-                "total": whole(1),
-                "reserved": whole(0),
-                "min_unit": whole(1),
-                "max_unit": whole(1),
-                "step_size": whole(1),
-                "allocation_ratio": {
-                    "type": "number",
-                    "minimum": 0,
-                    "maximum": 3.40282e38,
-                },
             },
         },
         "consumer": {
@@ -90,7 +66,7 @@ SCHEMA: dict[str, Any] = {
             "additionalProperties": False,
             "required": ["uuid", "project", "user", "allocations"],
             "properties": {
-                "uuid": {"$ref": "#/$defs/uuid"},
+                "uuid": UUID,
                 "project": names("text without NUL", r"^[^\x00]*\Z", 255),
                 "user": names("text without NUL", r"^[^\x00]*\Z", 255),
                 "type": names("a consumer type (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255),
@@ -100,7 +76,7 @@ SCHEMA: dict[str, Any] = {
                     "additionalProperties": {
                         "type": "object",
                         "minProperties": 1,
-                        "propertyNames": {"$ref": "#/$defs/resource_class"},
+                        "propertyNames": RESOURCE_CLASS,
                         "additionalProperties": whole(1),
                     },
                 },
@@ -128,10 +104,10 @@ SCHEMA: dict[str, Any] = {
                                     "resources": {
                                         "type": "object",
                                         "additionalProperties": whole(1),
-                                    },
+                                    }
                                 },
                             },
-                        },
+                        }
                     },
                 },
             },

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from falcon_placement_client import tree_reader
-from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.consumer_lists import consumer_pages
+from falcon_placement_client.errors import RefusedError
+from falcon_placement_client.listing import consumer_pages
 from falcon_placement_client.loader.cloud import Cloud
 from falcon_placement_client.loader.consumers import consumer_of
 from falcon_placement_client.progress import Progress
@@ -33,11 +33,6 @@ Json = Mapping[str, Any]
 
 def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True) -> Cloud:
     """Return the cloud of a server. Trees are sorted by name, and consumers by UUID.
-
-    Args:
-        client: the client of the server.
-        progress: shows the progress.
-        with_consumers: include consumers and their allocations.
 
     Raises:
         RestError: a request fails.

@@ -11,7 +11,7 @@ import yaml
 
 from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.loader.cloud import Cloud, CloudConsumer
-from falcon_placement_client.loader.naming import escape_braces, provider_uuid
+from falcon_placement_client.loader.expansion import escape_braces, provider_uuid
 from falcon_placement_client.provider_data import ProviderData
 
 HEADING = """\
@@ -34,10 +34,7 @@ _OTHER_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y
 def lines(cloud: Cloud) -> Iterator[str]:
     """Yield the lines of the file for a cloud. Two equal clouds have the same lines."""
     yield from HEADING.splitlines()
-    for key, names in (
-        ("resource_classes", cloud.custom_classes),
-        ("traits", cloud.custom_traits),
-    ):
+    for key, names in (("resource_classes", cloud.custom_classes), ("traits", cloud.custom_traits)):
         if names:
             yield f"{key}:"
             yield from (f"- {_scalar(name)}" for name in sorted(names))

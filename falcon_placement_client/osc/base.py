@@ -13,9 +13,8 @@ from osc_lib import exceptions
 from osc_lib.cli.format_columns import DictColumn, ListColumn
 from osc_lib.command import command
 
-from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_parts import NEGATIVE
-from falcon_placement_client.errors import ClientError, reason
+from falcon_placement_client.errors import ClientError, RefusedError, reason
 
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
@@ -63,11 +62,7 @@ class PlacementCommand(command.Command):
         return self.api.adapter
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Run the command. Return its exit code.
-
-        Raises:
-            CommandError: the command fails; the text is one line.
-        """
+        """Run the command. Return its exit code.  Raises CommandError."""
         try:
             return super().run(parsed_args) or self.exit_code
         except RefusedError as refusal:

@@ -6,10 +6,10 @@ from typing import Any
 
 from osc_lib import exceptions
 
-from falcon_placement_client import consumer_lists, held_claims
-from falcon_placement_client.consumer_lists import ConsumerRow
+from falcon_placement_client import holds, listing
 from falcon_placement_client.consumers import NewConsumer
-from falcon_placement_client.held_claims import ClaimRow, HoldRow
+from falcon_placement_client.holds import ClaimRow, HoldRow
+from falcon_placement_client.listing import ConsumerRow
 from falcon_placement_client.osc.base import ListCommand, ShowCommand, table
 from falcon_placement_client.osc.requests import add_request, read_request
 from falcon_placement_client.osc.servers import consumer_uuid
@@ -59,7 +59,7 @@ class ListConsumers(ListCommand):
             for name in FILTERS
             if getattr(parsed_args, name) is not None
         }
-        rows = consumer_lists.list_consumers(self.api, filters, parsed_args.limit)
+        rows = listing.list_consumers(self.api, filters, parsed_args.limit)
         return table(ConsumerRow._fields, rows)
 
 
@@ -79,7 +79,7 @@ class ShowConsumer(ShowCommand):
         """Return the consumer."""
         self.api.require_v2("a consumer")
         consumer = consumer_uuid(self.app.client_manager, parsed_args.consumer)
-        rows = [consumer_lists.show_consumer(self.api, consumer)]
+        rows = [listing.show_consumer(self.api, consumer)]
         columns, [row] = table(ConsumerRow._fields, rows)
         return columns, row
 
@@ -119,7 +119,7 @@ class CreateClaim(ShowCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Return the claim."""
-        self.api.require_v2(held_claims.FEATURE)
+        self.api.require_v2(holds.FEATURE)
         manager = self.app.client_manager
         request = read_request(parsed_args, self.api, manager)
         project = parsed_args.project or manager.session.get_project_id()
@@ -142,7 +142,7 @@ class CreateClaim(ShowCommand):
             }
         elif parsed_args.max_per_host is not None:
             raise exceptions.CommandError("--max-per-host needs --spread-group")
-        row = held_claims.create_claim(self.api, request, consumer, options)
+        row = holds.create_claim(self.api, request, consumer, options)
         columns, [values] = table(ClaimRow._fields, [row])
         return columns, values
 
@@ -171,7 +171,7 @@ class ConfirmClaim(_HoldCommand):
 
     def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
         """Confirm one hold."""
-        return held_claims.extend_claim(self.api, consumer, None)
+        return holds.extend_claim(self.api, consumer, None)
 
 
 class ExtendClaim(_HoldCommand):
@@ -191,7 +191,7 @@ class ExtendClaim(_HoldCommand):
 
     def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
         """Extend one hold."""
-        return held_claims.extend_claim(self.api, consumer, parsed_args.expires_in)
+        return holds.extend_claim(self.api, consumer, parsed_args.expires_in)
 
 
 class ReleaseClaim(_HoldCommand):
@@ -204,7 +204,7 @@ class ReleaseClaim(_HoldCommand):
 
     def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
         """Release one hold."""
-        return held_claims.release_claim(self.api, consumer)
+        return holds.release_claim(self.api, consumer)
 
 
 class ListClaims(ListCommand):
@@ -224,4 +224,4 @@ class ListClaims(ListCommand):
         filters = {"held": "true"}
         if parsed_args.project is not None:
             filters["project_id"] = parsed_args.project
-        return table(ConsumerRow._fields, consumer_lists.list_consumers(self.api, filters))
+        return table(ConsumerRow._fields, listing.list_consumers(self.api, filters))

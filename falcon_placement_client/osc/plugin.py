@@ -27,11 +27,7 @@ _UNSET = ("", "1", "None")  # osc-placement's default is 1
 
 
 def make_client(instance: Any) -> "RestClient":
-    """Return a client of the placement service of the caller's cloud.
-
-    Raises:
-        CommandError: there is no placement endpoint, or the version cannot be used.
-    """
+    """Return a client of the placement service of the caller's cloud.  Raises CommandError."""
     # PERF: other commands of `openstack` start faster without it.
     from falcon_placement_client.command_client import RestClient  # noqa: PLC0415
 

@@ -10,7 +10,7 @@ from osc_lib import exceptions
 
 from falcon_placement_client import flavors
 from falcon_placement_client.json_request import AnyRequest
-from falcon_placement_client.names import find_provider
+from falcon_placement_client.listing import find_provider
 from falcon_placement_client.osc.servers import compute_of
 from falcon_placement_client.query import parse_query
 from falcon_placement_client.rest import RestApi
@@ -60,7 +60,6 @@ def read_request(options: argparse.Namespace, api: RestApi, manager: Any) -> Any
     """Return the request in the arguments.
 
     Args:
-        options: the parsed arguments.
         api: service that finds providers by name.
         manager: the clients of `openstack`; compute has the flavors.
 
@@ -133,11 +132,7 @@ def _read_file(path: str) -> dict[str, Any]:
 
 
 def read_flavor(manager: Any, name: str) -> flavors.Flavor:
-    """Return a flavor of nova, by name or id.
-
-    Raises:
-        CommandError: there is no such flavor, or no compute service.
-    """
+    """Return a flavor of nova, by name or id.  Raises CommandError."""
     compute = compute_of(manager)
     if compute is None:
         raise exceptions.CommandError(f"flavor {name}: the cloud has no compute endpoint")

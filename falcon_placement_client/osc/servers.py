@@ -10,10 +10,7 @@ from falcon_placement_client.terms import is_uuid
 
 
 def compute_of(manager: Any) -> Any:
-    """Return the proxy of the compute service, or None if the cloud has none.
-
-    manager: the clients of `openstack`.
-    """
+    """Return the proxy of the compute service, or None if the cloud has none."""
     if not manager.is_compute_endpoint_enabled():
         return None
     compute = manager.sdk_connection.compute
@@ -26,7 +23,6 @@ def consumer_uuid(manager: Any, text: str) -> str:
     """Return the UUID of a consumer.
 
     Args:
-        manager: the clients of `openstack`.
         text: the UUID, or the name of a server of any project that the caller can see.
 
     Raises:

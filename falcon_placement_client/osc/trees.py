@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,16 @@ import yaml
 from cliff.columns import FormattableColumn
 from osc_lib import exceptions
 
-from falcon_placement_client import tree_picture, trees
+from falcon_placement_client import trees
 from falcon_placement_client.command_parts import NEGATIVE
 from falcon_placement_client.errors import ProviderTreeError
 from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.osc.base import ListCommand, PlacementCommand, table
 from falcon_placement_client.trees import AppliedRow, ChangeRow, ProviderRow
+from falcon_placement_client.yamlfile.problems import on_one_line
+
+BAR = 20  # columns
+_FULL, _EMPTY = "█", "░"
 
 
 class _Inventories(FormattableColumn[dict[str, Any]]):
@@ -68,7 +73,7 @@ class DrawTree(PlacementCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print the picture."""
         rows = trees.show_tree(self.api, parsed_args.provider)
-        for line in tree_picture.lines(rows, with_traits=parsed_args.traits):
+        for line in picture(rows, with_traits=parsed_args.traits):
             print(line, file=self.app.stdout)
 
 
@@ -151,3 +156,53 @@ def _read(path: str) -> Any:
         raise exceptions.CommandError(f"{path}: expected UTF-8 text") from None
     except yaml.YAMLError as error:
         raise ProviderTreeError(f"{path}: {error}") from None
+
+
+BAR = 20  # columns
+
+_FULL, _EMPTY = "█", "░"
+
+
+def picture(rows: Sequence[ProviderRow], *, with_traits: bool = False) -> Iterator[str]:
+    """Yield the lines of a picture: each provider, with a bar for the usage of each class.
+
+    Args:
+        rows: the providers of one tree, each parent before its children.
+        with_traits: whether traits are listed, too.
+    """
+    children: dict[str | None, list[ProviderRow]] = {}
+    for row in rows:
+        children.setdefault(row.parent_provider_uuid, []).append(row)
+    for root in children.get(None, []):
+        yield on_one_line(root.name)
+        yield from _below(root, children, "", with_traits)
+
+
+def _below(
+    provider: ProviderRow,
+    children: dict[str | None, list[ProviderRow]],
+    indent: str,
+    with_traits: bool,
+) -> Iterator[str]:
+    """Yield the content of a provider, and the providers below it."""
+    below = children.get(provider.uuid, [])
+    margin = f"{indent}{'│' if below else ' '}   "
+    yield from (f"{margin}{text}" for text in _uses(provider))
+    if with_traits and provider.traits:
+        yield f"{margin}{' '.join(provider.traits)}"
+    for child in below:
+        is_last = child is below[-1]
+        yield f"{indent}{'└' if is_last else '├'}── {on_one_line(child.name)}"
+        yield from _below(child, children, f"{indent}{' ' if is_last else '│'}   ", with_traits)
+
+
+def _uses(provider: ProviderRow) -> Iterator[str]:
+    records = {name: InventoryRecord(**each) for name, each in provider.inventories.items()}  # type: ignore[arg-type]
+    width = max(map(len, records), default=0)
+    for name, record in records.items():
+        used, capacity = provider.used[name], record.capacity
+        # A bar is full only if no unit is free, and empty only if no unit is used.
+        share = used * BAR // capacity if capacity > 0 else BAR
+        filled = min(BAR, max(share, 1 if used else 0))
+        bar = _FULL * filled + _EMPTY * (BAR - filled)
+        yield f"{name:<{width}}  {bar}  {used:,} of {capacity:,}"

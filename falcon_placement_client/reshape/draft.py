@@ -2,14 +2,14 @@
 
 import copy
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from falcon_placement_client.allocation_records import AllocationRecord, AllocationRecords
+from falcon_placement_client.consumers import AllocationRecord, AllocationRecords
 from falcon_placement_client.errors import ProviderTreeError
 from falcon_placement_client.inventory import units_allow
 from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.provider_tree import ProviderTree
-from falcon_placement_client.reshape.transformation import ProviderSelector
+from falcon_placement_client.tree_difference import InventoryChanged
 
 Usage = defaultdict[str, Counter[str]]  # provider -> class -> amount
 
@@ -31,8 +31,8 @@ class Draft:
         self.tree = tree
         # The tree before the transformation.
         self.base = tree.base
-        # Uuids of the providers of the tree. Other roots are sharing providers that the tree uses.
-        self.own = tree.get_provider_uuids(tree.roots()[0].uuid)
+        # Other roots are sharing providers that the tree uses.
+        self._root = tree.roots()[0].uuid
         # Consumer UUID -> current allocations, for all consumers of the tree.
         self.records: AllocationRecords = dict(records)
         # Consumer UUID -> current allocations, for the consumers that change.
@@ -40,24 +40,19 @@ class Draft:
         # Provider UUID -> class -> units in use before the transformation.
         self.used_before = usage(records)
 
-    def matching(self, provider_filter: ProviderSelector) -> Sequence[ProviderData]:
-        """Return the tree's providers that match a filter in their current state."""
-        providers = map(self.tree.data, self.own)
-        return [provider for provider in providers if provider_filter.matches(provider)]
+    @property
+    def own(self) -> Sequence[ProviderData]:
+        """The providers of the tree in their current state."""
+        return [self.tree.data(uuid) for uuid in self.tree.get_provider_uuids(self._root)]
 
     def child(self, name: str, parent: ProviderData) -> ProviderData:
-        """Return the child with this name. If it is missing, create it.
-
-        Raises:
-            Misfit: the name is not valid, or belongs to another provider of the tree.
-        """
+        """Return the child with this name. If it is missing, create it.  Raises Misfit."""
         child = self.tree.find(name)
         if child is None:
             try:
-                self.own.append(self.tree.new_child(name, parent.uuid))
+                return self.tree.data(self.tree.new_child(name, parent.uuid))
             except ProviderTreeError as error:  # the name is too long
                 raise Misfit(parent.name, str(error)) from None
-            return self.tree.data(name)
         if child.name != name or child.parent_uuid != parent.uuid:
             raise Misfit(parent.name, f"the tree has a provider {name} that is not below it")
         return child
@@ -70,31 +65,18 @@ class Draft:
             if provider in record["allocations"]
         }
 
-    def new_providers(self) -> Iterator[ProviderData]:
-        """Yield the providers that the transformation has created."""
-        return (self.tree.data(uuid) for uuid in self.own if not self.base.exists(uuid))
-
     def has_changed(self) -> bool:
         """Return whether there are changes to write."""
-        return bool(self.written) or self.tree.snapshot() != self.base
-
-    def used(self) -> Usage:
-        """Return the current usage by all consumers."""
-        return usage(self.records)
+        return bool(self.written or self.tree.changes())
 
     def shift(self, consumer: str, amounts: Mapping[str, int], source: str, target: str) -> None:
         """Move amounts of a consumer from one provider to another."""
-        record = self._to_write(consumer)
-        allocations = record["allocations"]
-        old = allocations[source]["resources"]
-        new = allocations.setdefault(target, {"resources": {}})["resources"]
-        for name, amount in amounts.items():
-            new[name] = new.get(name, 0) + amount
-            old[name] -= amount
-            if not old[name]:
-                del old[name]
-        if not old:
-            del allocations[source]
+        allocations = self._to_write(consumer)["allocations"]
+        old = Counter(allocations.pop(source)["resources"])
+        new = Counter(allocations.get(target, {"resources": {}})["resources"])
+        allocations[target] = {"resources": dict(new + Counter(amounts))}
+        if remaining := dict(old - Counter(amounts)):
+            allocations[source] = {"resources": remaining}
 
     def rename(self, consumer: str, provider: str, names: Mapping[str, str]) -> None:
         """Rename the classes of a consumer's allocations from a provider."""
@@ -108,45 +90,31 @@ class Draft:
 
         The allocations of a changed consumer are written as a whole, so all of them must fit.
         """
-        used = self.used()
-        for uuid in self._providers_to_write():
-            provider = self.tree.data(uuid)
-            for name, amount in used[uuid].items():
+        used = usage(self.records)
+        changes = self.tree.changes()
+        written = {change.uuid for change in changes if isinstance(change, InventoryChanged)}
+        for record in self.written.values():
+            written |= record["allocations"].keys()
+        for provider in filter(lambda provider: provider.uuid in written, self.tree):
+            for name, amount in used[provider.uuid].items():
                 stock = provider.inventory.get(name)
                 if stock is None:
                     text = f"{amount} {name} are allocated, but no inventory is left"
                     raise Misfit(provider.name, text)
-                most = stock.capacity
-                if amount > most and amount > self.used_before[uuid][name]:
-                    text = f"{amount} {name} are allocated, but the capacity is {most}"
+                if amount > max(stock.capacity, self.used_before[provider.uuid][name]):
+                    text = f"{amount} {name} are allocated, but the capacity is {stock.capacity}"
                     raise Misfit(provider.name, text)
             self._check_units(provider)
 
     def _check_units(self, provider: ProviderData) -> None:
         for consumer, record in self.written.items():
-            holding = record["allocations"].get(provider.uuid)
-            if holding is None:
-                continue
+            holding = record["allocations"].get(provider.uuid, {"resources": {}})
             for name, amount in holding["resources"].items():
                 stock = provider.inventory[name]
                 if not units_allow(stock, amount):
                     units = f"{stock.min_unit} to {stock.max_unit} in steps of {stock.step_size}"
                     what = f"consumer {consumer} holds {amount} {name}"
                     raise Misfit(provider.name, f"{what}, but units are {units}")
-
-    def _providers_to_write(self) -> list[str]:
-        """Return the providers of the tree whose inventories or allocations must be written."""
-        touched: list[str] = []
-        for provider in self.tree:
-            old = self.base.find(provider.uuid)
-            old_inventory = {} if old is None else old.inventory
-            if provider.inventory != old_inventory:
-                touched.append(provider.uuid)
-        allocated: set[str] = set()
-        for record in self.written.values():
-            allocated |= record["allocations"].keys()
-        touched += filter(self.tree.exists, allocated)
-        return touched
 
     def _to_write(self, consumer: str) -> AllocationRecord:
         if consumer not in self.written:

@@ -28,18 +28,16 @@ class Bin:
         # Bins of the same kind and with the same free capacity are interchangeable.
         self.kind = frozenset(records.items())
         # Class -> units that are still free.
-        self.room: dict[str, int] = {}
-        for name, record in records.items():
-            self.room[name] = record.capacity - used.get(name, 0)
+        self.room = {name: each.capacity - used.get(name, 0) for name, each in records.items()}
 
     def allows(self, amounts: Amounts) -> bool:
         """Return whether all amounts fit, by free capacity and units."""
-        for name, amount in amounts.items():
-            if name not in self.room or amount > self.room[name]:
-                return False
-            if not units_allow(self._records[name], amount):
-                return False
-        return True
+        return all(
+            name in self.room
+            and amount <= self.room[name]
+            and units_allow(self._records[name], amount)
+            for name, amount in amounts.items()
+        )
 
     def part(self, name: str, amount: int) -> int:
         """Return the largest part of an amount that fits, or 0 if no part fits."""
@@ -133,13 +131,10 @@ def _is_too_much(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> bool:
     sums: Counter[str] = Counter()
     for amounts in holdings:
         sums.update(amounts)
-    for name, amount in sums.items():
-        room = 0
-        for child in bins:
-            room += max(0, child.room.get(name, 0))
-        if amount > room:
-            return True
-    return False
+    return any(
+        amount > sum(max(0, child.room.get(name, 0)) for child in bins)
+        for name, amount in sums.items()
+    )
 
 
 def _divide(amounts: Amounts, bins: Sequence[Bin], parts: dict[int, dict[str, int]]) -> bool:
@@ -174,8 +169,7 @@ def _choices(amounts: Amounts, bins: Sequence[Bin]) -> list[int]:
 
 def _weight(amounts: Amounts, bins: Sequence[Bin]) -> float:
     """Return the largest ratio of an amount to the free capacity of all bins."""
-    shares: list[float] = []
-    for name, amount in amounts.items():
-        room = sum(child.room.get(name, 0) for child in bins)
-        shares.append(amount / max(1, room))
-    return max(shares)
+    return max(
+        amount / max(1, sum(child.room.get(name, 0) for child in bins))
+        for name, amount in amounts.items()
+    )

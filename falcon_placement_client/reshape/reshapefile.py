@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from falcon_placement_client.provider_data import MAX_NAME
 from falcon_placement_client.reshape.transformation import (
     Child,
     Give,
@@ -16,60 +17,40 @@ from falcon_placement_client.reshape.transformation import (
 )
 from falcon_placement_client.yamlfile.document import Document, read
 from falcon_placement_client.yamlfile.problems import Problem, Steps, UnusableFile
-from falcon_placement_client.yamlfile.schema import names, schema_problems, whole
+from falcon_placement_client.yamlfile.schema import (
+    RESOURCE_CLASS,
+    TRAITS,
+    UUID,
+    inventories,
+    names,
+    schema_problems,
+    whole,
+)
 
 # Maximum number of children of a provider.
 MAX_CHILDREN = 1_000
-# Maximum length of the name of a provider, in characters.
-MAX_NAME_LENGTH = 200
 
-_CLASS = names("a resource class (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255)
-_TRAITS = {
-    "type": "array",
-    "items": names("a trait (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255),
-}
-_UUID = names("a UUID", r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z", 36)
-_RECORD = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "total": whole(1),
-        "reserved": whole(0),
-        "min_unit": whole(1),
-        "max_unit": whole(1),
-        "step_size": whole(1),
-        "allocation_ratio": {"type": "number", "exclusiveMinimum": 0, "maximum": 3.40282e38},
-    },
-}
 _CHILD = {
     "type": "object",
     "additionalProperties": False,
     "required": ["child"],
     "properties": {
-        "child": names("a name on one line", r"^[^\x00-\x1f\x7f]*\Z", MAX_NAME_LENGTH),
+        "child": names("a name on one line", r"^[^\x00-\x1f\x7f]*\Z", MAX_NAME),
         "count": whole(1, MAX_CHILDREN),
-        "traits": _TRAITS,
-        "inventories": {
-            "type": "object",
-            "propertyNames": _CLASS,
-            "additionalProperties": {
-                "if": {"type": "object"},
-                "then": _RECORD,
-                "else": whole(1),
-            },
-        },
+        "traits": TRAITS,
+        "inventories": inventories({"exclusiveMinimum": 0}),
     },
 }
 _FILTER = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "name": names("a pattern of names", r"^[^\x00-\x1f\x7f]*\Z", MAX_NAME_LENGTH),
+        "name": names("a pattern of names", r"^[^\x00-\x1f\x7f]*\Z", MAX_NAME),
         "root": {"type": "boolean"},
-        "traits": _TRAITS,
-        "without_traits": _TRAITS,
-        "aggregates": {"type": "array", "items": _UUID},
-        "resources": {"type": "array", "items": _CLASS},
+        "traits": TRAITS,
+        "without_traits": TRAITS,
+        "aggregates": {"type": "array", "items": UUID},
+        "resources": {"type": "array", "items": RESOURCE_CLASS},
     },
 }
 SCHEMA: dict[str, Any] = {
@@ -87,16 +68,16 @@ SCHEMA: dict[str, Any] = {
                 "required": ["providers"],
                 "properties": {
                     "providers": _FILTER,
-                    "move": {"type": "array", "minItems": 1, "items": _CLASS},
+                    "move": {"type": "array", "minItems": 1, "items": RESOURCE_CLASS},
                     "to": {"type": "array", "minItems": 1, "items": _CHILD},
                     "split": {"type": "boolean"},
                     "rename": {
                         "type": "object",
                         "minProperties": 1,
-                        "propertyNames": _CLASS,
-                        "additionalProperties": _CLASS,
+                        "propertyNames": RESOURCE_CLASS,
+                        "additionalProperties": RESOURCE_CLASS,
                     },
-                    "give": {**_TRAITS, "minItems": 1},
+                    "give": {**TRAITS, "minItems": 1},
                 },
             },
         }

@@ -1,5 +1,6 @@
 """Apply a transformation to all trees of a service: first the survey, then the writes."""
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -8,11 +9,11 @@ from urllib.parse import quote
 from falcon_placement_client.progress import Progress
 from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.report import ReportClient
-from falcon_placement_client.reshape.draft import Draft, Misfit
+from falcon_placement_client.reshape.draft import Draft, Misfit, usage
 from falcon_placement_client.reshape.steps import affects, transform
-from falcon_placement_client.reshape.tally import ReshapeTally
 from falcon_placement_client.reshape.transformation import Give, Move, Rename, Step, Transformation
 from falcon_placement_client.rest import RestApi, retry
+from falcon_placement_client.tree_difference import ProviderAdded
 from falcon_placement_client.vocabulary import CUSTOM_PREFIX
 
 if TYPE_CHECKING:
@@ -24,16 +25,55 @@ PAUSES = (0, 0)  # seconds before retries after conflicts with concurrent writer
 MAX_COMPLAINTS = 20
 
 
+Sums = dict[tuple[str, str], tuple[int, int, int]]
+
+
+class ReshapeTally:
+    """Sums over all transformed trees, by class, for roots and for providers below them."""
+
+    def __init__(self) -> None:
+        # Number of transformed trees.
+        self.trees = 0
+        # (class, place) -> providers with an inventory of the class, their totals and usage.
+        self._before: Sums = defaultdict(lambda: (0, 0, 0))
+        self._after: Sums = defaultdict(lambda: (0, 0, 0))
+
+    def add(self, draft: Draft) -> None:
+        """Add a transformed tree."""
+        self.trees += 1
+        used = usage(draft.records)
+        for provider in draft.own:
+            _add(self._after, provider, used[provider.uuid])
+            if old := draft.base.find(provider.uuid):
+                _add(self._before, old, draft.used_before[provider.uuid])
+
+    def rows(self) -> Iterator[tuple[str, str, tuple[int, int], tuple[int, int], tuple[int, int]]]:
+        """Yield class, place, and values before and after, for those that change.
+
+        The values are the numbers of providers, the sums of the totals and of the usage.
+        """
+        for key in sorted({**self._before, **self._after}):
+            before, after = self._before[key], self._after[key]
+            if before != after:
+                providers, total, used = zip(before, after, strict=True)
+                yield (*key, providers, total, used)
+
+
+def _add(sums: Sums, provider: ProviderData, used: Counter[str]) -> None:
+    place = "roots" if provider.parent_uuid is None else "below roots"
+    for name, record in provider.inventory.items():
+        providers, total, usage = sums[name, place]
+        sums[name, place] = providers + 1, total + record.total, usage + used[name]
+
+
 @dataclass(slots=True)
 class Survey:
     """The expected result of a transformation."""
 
-    # The changes of all trees that can be transformed.
     tally: ReshapeTally = field(default_factory=ReshapeTally)
     # One line for each problem, with the file and the line of the step. At most MAX_COMPLAINTS
     # lines.
     complaints: list[str] = field(default_factory=list)
-    # Number of trees that cannot be transformed.
     misfits: int = 0
 
 
@@ -114,9 +154,10 @@ class Reshape:
 
     def _check_names(self, draft: Draft) -> None:
         """Raise Misfit if a new provider would have the name of an existing provider."""
-        for provider in draft.new_providers():
-            for other in self._api.pages(f"name={quote(provider.name)}"):
-                raise Misfit(provider.name, f"this name belongs to provider {other['uuid']}")
+        for change in draft.tree.changes():
+            if isinstance(change, ProviderAdded):
+                for other in self._api.pages(f"name={quote(change.name)}"):
+                    raise Misfit(change.name, f"this name belongs to provider {other['uuid']}")
 
     def _unknown_names(self) -> Iterator[str]:
         """Yield a line for each name that does not exist and that cannot be created."""
@@ -154,16 +195,12 @@ def _names(step: Step) -> tuple[set[str], set[str], frozenset[str]]:
         case Rename():
             return set(step.names), set(step.names.values()), frozenset()
         case Move():
-            traits: set[str] = set()
-            for child in step.children:
-                traits |= child.traits
-            return set(step.classes), set(), frozenset(traits)
+            traits = frozenset[str]().union(*(child.traits for child in step.children))
+            return set(step.classes), set(), traits
 
 
 def _cannot_create(names: Collection[str], existing: Collection[str]) -> list[str]:
     """Return the names that do not exist and cannot be created."""
-    missing: list[str] = []
-    for name in sorted(names):
-        if name not in existing and not name.startswith(CUSTOM_PREFIX):
-            missing.append(name)
-    return missing
+    return [
+        name for name in sorted(names) if not (name in existing or name.startswith(CUSTOM_PREFIX))
+    ]

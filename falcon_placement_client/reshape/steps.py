@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 from falcon_placement_client.errors import ProviderTreeError
 from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.provider_data import Inventories, ProviderData
-from falcon_placement_client.reshape.draft import Draft, Misfit
+from falcon_placement_client.reshape.draft import Draft, Misfit, usage
 from falcon_placement_client.reshape.packing import Bin, pack, pack_in_parts
 from falcon_placement_client.reshape.transformation import (
     Child,
@@ -22,12 +23,7 @@ Records = dict[str, InventoryRecord]  # by class
 
 
 def transform(draft: Draft, transformation: Transformation) -> None:
-    """Apply all steps to a draft.
-
-    Raises:
-        Misfit: the service would reject the result. The error has the provider and the line of the
-        step. The draft must not be used any more.
-    """
+    """Apply all steps to a draft.  Raises Misfit."""
     for step in transformation.steps:
         try:
             _apply(step, draft)
@@ -51,9 +47,7 @@ def affects(step: Step, provider: ProviderData) -> bool:
 
 
 def _apply(step: Step, draft: Draft) -> None:
-    for provider in draft.matching(step.providers):
-        if not affects(step, provider):
-            continue
+    for provider in [provider for provider in draft.own if affects(step, provider)]:
         match step:
             case Give():
                 draft.tree.add_traits(provider.uuid, *step.traits)
@@ -64,16 +58,11 @@ def _apply(step: Step, draft: Draft) -> None:
 
 
 def _rename(provider: ProviderData, step: Rename, draft: Draft) -> None:
-    names: dict[str, str] = {}
-    for old, new in step.names.items():
-        if old not in provider.inventory:
-            continue
+    names = {old: new for old, new in step.names.items() if old in provider.inventory}
+    for old, new in names.items():
         if new in provider.inventory:
             raise Misfit(provider.name, f"{old} cannot become {new}, which it has already")
-        names[old] = new
-    inventory: Records = {}
-    for name, record in provider.inventory.items():
-        inventory[names.get(name, name)] = record
+    inventory = {names.get(name, name): record for name, record in provider.inventory.items()}
     draft.tree.update_inventory(provider.uuid, inventory)
     for consumer, amounts in draft.holdings(provider.uuid).items():
         if amounts.keys() & names.keys():
@@ -82,22 +71,16 @@ def _rename(provider: ProviderData, step: Rename, draft: Draft) -> None:
 
 def _move(provider: ProviderData, step: Move, draft: Draft) -> None:
     """Move inventories of one provider, with the allocations from them, to its children."""
-    remaining: Records = dict(provider.inventory)
-    moving: Records = {}
-    for name in step.classes:
-        if name in remaining:
-            moving[name] = remaining.pop(name)
+    remaining = dict(provider.inventory)
+    moving = {name: remaining.pop(name) for name in step.classes if name in remaining}
     children = [draft.child(child.name_for(provider.name), provider) for child in step.children]
     shares = _shares(provider, moving, step.children)
-    used = draft.used()
+    used = usage(draft.records)
     for child, share, described in zip(children, shares, step.children, strict=True):
         draft.tree.add_traits(child.uuid, *described.traits)
         _stock(child, share, draft)
     draft.tree.update_inventory(provider.uuid, remaining)
-    bins: list[Bin] = []
-    for child in children:
-        inventory = draft.tree.data(child.uuid).inventory
-        bins.append(Bin(inventory, used[child.uuid]))
+    bins = [Bin(draft.tree.data(each.uuid).inventory, used[each.uuid]) for each in children]
     for consumer, position, amounts in _assign(provider, moving, bins, step, draft):
         draft.shift(consumer, amounts, provider.uuid, children[position].uuid)
 
@@ -107,15 +90,11 @@ def _stock(child: ProviderData, share: Inventories, draft: Draft) -> None:
 
     Existing inventories of the child keep their units and their ratio.
     """
-    inventory: dict[str, InventoryRecord] = dict(child.inventory)
-    for name, record in share.items():
-        if name in inventory:
-            old = inventory[name]
-            total = old.total + record.total
-            reserved = old.reserved + record.reserved
-            inventory[name] = replace(old, total=total, reserved=reserved)
-        else:
-            inventory[name] = record
+    inventory = {**share, **child.inventory}
+    for name in share.keys() & child.inventory.keys():
+        old, added = child.inventory[name], share[name]
+        total, reserved = old.total + added.total, old.reserved + added.reserved
+        inventory[name] = replace(old, total=total, reserved=reserved)
     try:
         draft.tree.update_inventory(child.uuid, inventory)
     except ProviderTreeError as error:
@@ -123,23 +102,14 @@ def _stock(child: ProviderData, share: Inventories, draft: Draft) -> None:
 
 
 def _assign(
-    provider: ProviderData,
-    moving: Inventories,
-    bins: Sequence[Bin],
-    step: Move,
-    draft: Draft,
+    provider: ProviderData, moving: Inventories, bins: Sequence[Bin], step: Move, draft: Draft
 ) -> Iterator[tuple[str, int, Mapping[str, int]]]:
-    """Yield (consumer, index of a child, amounts).
-
-    Raises:
-        Misfit: not all holdings can be placed.
-    """
-    consumers, holdings = [], []
+    """Yield (consumer, index of a child, amounts).  Raises Misfit."""
+    by_consumer: dict[str, Mapping[str, int]] = {}
     for consumer, amounts in draft.holdings(provider.uuid).items():
-        holding = {name: amount for name, amount in amounts.items() if name in moving}
-        if holding:
-            consumers.append(consumer)
-            holdings.append(holding)
+        if holding := {name: amount for name, amount in amounts.items() if name in moving}:
+            by_consumer[consumer] = holding
+    consumers, holdings = list(by_consumer), list(by_consumer.values())
 
     # First, try to place each holding in one child.
     positions = pack(holdings, bins)
@@ -153,13 +123,13 @@ def _assign(
         what = f"{_text(holdings[parts])} of consumer {consumers[parts]}"
         text = f"the children have no room for the {what}: expected larger children"
         raise Misfit(provider.name, text)
-    for consumer, holding, by_position in zip(consumers, holdings, parts, strict=True):
+    for consumer, whole, by_position in zip(consumers, holdings, parts, strict=True):
         if len(by_position) > 1 and not step.split:
-            what = f"{_text(holding)} of consumer {consumer}"
+            what = f"{_text(whole)} of consumer {consumer}"
             text = f"no child has room for the {what}: expected larger children, or split: true"
             raise Misfit(provider.name, text)
-        for position, amounts in by_position.items():
-            yield consumer, position, amounts
+        for position, part in by_position.items():
+            yield consumer, position, part
 
 
 def _text(amounts: Mapping[str, int]) -> str:
@@ -172,10 +142,7 @@ def _shares(
     """Return the records of each child.  Raises Misfit."""
     shares: list[Records] = [{} for _ in children]
     for name, record in moving.items():
-        stated: list[dict[str, Any]] = []
-        for child in children:
-            records = child.stated or {}
-            stated.append(dict(records.get(name, {})))
+        stated: list[Mapping[str, Any]] = [child.stated.get(name, {}) for child in children]
         totals = _totals(provider, name, record.total, stated)
         reserved = _proportions(record.reserved, totals)
         for i, share in enumerate(shares):
@@ -189,30 +156,19 @@ def _totals(
     provider: ProviderData, name: str, total: int, stated: Sequence[Mapping[str, int | float]]
 ) -> list[int]:
     """Return the total of each child: the stated total, or an equal share of the remainder."""
-    totals: list[int] = []
-    open_positions: list[int] = []
-    for i, record in enumerate(stated):
-        totals.append(int(record.get("total", 0)))
-        if "total" not in record:
-            open_positions.append(i)
-    stated_total = sum(totals)
+    stated_total = sum(int(record.get("total", 0)) for record in stated)
     rest = total - stated_total
-    if rest < 0 or (rest and not open_positions):
+    weights = [int("total" not in record) for record in stated]
+    if rest < 0 or (rest and not any(weights)):
         sums = f"add up to {stated_total}, expected {total}, which is to move"
         raise Misfit(provider.name, f"the children's totals of {name} {sums}")
-    equal_weights = [1] * len(open_positions)
-    for i, share in zip(open_positions, _proportions(rest, equal_weights), strict=True):
-        totals[i] = share
-    return totals
+    shares = _proportions(rest, weights)
+    return [int(record.get("total", share)) for record, share in zip(stated, shares, strict=True)]
 
 
 def _proportions(amount: int, weights: Sequence[int]) -> list[int]:
     """Return integers in the given proportions. The sum of the integers is the amount."""
-    weight_sum = sum(weights)
-    shares: list[int] = []
-    weight_so_far = 0
-    for weight in weights:
-        weight_so_far += weight
-        # Round the cumulative sums up instead of the shares, so that no remainder is left.
-        shares.append(-(-amount * weight_so_far // weight_sum) - sum(shares))
-    return shares
+    # Round the cumulative sums up instead of the shares, so that no remainder is left.
+    weight_sum = max(1, sum(weights))
+    sums = [0, *(-(-amount * weight // weight_sum) for weight in accumulate(weights))]
+    return [after - before for before, after in pairwise(sums)]

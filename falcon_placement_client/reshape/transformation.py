@@ -1,7 +1,7 @@
 """The content of a reshape file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from falcon_placement_client.provider_data import ProviderData
@@ -18,13 +18,10 @@ class ProviderSelector:
     name: str | None = None
     # Whether the providers are roots. None matches both.
     root: bool | None = None
-    # Traits that each provider must have.
     traits: frozenset[str] = frozenset()
-    # Traits that no provider may have.
     without_traits: frozenset[str] = frozenset()
     # Uuids of aggregates.
     aggregates: frozenset[str] = frozenset()
-    # Classes of which the providers have an inventory.
     resources: frozenset[str] = frozenset()
 
     def matches(self, provider: ProviderData) -> bool:
@@ -45,10 +42,9 @@ class Child:
 
     # Name of the child, with `{name}` for the name of the provider.
     name: str
-    # Traits to add.
     traits: frozenset[str] = frozenset()
     # Values in the record of each class that differ from an equal share.
-    stated: Mapping[str, Mapping[str, int | float]] | None = None
+    stated: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
 
     def name_for(self, provider: str) -> str:
         """Return the name of the child of a provider."""
@@ -75,9 +71,7 @@ class Move:
 class Rename:
     """Rename classes of providers."""
 
-    # Line number in the file.
     line: int
-    # The providers whose classes are renamed.
     providers: ProviderSelector
     # Old name -> new name.
     names: Mapping[str, str]
@@ -87,11 +81,8 @@ class Rename:
 class Give:
     """Add traits to providers."""
 
-    # Line number in the file.
     line: int
-    # The providers that receive the traits.
     providers: ProviderSelector
-    # Names of the traits.
     traits: frozenset[str]
 
 
@@ -102,7 +93,6 @@ Step = Move | Rename | Give
 class Transformation:
     """The steps of a file, in order."""
 
-    # Name of the file.
     source: str
     # The steps. Each step applies to the result of the previous one.
     steps: Sequence[Step]

@@ -19,7 +19,6 @@ from falcon_placement_client.yamlfile.values import ValueReader
 class Document:
     """The content of a file."""
 
-    # Name of the file.
     source: str
     # The content, which consists of dict, list, str, int, float, bool and None.
     value: Any
@@ -51,12 +50,7 @@ class Document:
 
 
 def read(path: str | os.PathLike[str]) -> Document:
-    """Read a YAML document.
-
-    Raises:
-        UnusableFile: the file is unreadable or not valid YAML, or it has a duplicate key or a value
-            that JSON does not have.
-    """
+    """Read a YAML document.  Raises UnusableFile."""
     source = os.fspath(path)
     text = _read_text(source)
     try:

@@ -1,10 +1,11 @@
 """The JSON schemas of files. Violations are described in terms of YAML."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jsonschema
 
+from falcon_placement_client.inventory import FIELDS
 from falcon_placement_client.suggestions import did_you_mean, nearest
 from falcon_placement_client.vocabulary import MAX_INTEGER
 from falcon_placement_client.yamlfile.document import Document
@@ -25,6 +26,35 @@ def names(title: str, pattern: str, max_length: int) -> dict[str, Any]:
         "pattern": pattern,
         "title": title,
     }
+
+
+UUID = names("a UUID", r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z", 36)
+RESOURCE_CLASS = names("a resource class (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255)
+TRAITS = {
+    "type": "array",
+    "items": names("a trait (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255),
+}
+MAX_RATIO = 3.40282e38
+
+
+def inventories(least_ratio: Mapping[str, float], required: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a schema of inventories by class, each as a total or as a record.
+
+    Args:
+        least_ratio: the schema of the lower limit of the ratio.
+        required: members that each record must have.
+    """
+    ratio = {"type": "number", **least_ratio, "maximum": MAX_RATIO}
+    amounts = {name: whole(0 if name == "reserved" else 1) for name in FIELDS}
+    record = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": {**amounts, "allocation_ratio": ratio},
+    }
+    # This is "if" instead of "anyOf", so that messages refer to the form in the file.
+    forms = {"if": {"type": "object"}, "then": record, "else": whole(1)}
+    return {"type": "object", "propertyNames": RESOURCE_CLASS, "additionalProperties": forms}
 
 
 _CONTAINERS: dict[Any, str] = {str: "text", dict: "mapping", list: "list"}

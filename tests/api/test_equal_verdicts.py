@@ -22,7 +22,7 @@ import yaml
 from falcon_placement_client import ProviderTree, ReportClient
 from falcon_placement_client.errors import ClientError
 from falcon_placement_client.loader import load_cloud
-from falcon_placement_client.loader.naming import escape_braces
+from falcon_placement_client.loader.expansion import escape_braces
 from falcon_placement_client.rest import MAX_V1, V2
 from placement.db import tables as t
 from placement.direct import PlacementDirect

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from falcon_placement_client import NewConsumer, ReportClient, consumer_lists, hosts, watching
+from falcon_placement_client import NewConsumer, ReportClient, hosts, listing, watching
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.loader import load_cloud
 from falcon_placement_client.watching import WatchedTree, WatchEvent
@@ -333,14 +333,14 @@ def test_consumers_are_listed_with_the_names_of_providers(
 def test_a_list_of_consumers_has_all_pages(
     openstack: Openstack, endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumer_lists, "PAGE", 2)
+    monkeypatch.setattr(listing, "PAGE", 2)
     client = ReportClient.at(endpoint, "admin")
     for number in range(4):
         consumer = NewConsumer(f"5ca1ab1e-0000-4000-8000-{number:012}", "q", "u")
         client.claim({"groups": {"": {"resources": {"VCPU": 1}}}}, consumer)
-    listing = ("placement", "consumer", "list", "-c", "uuid")
-    assert len(openstack.rows(*listing)) == 5
-    assert len(openstack.rows(*listing, "--limit", "3")) == 3
+    consumers = ("placement", "consumer", "list", "-c", "uuid")
+    assert len(openstack.rows(*consumers)) == 5
+    assert len(openstack.rows(*consumers, "--limit", "3")) == 3
 
 
 def test_a_consumer_is_named_as_its_server(

@@ -17,9 +17,7 @@ import requests
 from hypothesis import given
 from keystoneauth1.adapter import Adapter
 
-from falcon_placement_client.allocation_records import AllocationRecords
-from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.consumers import NewConsumer
+from falcon_placement_client.consumers import AllocationRecords, NewConsumer
 from falcon_placement_client.errors import (
     AllocationConflict,
     ClientError,
@@ -27,6 +25,8 @@ from falcon_placement_client.errors import (
     NoCandidates,
     NoPlacementService,
     ProviderTreeError,
+    RefusedError,
+    RequestError,
     ReshapeFailed,
     ReshapeNeeded,
     ServiceTooOld,
@@ -35,7 +35,6 @@ from falcon_placement_client.errors import (
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.report import UPDATE_PAUSES, ComputeDriver, ReportClient
-from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.rest import Version
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings

@@ -13,8 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from falcon_placement_client import ReportClient, WatchedTree, WatchEvent, watching
-from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.errors import ServiceTooOld
+from falcon_placement_client.errors import RefusedError, ServiceTooOld
 from placement import cli
 from placement.db import tables as t
 from placement.direct import PlacementDirect

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
 
+from falcon_placement_client.errors import RequestError
 from falcon_placement_client.flavors import flavor_of_request
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query, query_of
-from falcon_placement_client.request_errors import RequestError
 from placement.candidates.trace import Refusal
 from placement.inventory import Stock, capacity, fits
 from tests.explorer.browser import Watch

@@ -19,9 +19,9 @@ from nova.objects import service
 from nova.scheduler import request_filter, utils
 from nova.virt import hardware
 
+from falcon_placement_client.errors import RequestError
 from falcon_placement_client.flavors import request_of_flavor
 from falcon_placement_client.query import pairs_of
-from falcon_placement_client.request_errors import RequestError
 
 UUID = "00000000-0000-4000-8000-000000000001"
 AMOUNTS = {"vcpus": 4, "ram": 2048, "disk": 20}

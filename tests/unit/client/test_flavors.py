@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from falcon_placement_client.errors import RequestError
 from falcon_placement_client.first_available import body_of_flavor
 from falcon_placement_client.flavors import (
     Flavor,
@@ -17,7 +18,6 @@ from falcon_placement_client.flavors import (
     request_of_flavor,
 )
 from falcon_placement_client.json_request import JsonGroup
-from falcon_placement_client.request_errors import RequestError
 from tests.unit.client.any_request import UUIDS, json_requests
 
 A, B, C = UUIDS[:3]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from falcon_placement_client.errors import RequestError
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query, query_of
-from falcon_placement_client.request_errors import RequestError
 from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v

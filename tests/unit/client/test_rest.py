@@ -10,9 +10,8 @@ from unittest import mock
 import pytest
 
 from falcon_placement_client import identity
-from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import LostError, RestClient
-from falcon_placement_client.errors import ClientError, ReshapeFailed, RestError
+from falcon_placement_client.errors import ClientError, RefusedError, ReshapeFailed, RestError
 from falcon_placement_client.rest import RestApi, Version, retry
 from tests.kit.listener import listening
 

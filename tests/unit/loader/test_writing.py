@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.loader import Cloud, CloudConsumer, lines, load_file
 from falcon_placement_client.loader.cloud import CloudSpreadGroup
-from falcon_placement_client.loader.naming import provider_uuid
+from falcon_placement_client.loader.expansion import provider_uuid
 from falcon_placement_client.loader.writing import MAX_NESTING
 from falcon_placement_client.provider_data import ProviderData
 from placement.vocabulary import MAX_INTEGER
