@@ -5,7 +5,7 @@ The exit code is 0 if no row needs attention, 3 if a row does, and 1 for errors.
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -17,8 +17,9 @@ from placement.cli.database import connect
 from placement.cli.owners import read_owners
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
-from placement.objects import audit, online_migrations
-from placement.objects.audit import AuditCheck, Inquiry, Owners, Row
+from placement.objects import online_migrations, repairs
+from placement.objects.checks import REVIEWS, Check
+from placement.objects.findings import WITHOUT_OWNER, Finding, Inspection, Owners, Row
 from placement.runtime.logs import escaped
 from placement.runtime.progress import progress
 
@@ -26,13 +27,12 @@ WRONG = 3  # exit code; argparse uses 2
 BATCH = 100  # consumers that one transaction deletes
 HOUR = 3600
 
-Findings = Mapping[str, Sequence[Row]]  # by the name of the check
-LeftOut = Mapping[str, int]  # number of consumers that were not examined, by the name of the check
+Findings = Sequence[tuple[Check, Finding]]
 
 
 def set_up(parser: Any) -> None:
     """Add the arguments and the action of the command to its parser."""
-    names = [check.name for check in audit.CHECKS]
+    names = [check.name for check in REVIEWS]
     parser.description = (
         "Reads the configured database. Exit code: 0 if nothing is wrong, 3 if something is, 1 for "
         "errors. Empty projects are listed but do not count as wrong."
@@ -79,17 +79,18 @@ def _audit(conf: cfg.ConfigOpts) -> int:
     _refuse_unsafe(options)
     owners = _owners(options)
     database = connect(conf)
-    findings, left_out = _find(database, _checks(options), owners)
-    FORMATS[options.format](findings, left_out)
-    for note in _notes(options, left_out):
+    findings = _find(database, _checks(options), owners)
+    FORMATS[options.format](findings)
+    for note in _notes(options, findings):
         print(note, file=sys.stdout if options.format == "table" else sys.stderr)
-    orphans = findings.get(audit.WITHOUT_OWNER, ())
+    wrong = {check.name: found.rows for check, found in findings if check.wrong and found.count}
+    orphans = wrong.get(WITHOUT_OWNER, ())
     if options.delete and orphans and (options.yes or _agreed(len(orphans))):
         remaining = _delete(database, orphans)
         deleted = len(orphans) - remaining
         print(f"deleted: {deleted}; changed or deleted since: {remaining}", file=sys.stderr)
-        findings = {**findings, audit.WITHOUT_OWNER: orphans[:remaining]}
-    wrong = any(findings.get(check.name) for check in audit.CHECKS if check.wrong)
+        if not remaining:
+            del wrong[WITHOUT_OWNER]
     return WRONG if wrong else 0
 
 
@@ -115,35 +116,34 @@ def _owners(options: Any) -> Owners | None:
     return Owners(read_owners(options.owners), created_before, options.consumer_type)
 
 
-def _checks(options: Any) -> list[AuditCheck]:
+def _checks(options: Any) -> list[Check]:
     """Return the requested checks. The default is all checks that can be run."""
-    names = set(options.check or (check.name for check in audit.CHECKS))
+    names = set(options.check or (check.name for check in REVIEWS))
     if not options.owners:
-        if options.check and audit.WITHOUT_OWNER in names:
-            raise ConfigurationError(f"--check {audit.WITHOUT_OWNER} needs --owners")
-        names.discard(audit.WITHOUT_OWNER)
-    return [check for check in audit.CHECKS if check.name in names]
+        if options.check and WITHOUT_OWNER in names:
+            raise ConfigurationError(f"--check {WITHOUT_OWNER} needs --owners")
+        names.discard(WITHOUT_OWNER)
+    return [check for check in REVIEWS if check.name in names]
 
 
-def _find(
-    database: Database, checks: Iterable[AuditCheck], owners: Owners | None
-) -> tuple[Findings, LeftOut]:
-    """Return the findings of the checks in one snapshot, and how many consumers each skipped."""
+def _find(database: Database, checks: Iterable[Check], owners: Owners | None) -> Findings:
+    """Return the findings of the checks in one snapshot."""
     with database.read() as conn:
         online_migrations.check_schema(conn)
-        inquiry = Inquiry(conn, owners)
-        return {check.name: list(check.find(inquiry)) for check in checks}, inquiry.left_out
+        inspection = Inspection(conn, owners=owners)
+        return [(check, check.find(inspection)) for check in checks]
 
 
-def _notes(options: Any, left_out: LeftOut) -> Iterator[str]:
+def _notes(options: Any, findings: Findings) -> Iterator[str]:
     """Yield notes about consumers that the audit has not examined."""
     if not options.owners and not options.check:
         yield "Owners of consumers were not checked: --owners FILE names them."
-    for count in left_out.values():
-        yield (
-            f"{count:,} consumers younger than {options.older_than:,} seconds were left out "
-            "(--older-than)."
-        )
+    for _check, found in findings:
+        if found.left_out:
+            yield (
+                f"{found.left_out:,} consumers younger than {options.older_than:,} seconds were "
+                "left out (--older-than)."
+            )
 
 
 def _can_ask() -> bool:
@@ -165,49 +165,50 @@ def _delete(database: Database, orphans: Sequence[Row]) -> int:
     deleted = 0
     with progress("deleting", sys.stderr)(batches, f"times {BATCH} consumers") as batches_to_do:
         for batch in batches_to_do:
-            deleted += database.write(partial(audit.delete_unchanged, listed=batch))
+            deleted += database.write(partial(repairs.delete_unchanged, batch))
     return len(orphans) - deleted
 
 
 # -- output ---------------------------------------------------------------------------------
 
 
-def _print_table(findings: Findings, _left_out: LeftOut) -> None:
-    for check in audit.CHECKS:
-        rows = findings.get(check.name)
-        if rows:
-            table = PrettyTable(check.columns, align="l")
-            table.add_rows([_texts(check, row) for row in rows])
-            print(f"{check.name}: {len(rows)} {check.meaning}")
+def _print_table(findings: Findings) -> None:
+    for check, found in findings:
+        if found.rows:
+            table = PrettyTable(list(_shown(found.rows[0])), align="l")
+            table.add_rows([_texts(row) for row in found.rows])
+            print(f"{check.name}: {found.count} {check.meaning}")
             print(table)
-    if not any(findings.values()):
+    if not any(found.rows for _check, found in findings):
         print("Nothing was found.")
 
 
-def _print_values(findings: Findings, _left_out: LeftOut) -> None:
-    for check in audit.CHECKS:
-        for row in findings.get(check.name, ()):
-            print(check.name, *_texts(check, row))
+def _print_values(findings: Findings) -> None:
+    for check, found in findings:
+        for row in found.rows:
+            print(check.name, *_texts(row))
 
 
-def _print_json(findings: Findings, left_out: LeftOut) -> None:
+def _print_json(findings: Findings) -> None:
     document = {
         check.name: {
             "meaning": check.meaning,
             "wrong": check.wrong,
-            "left_out": left_out.get(check.name, 0),
-            "rows": [
-                {column: row[column] for column in check.columns} for row in findings[check.name]
-            ],
+            "left_out": found.left_out,
+            "rows": [_shown(row) for row in found.rows],
         }
-        for check in audit.CHECKS
-        if check.name in findings
+        for check, found in findings
     }
     print(json.dumps(document, indent=2, default=str))
 
 
-def _texts(check: AuditCheck, row: Row) -> list[str]:
-    return [_text(row[column]) for column in check.columns]
+def _shown(row: Row) -> Row:
+    """Return the columns for operators: all but the id of a consumer's row."""
+    return {column: value for column, value in row.items() if column != "id"}
+
+
+def _texts(row: Row) -> list[str]:
+    return [_text(value) for value in _shown(row).values()]
 
 
 def _text(value: object) -> str:

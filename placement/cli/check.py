@@ -9,10 +9,11 @@ from oslo_config import cfg
 from placement import config
 from placement.cli.database import connect, delayed_progress
 from placement.db.engine import Database
-from placement.objects import integrity, online_migrations
-from placement.objects.integrity import Finding, IntegrityCheck
+from placement.objects import checks, online_migrations
+from placement.objects.checks import Check
+from placement.objects.findings import Finding
 
-Findings = Sequence[tuple[IntegrityCheck, Finding]]
+Findings = Sequence[tuple[Check, Finding]]
 
 # What no check of the database can find.
 UNCHECKED = (
@@ -45,7 +46,7 @@ def _check(conf: cfg.ConfigOpts) -> int:
     database = connect(conf)
     options = conf.category
     consumer_owner = config.incomplete_consumer_owner(conf)
-    limit = None if options.all or options.json else integrity.EXAMPLES
+    limit = None if options.all or options.json else checks.EXAMPLES
     findings = _inspect(database, limit)
     remaining = None  # after a repair
     if not options.json:
@@ -53,7 +54,7 @@ def _check(conf: cfg.ConfigOpts) -> int:
         _print_findings(findings, with_remedies=options.repair)
     if options.repair:
         progress = delayed_progress("repairing")
-        corrections = integrity.repair(database, consumer_owner, progress)
+        corrections = checks.repair(database, consumer_owner, progress)
         remaining = _inspect(database, limit)
         if not options.json:
             print(f"Repaired. Running services read all {corrections.trees} trees again.")
@@ -73,22 +74,19 @@ def _inspect(database: Database, limit: int | None) -> Findings:
     # A replica may not contain the repair.
     with database.primary().read() as conn:
         online_migrations.check_schema(conn)
-        return integrity.inspect(conn, limit, delayed_progress("checking"))
+        return checks.find_faults(conn, limit, delayed_progress("checking"))
 
 
 def _print_findings(findings: Findings, *, with_remedies: bool) -> None:
     for check, finding in findings:
         print(f"{check.name}: {finding.count} {check.meaning} ({_examples(finding)})")
         if with_remedies:
-            print(f"    {'repair' if check.mend else 'left to the operator'}: {check.remedy}")
+            print(f"    {'repair' if check.repair else 'left to the operator'}: {check.remedy}")
 
 
 def _examples(finding: Finding) -> str:
     """Return rows as `name=value name=value; …`."""
-    rows = [
-        " ".join(f"{name}={value}" for name, value in example.items())
-        for example in finding.examples
-    ]
+    rows = [" ".join(f"{name}={value}" for name, value in row.items()) for row in finding.rows]
     if finding.count > len(rows):
         rows.append("…")
     return "; ".join(rows)
@@ -111,9 +109,8 @@ def _print_outcome(remaining: Findings | None, last: Findings) -> None:
 
 
 def _print_json(findings: Findings, remaining: Findings | None) -> None:
-    document = {"found": _as_json(findings)}
-    if remaining is not None:
-        document["left"] = _as_json(remaining)
+    lists = {"found": findings} if remaining is None else {"found": findings, "left": remaining}
+    document = {name: _as_json(found) for name, found in lists.items()}
     print(json.dumps(document, indent=2))
 
 
@@ -123,10 +120,10 @@ def _as_json(findings: Findings) -> list[dict[str, Any]]:
             "name": check.name,
             "meaning": check.meaning,
             "wrong": check.wrong,
-            "repairable": check.mend is not None,
+            "repairable": check.repair is not None,
             "remedy": check.remedy,
             "count": finding.count,
-            "rows": [dict(example) for example in finding.examples],
+            "rows": finding.rows,
         }
         for check, finding in findings
     ]

@@ -1,13 +1,13 @@
-"""Repairs of the faults that `integrity` finds. Services may run concurrently.
+"""Repairs of the rows that `checks` finds. Services may run concurrently.
 
 Each repair first reads the affected rows without locks. It then repairs a few of them at a time, in
 transactions that acquire the usual locks and read these rows again. Therefore, a request waits only
 for a short transaction, and rows that other transactions have changed are not overwritten.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -22,8 +22,7 @@ from placement.runtime.progress import Progress, silent
 ROWS_PER_TRANSACTION = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(NamedTuple):
     """The input of a repair."""
 
     # The database to repair.
@@ -36,19 +35,15 @@ class Repair:
     def run(
         self,
         find: Callable[[Connection], Sequence[Any]],
-        write: Callable[[Connection, Sequence[Any]], object],
+        write: Callable[[Sequence[Any], Connection], object],
     ) -> None:
         """Find rows, and write them, a few in each transaction."""
         # A replica may not contain the previous repair.
         with self.database.primary().read() as conn:
             rows = find(conn)
         for start in range(0, len(rows), ROWS_PER_TRANSACTION):
-            self._write(write, rows[start : start + ROWS_PER_TRANSACTION])
-
-    def _write(
-        self, write: Callable[[Connection, Sequence[Any]], object], rows: Sequence[Any]
-    ) -> None:
-        self.database.write(lambda conn: write(conn, rows))
+            chunk = rows[start : start + ROWS_PER_TRANSACTION]
+            self.database.write(partial(write, chunk))
 
 
 def correct_roots(repair: Repair) -> None:
@@ -58,55 +53,41 @@ def correct_roots(repair: Repair) -> None:
         providers = ancestry.read_all(conn)
         return sorted(providers.lineage.orphans | providers.wrong_roots.keys())
 
-    def write(conn: Connection, rows: Sequence[int]) -> None:
-        ancestry.correct(conn, rows)
-
-    repair.run(find, write)
+    repair.run(find, lambda ids, conn: ancestry.correct(conn, ids))
 
 
-def delete_lost(kind: str, repair: Repair) -> None:
-    """Delete inventories, allocations or associations that refer to a missing row."""
+def delete_lost(kind: str) -> Callable[[Repair], None]:
+    """Return the repair that deletes rows of a kind that refer to a missing row."""
 
-    def find(conn: Connection) -> Sequence[Any]:
-        return statements.lost(kind).rows(conn)
-
-    def write(conn: Connection, rows: Sequence[Any]) -> None:
+    def delete(rows: Sequence[Any], conn: Connection) -> None:
         # A view may be torn. Rows that are lost in two views are certainly lost, because ids are
         # not reused while other transactions run.
         still_lost = statements.lost_among(kind, rows).rows(conn)
         if still_lost:
             statements.delete_lost(kind, still_lost).execute(conn)
 
-    repair.run(find, write)
+    return lambda repair: repair.run(statements.lost(kind).rows, delete)
 
 
 def record_consumers(repair: Repair) -> None:
     """Create records for consumers that only have allocations."""
 
-    def find(conn: Connection) -> Sequence[str]:
-        return [row.consumer for row in statements.unrecorded_consumers().rows(conn)]
-
-    def write(conn: Connection, rows: Sequence[str]) -> None:
-        unrecorded = statements.unrecorded_among(rows).rows(conn)
+    def record(rows: Sequence[Any], conn: Connection) -> None:
+        unrecorded = statements.unrecorded_among([row.consumer for row in rows]).rows(conn)
         uuids = [row.consumer for row in unrecorded]
         online_migrations.record(conn, uuids, repair.consumer_owner)
 
-    repair.run(find, write)
+    repair.run(statements.unrecorded_consumers().rows, record)
 
 
 def delete_idle_consumers(repair: Repair) -> None:
     """Delete consumers without allocations."""
 
-    def find(conn: Connection) -> Sequence[str]:
-        return [row.consumer for row in statements.idle_consumers().rows(conn)]
+    def delete(rows: Sequence[Any], conn: Connection) -> None:
+        uuids = [row.consumer for row in rows]
+        allocations.delete_if(conn, uuids, lambda consumer: not consumer.allocations)
 
-    def is_idle(consumer: Consumer) -> bool:
-        return not consumer.allocations
-
-    def write(conn: Connection, rows: Sequence[str]) -> None:
-        allocations.delete_if(conn, rows, is_idle)
-
-    repair.run(find, write)
+    repair.run(statements.idle_consumers().rows, delete)
 
 
 def delete_lost_records(repair: Repair) -> None:
@@ -117,3 +98,18 @@ def delete_lost_records(repair: Repair) -> None:
 def heal(repair: Repair) -> Corrections:
     """Recompute all derived columns, and renew the revisions of all trees."""
     return derived.heal(repair.database, repair.progress)
+
+
+def delete_unchanged(listed: Sequence[Mapping[str, object]], conn: Connection) -> int:
+    """Delete the listed consumers that have not changed since an audit. Return their number.
+
+    The number of statements does not depend on the number of consumers.
+    """
+    listed_as = {str(row["consumer"]): (row["id"], row["generation"]) for row in listed}
+
+    def unchanged(consumer: Consumer) -> bool:
+        # The condition on the id excludes a later consumer with the same UUID, whose generation may
+        # be equal.
+        return listed_as.get(consumer.uuid) == (consumer.id, consumer.generation)
+
+    return allocations.delete_if(conn, listed_as, unchanged)

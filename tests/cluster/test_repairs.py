@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement.objects import derived, integrity, repairs
+from placement.objects import checks, derived, repairs
 from tests.kit.builders import database_url
 from tests.kit.engines import seeded
 from tests.kit.rows import damage, wrong_usages
@@ -145,7 +145,7 @@ def test_repairs_and_writes_at_once_keep_the_invariants(
         while not finished.is_set():
             for row_id in range(1, len(HOSTS) + 1):
                 damage(operator.database, [MISCOUNT.format(row_id)])
-            integrity.repair(operator.database, INCOMPLETE)
+            checks.repair(operator.database, INCOMPLETE)
             assert wrong_usages(operator.database) == []
 
     with ThreadPoolExecutor(CLIENTS + 1) as pool:
@@ -156,9 +156,9 @@ def test_repairs_and_writes_at_once_keep_the_invariants(
         finally:
             finished.set()
         repairing.result()
-    integrity.repair(operator.database, INCOMPLETE)
+    checks.repair(operator.database, INCOMPLETE)
     with operator.database.read() as conn:
-        assert [check.name for check, _finding in integrity.inspect(conn)] == []
+        assert [check.name for check, _finding in checks.find_faults(conn)] == []
         used = conn.execute(sa.text("SELECT MAX(used) FROM inventories")).scalar_one()
     assert used <= ROOM
     for writer in writers:

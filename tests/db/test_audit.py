@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from placement import cli
 from placement.db import tables as t
-from placement.objects import audit
-from placement.objects.audit import Inquiry
+from placement.objects import checks, repairs
+from placement.objects.findings import WITHOUT_OWNER, Inspection, Owners, Row
 from tests.kit.cloud import SHARING, aggregate_uuid, building, consumer_uuid, provider_uuid
 from tests.kit.service import Service, claim
 from tests.kit.statements import counted
@@ -277,11 +277,10 @@ def test_the_number_of_statements_does_not_follow_that_of_consumers(
     service: Service, count: int
 ) -> None:
     fill(service, count)
-    everybody = audit.Owners({FIRST}, FUTURE)
+    everybody = Owners({FIRST}, FUTURE)
     with counted(service.database) as statements, service.database.read() as conn:
-        found = {
-            check.name: len(list(check.find(Inquiry(conn, everybody)))) for check in audit.CHECKS
-        }
+        inspection = Inspection(conn, owners=everybody)
+        found = {check.name: check.find(inspection).count for check in checks.REVIEWS}
     assert found["without-owner"] == found["several-trees"] == count
     assert len(statements) == 6  # a page of consumers, an empty one, and four more
 
@@ -292,7 +291,7 @@ def test_deleting_takes_as_many_statements_for_one_as_for_a_hundred(
 ) -> None:
     fill(service, count)
     listed = found_without_owner(service)
-    work = partial(audit.delete_unchanged, listed=listed)
+    work = partial(repairs.delete_unchanged, listed)
     with counted(service.database) as statements:
         assert service.database.write(work) == count
     assert len(statements) <= 12
@@ -302,7 +301,7 @@ def test_deleting_takes_as_many_statements_for_one_as_for_a_hundred(
 
 def test_consumers_are_read_in_pages(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(service, 7)
-    monkeypatch.setattr("placement.objects.audit.PAGE", 3)
+    monkeypatch.setattr("placement.objects.findings.PAGE", 3)
     assert [row["consumer"] for row in found_without_owner(service)] == [
         consumer_uuid(number) for number in range(1, 8)
     ]
@@ -322,10 +321,10 @@ def fill(service: Service, count: int) -> None:
     service.expect(204, "POST", "/allocations", claims)
 
 
-def found_without_owner(service: Service) -> Sequence[audit.Row]:
-    (check,) = (each for each in audit.CHECKS if each.name == audit.WITHOUT_OWNER)
+def found_without_owner(service: Service) -> Sequence[Row]:
+    (check,) = (each for each in checks.REVIEWS if each.name == WITHOUT_OWNER)
     with service.database.read() as conn:
-        return list(check.find(Inquiry(conn, audit.Owners({FIRST}, FUTURE))))
+        return check.find(Inspection(conn, owners=Owners({FIRST}, FUTURE))).rows
 
 
 # -- what is deleted --------------------------------------------------------------------------
@@ -360,7 +359,7 @@ def test_a_concurrently_changed_consumer_stays(service: Service) -> None:
     for uuid in (again, gone):
         service.expect(204, "DELETE", f"/allocations/{uuid}")
     use(service, 2, (FIRST, "VCPU", 1))
-    assert service.database.write(partial(audit.delete_unchanged, listed=listed)) == 1
+    assert service.database.write(partial(repairs.delete_unchanged, listed)) == 1
     assert service.get(f"/allocations/{lost}")["allocations"] == {}
     for uuid in (written, again):
         assert service.get(f"/allocations/{uuid}")["allocations"]

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement.objects import audit, integrity
+from placement.objects import checks
+from placement.objects.findings import Inspection
 from tests.db import hot_requests, snapshots
 from tests.kit.charsets import COLUMNS, convert
 from tests.kit.cloud import load
@@ -116,10 +117,8 @@ def content(service: Service, steps: Sequence[hot_requests.Step]) -> Mapping[str
         for step in steps
     }
     with service.database.read() as conn:
-        for check, rows in integrity.inspect(conn):
-            found[check.name] = rows
-        for each in audit.CHECKS:
-            found[each.name] = list(each.find(audit.Inquiry(conn)))
+        for check in (*checks.FAULTS, *checks.REVIEWS):
+            found[check.name] = check.find(Inspection(conn))
     return found
 
 

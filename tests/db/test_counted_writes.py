@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from placement.db import statements
 from placement.db.engine import Database
 from placement.db.statement import Write, Writes
-from placement.objects import catalog, change_numbering, derived, integrity
+from placement.objects import catalog, change_numbering, checks, derived
 from tests.kit.rows import damage
 from tests.kit.service import Service
 from tests.kit.statements import text_of
@@ -525,7 +525,7 @@ REPAIRS = {
             "integrity.record_consumers",
             "names.add_unless_present",
         },
-        partial(integrity.repair, consumer_owner=("incomplete-p", "incomplete-u")),
+        partial(checks.repair, consumer_owner=("incomplete-p", "incomplete-u")),
         [
             "DELETE FROM allocations",
             "DELETE FROM consumers",
@@ -633,7 +633,7 @@ def _faults(database: Database) -> list[str]:
         assert known >= catalog.STANDARD_TRAITS
         number = conn.execute(sa.text("SELECT COUNT(*) FROM resource_classes WHERE id < 10000"))
         assert number.scalar_one() == len(catalog.STANDARD_CLASSES)
-        return [found.name for found, _finding in integrity.inspect(conn)]
+        return [found.name for found, _finding in checks.find_faults(conn)]
 
 
 def test_every_statement_that_writes_says_how_many_rows_it_matches() -> None:

@@ -12,8 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from placement import cli
-from placement.objects import audit, integrity
-from placement.objects.audit import Inquiry
+from placement.objects import checks
+from placement.objects.findings import Inspection
 from tests.kit.service import Service, claim, inventories
 from tests.migrations.conftest import ENVIRONMENT
 
@@ -77,7 +77,7 @@ def test_holds_are_listed_and_released(service: Service, manage: Callable[..., s
 
 def found(service: Service) -> dict[str, int]:
     with service.database.read() as conn:
-        findings = integrity.inspect(conn)
+        findings = checks.find_faults(conn)
     return {check.name: finding.count for check, finding in findings}
 
 
@@ -96,9 +96,9 @@ def test_ended_holds_and_rows_without_a_consumer_are_found(
 
 
 def crowded(service: Service) -> list[dict[str, Any]]:
-    check = next(each for each in audit.CHECKS if each.name == "spread-groups")
+    check = next(each for each in checks.REVIEWS if each.name == "spread-groups")
     with service.database.read() as conn:
-        return [dict(row) for row in check.find(Inquiry(conn))]
+        return [dict(row) for row in check.find(Inspection(conn)).rows]
 
 
 def test_an_audit_lists_groups_that_a_move_has_crowded(service: Service) -> None:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from placement import cli
-from placement.objects import integrity
+from placement.objects import checks
 from tests.kit.builders import database_url
 from tests.kit.rows import damage, wrong_usages
 from tests.kit.service import Service
@@ -192,7 +192,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service
 
 def findings(service: Service) -> list[str]:
     with service.database.read() as conn:
-        return [check.name for check, _finding in integrity.inspect(conn)]
+        return [check.name for check, _finding in checks.find_faults(conn)]
 
 
 @pytest.mark.parametrize("name", CHANGES)

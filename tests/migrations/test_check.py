@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from placement.cli import database as cli_database
 from placement.db.engine import Database
 from placement.entry import app
-from placement.objects import derived, integrity, lineage
+from placement.objects import checks, derived, lineage
 from tests.kit.rows import contents, damage
 from tests.migrations import existing
 
@@ -67,7 +67,7 @@ LEFT = {
 
 def names(database: Database) -> list[str]:
     with database.read() as conn:
-        return [each.name for each, _ in integrity.inspect(conn)]
+        return [each.name for each, _ in checks.find_faults(conn)]
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def adopted(database: Database) -> Database:
 
 
 def test_there_is_a_test_for_every_check() -> None:
-    assert [each.name for each in integrity.CHECKS if each.mend] == list(MENDED)
-    assert {each.name for each in integrity.CHECKS if not each.mend and each.wrong} == set(LEFT)
+    assert [each.name for each in checks.FAULTS if each.repair] == list(MENDED)
+    assert {each.name for each in checks.FAULTS if not each.repair and each.wrong} == set(LEFT)
 
 
 def test_a_sound_database_passes(adopted: Database, manage: Any, capsys: Any) -> None:
@@ -213,7 +213,7 @@ def test_only_the_first_rows_are_listed_unless_all_are_asked_for(
     overcharge(adopted, 9)
     manage("db", "check")
     line, *_outcome = capsys.readouterr().out.splitlines()
-    assert line.count("consumer=") == integrity.EXAMPLES
+    assert line.count("consumer=") == checks.EXAMPLES
     assert line.endswith("; …)")
     manage("db", "check", "--all")
     line, *_outcome = capsys.readouterr().out.splitlines()
@@ -244,7 +244,7 @@ def test_everything_is_listed_as_json(
 
 def test_what_is_mended_is_right(adopted: Database) -> None:
     damage(adopted, [*MENDED["no-consumer"], *MENDED["parents"], *MENDED["used"]])
-    integrity.repair(adopted, ("mine", "me"))
+    checks.repair(adopted, ("mine", "me"))
     with adopted.read() as conn:
         consumer = conn.execute(
             sa.text(

@@ -15,54 +15,51 @@ _provider, _inventory, _allocation, _consumer = (
     t.consumers,
 )
 
-_OVER_CAPACITY = (
-    sa.select(
-        _provider.c.uuid.label("provider"),
-        _provider.c.name,
-        t.resource_classes.c.name.label("resource_class"),
-        _inventory.c.used,
-        _inventory.c.capacity,
-        (_inventory.c.used - _inventory.c.capacity).label("excess"),
-    )
-    .select_from(
-        _inventory.join(_provider, _provider.c.id == _inventory.c.resource_provider_id).join(
-            t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
-        )
-    )
-    .where(_inventory.c.used > _inventory.c.capacity)
-    .order_by(_provider.c.name, t.resource_classes.c.name)
-)
-
 
 def over_capacity() -> Query:
     """Select (provider, name, class, used, capacity, excess) of overcommitted inventories."""
-    return Query(_OVER_CAPACITY)
-
-
-_CONSUMERS = (
-    sa.select(
-        _consumer.c.id,
-        _consumer.c.uuid.label("consumer"),
-        _consumer.c.generation,
-        t.consumer_types.c.name.label("type"),
-        t.projects.c.external_id.label("project"),
-        t.users.c.external_id.label("user"),
-        _consumer.c.created_at.label("created"),
+    rows = (
+        sa.select(
+            _provider.c.uuid.label("provider"),
+            _provider.c.name,
+            t.resource_classes.c.name.label("resource_class"),
+            _inventory.c.used,
+            _inventory.c.capacity,
+            (_inventory.c.used - _inventory.c.capacity).label("excess"),
+        )
+        .select_from(
+            _inventory.join(_provider, _provider.c.id == _inventory.c.resource_provider_id).join(
+                t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
+            )
+        )
+        .where(_inventory.c.used > _inventory.c.capacity)
+        .order_by(_provider.c.name, t.resource_classes.c.name)
     )
-    .select_from(
-        _consumer.outerjoin(t.projects, t.projects.c.id == _consumer.c.project_id)
-        .outerjoin(t.users, t.users.c.id == _consumer.c.user_id)
-        .outerjoin(t.consumer_types, t.consumer_types.c.id == _consumer.c.consumer_type_id)
-    )
-    .where(_consumer.c.id > sa.bindparam("after"))
-    .order_by(_consumer.c.id)
-    .limit(sa.bindparam("size"))
-)
+    return Query(rows)
 
 
 def consumers(after: int, size: int) -> Query:
     """Select the next consumers by id, with their generation, type, project, user and time."""
-    return Query(_CONSUMERS, {"after": after, "size": size})
+    rows = (
+        sa.select(
+            _consumer.c.uuid.label("consumer"),
+            t.consumer_types.c.name.label("type"),
+            t.projects.c.external_id.label("project"),
+            t.users.c.external_id.label("user"),
+            _consumer.c.created_at.label("created"),
+            _consumer.c.generation,
+            _consumer.c.id,
+        )
+        .select_from(
+            _consumer.outerjoin(t.projects, t.projects.c.id == _consumer.c.project_id)
+            .outerjoin(t.users, t.users.c.id == _consumer.c.user_id)
+            .outerjoin(t.consumer_types, t.consumer_types.c.id == _consumer.c.consumer_type_id)
+        )
+        .where(_consumer.c.id > sa.bindparam("after"))
+        .order_by(_consumer.c.id)
+        .limit(sa.bindparam("size"))
+    )
+    return Query(rows, {"after": after, "size": size})
 
 
 _shares = (
@@ -91,19 +88,6 @@ _scattered = (
     .having(sa.func.count() > 1)
     .cte("scattered")
 )
-_ON_SEVERAL_TREES = (
-    sa.select(
-        _used_tree.c.consumer_id.label("consumer"),
-        _provider.c.uuid.label("root"),
-        _provider.c.name,
-    )
-    .select_from(
-        _used_tree.join(_scattered, _scattered.c.consumer_id == _used_tree.c.consumer_id).join(
-            _provider, _provider.c.id == _used_tree.c.root_id
-        )
-    )
-    .order_by(_used_tree.c.consumer_id, _provider.c.name)
-)
 
 
 def on_several_trees(sharing_trait: str) -> Query:
@@ -111,7 +95,20 @@ def on_several_trees(sharing_trait: str) -> Query:
 
     Allocations from sharing providers do not count, regardless of the tree of the provider.
     """
-    return Query(_ON_SEVERAL_TREES, {"sharing": sharing_trait})
+    rows = (
+        sa.select(
+            _used_tree.c.consumer_id.label("consumer"),
+            _provider.c.uuid.label("root"),
+            _provider.c.name,
+        )
+        .select_from(
+            _used_tree.join(_scattered, _scattered.c.consumer_id == _used_tree.c.consumer_id).join(
+                _provider, _provider.c.id == _used_tree.c.root_id
+            )
+        )
+        .order_by(_used_tree.c.consumer_id, _provider.c.name)
+    )
+    return Query(rows, {"sharing": sharing_trait})
 
 
 _used_host = (
@@ -124,26 +121,6 @@ _used_host = (
     .distinct()
     .subquery("used_host")
 )
-_CROWDED_HOSTS = (
-    sa.select(
-        t.projects.c.external_id.label("project"),
-        _record.c.spread_group.label("group"),
-        _provider.c.uuid.label("host"),
-        _provider.c.name,
-        sa.func.count().label("members"),
-        sa.func.min(_record.c.max_per_host).label("max_per_host"),
-    )
-    .select_from(
-        _record.join(_consumer, belongs_to(_record, _consumer))
-        .join(t.projects, t.projects.c.id == _consumer.c.project_id)
-        .join(_used_host, _used_host.c.consumer_id == _consumer.c.id)
-        .join(_provider, _provider.c.id == _used_host.c.root_id)
-    )
-    .where(is_member(_record, _consumer), ~_shares)
-    .group_by(t.projects.c.external_id, _record.c.spread_group, _provider.c.uuid, _provider.c.name)
-    .having(sa.func.count() > sa.func.min(_record.c.max_per_host))
-    .order_by(t.projects.c.external_id, _record.c.spread_group, _provider.c.name)
-)
 
 
 def crowded_hosts(sharing_trait: str) -> Query:
@@ -152,21 +129,41 @@ def crowded_hosts(sharing_trait: str) -> Query:
     The number of members of a spread group on such a host exceeds the lowest maximum of these
     members.
     """
-    return Query(_CROWDED_HOSTS, {"sharing": sharing_trait})
-
-
-_EMPTY_PROJECTS = (
-    sa.select(t.projects.c.external_id.label("project"))
-    .where(
-        ~sa.select(sa.literal(1))
-        .select_from(_consumer)
-        .where(_consumer.c.project_id == t.projects.c.id)
-        .exists()
+    rows = (
+        sa.select(
+            t.projects.c.external_id.label("project"),
+            _record.c.spread_group.label("group"),
+            _provider.c.uuid.label("host"),
+            _provider.c.name,
+            sa.func.count().label("members"),
+            sa.func.min(_record.c.max_per_host).label("max_per_host"),
+        )
+        .select_from(
+            _record.join(_consumer, belongs_to(_record, _consumer))
+            .join(t.projects, t.projects.c.id == _consumer.c.project_id)
+            .join(_used_host, _used_host.c.consumer_id == _consumer.c.id)
+            .join(_provider, _provider.c.id == _used_host.c.root_id)
+        )
+        .where(is_member(_record, _consumer), ~_shares)
+        .group_by(
+            t.projects.c.external_id, _record.c.spread_group, _provider.c.uuid, _provider.c.name
+        )
+        .having(sa.func.count() > sa.func.min(_record.c.max_per_host))
+        .order_by(t.projects.c.external_id, _record.c.spread_group, _provider.c.name)
     )
-    .order_by(t.projects.c.external_id)
-)
+    return Query(rows, {"sharing": sharing_trait})
 
 
 def empty_projects() -> Query:
     """Select projects that have no consumers."""
-    return Query(_EMPTY_PROJECTS)
+    rows = (
+        sa.select(t.projects.c.external_id.label("project"))
+        .where(
+            ~sa.select(sa.literal(1))
+            .select_from(_consumer)
+            .where(_consumer.c.project_id == t.projects.c.id)
+            .exists()
+        )
+        .order_by(t.projects.c.external_id)
+    )
+    return Query(rows)

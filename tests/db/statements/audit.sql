@@ -1,7 +1,7 @@
 -- audit.consumers: Select the next consumers by id, with their generation, type, project, user and time.
 -- on sqlite
-SELECT consumers.id, consumers.uuid AS consumer, consumers.generation, consumer_types.name AS type,
-    projects.external_id AS project, users.external_id AS user, consumers.created_at AS created
+SELECT consumers.uuid AS consumer, consumer_types.name AS type, projects.external_id AS project,
+    users.external_id AS user, consumers.created_at AS created, consumers.generation, consumers.id
 FROM consumers LEFT OUTER JOIN projects ON projects.id = consumers.project_id LEFT OUTER JOIN users
     ON users.id = consumers.user_id LEFT OUTER JOIN consumer_types ON consumer_types.id =
     consumers.consumer_type_id
@@ -9,8 +9,8 @@ WHERE consumers.id > :after
 ORDER BY consumers.id
 LIMIT :size OFFSET 0;
 -- on mysql
-SELECT consumers.id, consumers.uuid AS consumer, consumers.generation, consumer_types.name AS type,
-    projects.external_id AS project, users.external_id AS user, consumers.created_at AS created
+SELECT consumers.uuid AS consumer, consumer_types.name AS type, projects.external_id AS project,
+    users.external_id AS user, consumers.created_at AS created, consumers.generation, consumers.id
 FROM consumers LEFT OUTER JOIN projects ON projects.id = consumers.project_id LEFT OUTER JOIN users
     ON users.id = consumers.user_id LEFT OUTER JOIN consumer_types ON consumer_types.id =
     consumers.consumer_type_id
@@ -18,8 +18,8 @@ WHERE consumers.id > :after
 ORDER BY consumers.id
 LIMIT :size;
 -- on postgresql
-SELECT consumers.id, consumers.uuid AS consumer, consumers.generation, consumer_types.name AS type,
-    projects.external_id AS project, users.external_id AS "user", consumers.created_at AS created
+SELECT consumers.uuid AS consumer, consumer_types.name AS type, projects.external_id AS project,
+    users.external_id AS "user", consumers.created_at AS created, consumers.generation, consumers.id
 FROM consumers LEFT OUTER JOIN projects ON projects.id = consumers.project_id LEFT OUTER JOIN users
     ON users.id = consumers.user_id LEFT OUTER JOIN consumer_types ON consumer_types.id =
     consumers.consumer_type_id
