@@ -1,10 +1,11 @@
-"""The SQL of every statement, as each engine receives it, in files that a reader can open.
+"""The SQL of every statement, in files that a reader can open.
 
 `python -m tests.db.snapshots --write` writes them to `tests/db/statements`, a file for each module
 of `db.statements`; without `--write` it lists which are out of date, as `test_snapshots` does.
-A statement is shown once where all engines receive the same text, else once for each text, under
-`-- on` and the engines. Parameters are shown by name, without the type that a driver adds, and the
-list of an IN as `(:name …)`; what a statement has been built with is shown in its place.
+Each is shown once, in a generic form with everything that only some engines receive, such as
+`STRAIGHT_JOIN`; `constructs.sql` shows what the engines receive where they differ.
+Parameters are shown by name, without the type that a driver adds, and the list of an IN as
+`(:name …)`; what a statement has been built with is shown in its place.
 """
 
 import argparse
@@ -17,12 +18,20 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql.base import PGCompiler
+from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.engine.interfaces import BindTyping
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 
-from placement.db import statements
+from placement.db import constructs, dialects, statements
+from placement.db import tables as t
+from placement.db.json_rows import JsonRow, JsonRows
 from placement.db.statement import Queries, Query, Write, Writes
 from tests.db.examples import ARGUMENTS, BUILT, VARIANTS
 
@@ -43,7 +52,58 @@ ENGINES: Mapping[str, sa.Dialect] = {
     "postgresql": _dialect("postgresql+psycopg"),
 }
 
+
+class _GenericCompiler(SQLCompiler):
+    """SQLAlchemy's generic spelling, with everything that only some engines receive."""
+
+    # PostgreSQL has a name for each strength of a lock.
+    for_update_clause = PGCompiler.for_update_clause
+
+    def _generate_prefixes(self, stmt: Any, prefixes: Any, **options: Any) -> str:
+        every = [(prefix, None) for prefix, engine in prefixes if engine in {None, "mysql"}]
+        return str(super()._generate_prefixes(stmt, every, **options))  # type: ignore[no-untyped-call]
+
+
+GENERIC = DefaultDialect(paramstyle="named")
+GENERIC.name, GENERIC.statement_compiler = "generic", _GenericCompiler
+GENERIC.supports_multivalues_insert = True
+compiles(constructs._InOrder, GENERIC.name)(constructs._locking)
+
+# What `db.dialects` states of an engine, in the generic form.
+FORMS = SimpleNamespace(
+    any_text="any_text({})",
+    ascii_text="ascii_text({})",
+    bytes_of_text="bytes_of_text({})",
+    clock="clock()",
+    json_row=lambda columns: f"json_row({', '.join(sql for sql, _type in columns)})",
+    json_rows=lambda columns: f"json_rows({', '.join(sql for sql, _type in columns)})",
+    unless_present="ON CONFLICT DO NOTHING",
+    without_index="+",
+)
+
 Statement = Query | Write | Queries | Writes
+
+_provider, _inventory, _consumer = t.resource_providers.c, t.inventories.c, t.consumers.c
+_COLUMNS = (_provider.id, _provider.name, _inventory.allocation_ratio, _provider.created_at)
+
+# What shows the form of each construct.
+CONSTRUCTS: Mapping[str, sa.sql.ClauseElement] = {
+    "any_text": constructs.any_text(_provider.name),
+    "clock": constructs.Clock(),
+    "insert_unless_present": constructs.insert_unless_present(t.traits),
+    "json_row": JsonRow(*_COLUMNS),
+    "json_rows": JsonRows(*_COLUMNS),
+    "locked_in_order": constructs.locked_in_order(
+        _provider.id, sa.bindparam("ids", expanding=True), sa.select(_provider.id)
+    ),
+    "same_identifier": constructs.same_identifier(_provider.uuid, _consumer.uuid),
+    "same_text": constructs.same_text(_provider.name, "name"),
+    "straight_join": constructs.straight_join(sa.select(_provider.id)),
+    "with_for_update": sa.select(_provider.id).with_for_update(),
+    "with_for_update, key_share": sa.select(_provider.id).with_for_update(key_share=True),
+    "with_for_update, read": sa.select(_provider.id).with_for_update(read=True),
+    "without_index": constructs.without_index(_provider.id),
+}
 
 MODULES = [
     importlib.import_module(f"{statements.__name__}.{module.name}")
@@ -75,16 +135,25 @@ def every_statement() -> Iterator[tuple[str, Query | Write]]:
 
 def snapshots() -> dict[Path, str]:
     """Return the content of all files."""
-    files: dict[Path, str] = {}
-    for module in MODULES:
-        noun = module.__name__.rpartition(".")[2]
-        parts = [
-            _part(name, function)
-            for name, function in functions().items()
-            if name.startswith(f"{noun}.")
-        ]
-        files[DIRECTORY / f"{noun}.sql"] = "\n\n".join(parts)
+    files = {DIRECTORY / "constructs.sql": "\n".join(map(_construct, CONSTRUCTS))}
+    with patch.dict(dialects._BY_NAME, {GENERIC.name: FORMS}):
+        for module in MODULES:
+            noun = module.__name__.rpartition(".")[2]
+            parts = [
+                _part(name, function)
+                for name, function in functions().items()
+                if name.startswith(f"{noun}.")
+            ]
+            files[DIRECTORY / f"{noun}.sql"] = "\n".join(parts)
     return files
+
+
+def _construct(name: str) -> str:
+    texts = {
+        engine: str(CONSTRUCTS[name].compile(dialect=dialect)).replace(" \n", " ")
+        for engine, dialect in ENGINES.items()
+    }
+    return "".join([f"-- {name}\n", *(f"{texts[engine]};  -- {engine}\n" for engine in texts)])
 
 
 def _part(name: str, function: Callable[..., Any]) -> str:
@@ -93,20 +162,8 @@ def _part(name: str, function: Callable[..., Any]) -> str:
     for variant, statement in _examples(name, function).items():
         if variant:
             lines.append(f"\n-- {variant}")
-        lines += _sections(statement)
+        lines += [_laid_out(sql(each, GENERIC)) for each in _singles(statement)]
     return "\n".join(lines) + "\n"
-
-
-def _sections(statement: Statement) -> Iterator[str]:
-    """Yield each text that engines receive, with their names if there are several texts."""
-    engines: dict[str, list[str]] = {}
-    for engine, dialect in ENGINES.items():
-        text = "\n".join(sql(each, dialect) for each in _singles(statement))
-        engines.setdefault(text, []).append(engine)
-    for text, names in engines.items():
-        if len(engines) > 1:
-            yield f"-- on {', '.join(names)}"
-        yield text
 
 
 def _examples(name: str, function: Callable[..., Any]) -> dict[str, Statement]:
@@ -122,7 +179,7 @@ def _singles(statement: Statement) -> Sequence[Query | Write]:
 
 
 def sql(statement: Query | Write, dialect: sa.Dialect) -> str:
-    """Return the text that an engine receives, laid out for readers."""
+    """Return the text that an engine receives, with its clauses on separate lines."""
     columns = list(statement.params) if isinstance(statement.sql, sa.Insert) else None
     compiled = statement.sql.compile(dialect=dialect, column_keys=columns or None)
 
@@ -135,13 +192,15 @@ def sql(statement: Query | Write, dialect: sa.Dialect) -> str:
         return f"({', '.join(map(repr, constant))})" if match["list"] else repr(constant)
 
     text = _PLACEHOLDER.sub(value, str(compiled))
-    return _laid_out(_CLAUSE.sub(r"\n\1", text)) + ";"
+    return _CLAUSE.sub(r"\n\1", _LABEL.sub(r"\1", text)) + ";"
 
 
 _PLACEHOLDER = re.compile(
     r"\(__\[POSTCOMPILE_(?P<list>\w+)\]\)|__\[POSTCOMPILE_(?P<number>\w+)\]"
     r"|(?<!:):(?P<name>\w+)"
 )
+
+_LABEL = re.compile(r"(\.(\w+)) AS \2\b")  # of a column with its own name
 
 _CLAUSE = re.compile(
     r" ((?:WHERE|ORDER BY|GROUP BY|HAVING|LIMIT|SET|VALUES|ON CONFLICT|ON DUPLICATE|UNION"

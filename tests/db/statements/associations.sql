@@ -2,47 +2,29 @@
 INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id, created_at)
 VALUES (:resource_provider_id_0, :aggregate_id_0, :created_at_0);
 
-
 -- associations.add_traits: Add traits to a provider. The provider must not have any of them.
 INSERT INTO resource_provider_traits (resource_provider_id, trait_id, created_at)
 VALUES (:resource_provider_id_0, :trait_id_0, :created_at_0);
 
-
 -- associations.aggregates_of: Select (id, uuid) of the aggregates that a provider is directly in.
--- on sqlite, postgresql
 SELECT placement_aggregates.id, placement_aggregates.uuid
 FROM resource_provider_aggregates JOIN placement_aggregates ON placement_aggregates.id =
     resource_provider_aggregates.aggregate_id
 WHERE resource_provider_aggregates.resource_provider_id = :provider_id
 ORDER BY placement_aggregates.uuid;
--- on mysql
-SELECT placement_aggregates.id, placement_aggregates.uuid
-FROM resource_provider_aggregates INNER JOIN placement_aggregates ON placement_aggregates.id =
-    resource_provider_aggregates.aggregate_id
-WHERE resource_provider_aggregates.resource_provider_id = :provider_id
-ORDER BY placement_aggregates.uuid;
-
 
 -- associations.remove_aggregates: Remove a provider from aggregates. The provider must be in all of them.
 DELETE FROM resource_provider_aggregates
 WHERE resource_provider_aggregates.resource_provider_id = :provider_id AND
     resource_provider_aggregates.aggregate_id IN (:ids …);
 
-
 -- associations.remove_traits: Remove traits from a provider. The provider must have all of them.
 DELETE FROM resource_provider_traits
 WHERE resource_provider_traits.resource_provider_id = :provider_id AND
     resource_provider_traits.trait_id IN (:ids …);
 
-
 -- associations.traits_of: Select (id, name, changed_at) of the traits of a provider.
--- on sqlite, postgresql
 SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at
 FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
-WHERE resource_provider_traits.resource_provider_id = :provider_id
-ORDER BY traits.name;
--- on mysql
-SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at
-FROM resource_provider_traits INNER JOIN traits ON traits.id = resource_provider_traits.trait_id
 WHERE resource_provider_traits.resource_provider_id = :provider_id
 ORDER BY traits.name;

@@ -7,21 +7,17 @@ VALUES (:resource_provider_id_0, :resource_class_id_0, :total_0, :reserved_0, :m
     WHERE allocations.resource_provider_id = :resource_provider_id_0 AND
         allocations.resource_class_id = :resource_class_id_0));
 
-
 -- inventories.create_unused: Insert inventories as `create` does, of providers that have no allocations.
 INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit,
     max_unit, step_size, allocation_ratio, capacity, created_at, used)
 VALUES (:resource_provider_id_0, :resource_class_id_0, :total_0, :reserved_0, :min_unit_0,
     :max_unit_0, :step_size_0, :allocation_ratio_0, :capacity_0, :created_at_0, :used_0);
 
-
 -- inventories.delete_unused: Delete inventories without allocations. Inventories with allocations do not match.
 DELETE FROM inventories
 WHERE inventories.used = 0 AND inventories.id IN (:ids …);
 
-
 -- inventories.everywhere: Select the inventories of all providers, with their usage.
--- on sqlite, postgresql
 SELECT resource_providers.name AS provider, root.name AS root, resource_classes.name AS class_name,
     inventories.total, inventories.reserved, inventories.allocation_ratio, inventories.used,
     resource_providers.generation
@@ -29,18 +25,8 @@ FROM inventories JOIN resource_classes ON resource_classes.id = inventories.reso
     resource_providers ON resource_providers.id = inventories.resource_provider_id JOIN
     resource_providers AS root ON root.id = resource_providers.root_provider_id
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
--- on mysql
-SELECT resource_providers.name AS provider, root.name AS root, resource_classes.name AS class_name,
-    inventories.total, inventories.reserved, inventories.allocation_ratio, inventories.used,
-    resource_providers.generation
-FROM inventories INNER JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
-    INNER JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id INNER
-    JOIN resource_providers AS root ON root.id = resource_providers.root_provider_id
-ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
-
 
 -- inventories.for_providers: Select all inventories of the providers, with the names of their classes.
--- on sqlite, postgresql
 SELECT inventories.id, inventories.resource_provider_id AS provider_id,
     inventories.resource_class_id AS class_id, resource_classes.name AS class_name,
     inventories.used, inventories.total, inventories.reserved, inventories.min_unit,
@@ -49,16 +35,6 @@ SELECT inventories.id, inventories.resource_provider_id AS provider_id,
 FROM inventories JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
 WHERE inventories.resource_provider_id IN (:ids …)
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
--- on mysql
-SELECT inventories.id, inventories.resource_provider_id AS provider_id,
-    inventories.resource_class_id AS class_id, resource_classes.name AS class_name,
-    inventories.used, inventories.total, inventories.reserved, inventories.min_unit,
-    inventories.max_unit, inventories.step_size, inventories.allocation_ratio, inventories.capacity,
-    coalesce(inventories.updated_at, inventories.created_at) AS changed_at
-FROM inventories INNER JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
-WHERE inventories.resource_provider_id IN (:ids …)
-ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
-
 
 -- inventories.move_used: Add amounts to `used` of inventories, if their capacity and units allow it.
 
@@ -98,7 +74,6 @@ SET used=CASE WHEN (inventories.used + CASE inventories.id WHEN :id_0 THEN :delt
       allocations.resource_class_id = inventories.resource_class_id) END
 WHERE inventories.id IN (:ids …);
 
-
 -- inventories.take: Add amounts to `used` of inventories by (provider id, class id), if their capacity allows it.
 UPDATE inventories
 SET used=(inventories.used + CASE WHEN (inventories.resource_provider_id = :provider_0 AND
@@ -110,7 +85,6 @@ WHERE (inventories.resource_provider_id = :provider_0 AND inventories.resource_c
     inventories.resource_class_id = :class_0) THEN :amount_0 WHEN (inventories.resource_provider_id
     = :provider_1 AND inventories.resource_class_id = :class_1) THEN :amount_1 END <=
     inventories.capacity;
-
 
 -- inventories.update: Set the FIELDS of inventories, by id.
 UPDATE inventories

@@ -2,17 +2,14 @@
 INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id, created_at)
 VALUES (:resource_provider_id_0, :aggregate_id_0, :created_at_0);
 
-
 -- provider_trees.add_traits: Add traits to providers.
 INSERT INTO resource_provider_traits (resource_provider_id, trait_id, created_at)
 VALUES (:resource_provider_id_0, :trait_id_0, :created_at_0);
-
 
 -- provider_trees.aggregate_ids: Select (provider id, aggregate id) of the providers' aggregates.
 SELECT resource_provider_aggregates.resource_provider_id, resource_provider_aggregates.aggregate_id
 FROM resource_provider_aggregates
 WHERE resource_provider_aggregates.resource_provider_id IN (:ids …);
-
 
 -- provider_trees.create: Insert providers (UUID, name, generation) below the root of a tree.
 INSERT INTO resource_providers (uuid, name, generation, parent_provider_id, root_provider_id,
@@ -20,51 +17,26 @@ INSERT INTO resource_providers (uuid, name, generation, parent_provider_id, root
 VALUES (:uuid_0, :name_0, :generation_0, :parent_provider_id_0, :root_provider_id_0, :revision_0,
     :created_at_0);
 
-
 -- provider_trees.delete: Delete providers that have no parts and no children.
 DELETE FROM resource_providers
 WHERE resource_providers.id IN (:ids …);
-
 
 -- provider_trees.in_use: Select the ids of the providers that have allocations.
 SELECT DISTINCT allocations.resource_provider_id
 FROM allocations
 WHERE allocations.resource_provider_id IN (:ids …);
 
-
 -- provider_trees.members: Select the fields of `TreeMember` for all providers in the tree of a root.
--- on sqlite
-SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
+SELECT json_row(resource_providers.id, resource_providers.uuid, resource_providers.name,
     resource_providers.generation, parent.uuid, root.id, root.uuid, coalesce(root.revision, 0)) AS
     member
 FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id LEFT OUTER JOIN resource_providers AS parent ON parent.id =
     resource_providers.parent_provider_id
 WHERE root.uuid IN (:roots …);
--- on mysql
-SELECT CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
-    'null'), ',', IFNULL(JSON_QUOTE(parent.uuid), 'null'), ',', IFNULL(root.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(coalesce(root.revision, 0), 'null'), ']') AS
-    `member`
-FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id LEFT OUTER JOIN resource_providers AS parent ON parent.id =
-    resource_providers.parent_provider_id
-WHERE root.uuid IN (:roots …);
--- on postgresql
-SELECT CAST(json_build_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name, resource_providers.generation, parent.uuid, root.id, root.uuid,
-    coalesce(root.revision, 0)) AS TEXT) AS member
-FROM resource_providers JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id LEFT OUTER JOIN resource_providers AS parent ON parent.id =
-    resource_providers.parent_provider_id
-WHERE root.uuid IN (:roots …);
-
 
 -- provider_trees.members_and_others: Select the fields of `TreeMember`, for a tree and for providers with these UUIDs or names.
--- on sqlite
-SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
+SELECT json_row(resource_providers.id, resource_providers.uuid, resource_providers.name,
     resource_providers.generation, parent.uuid, root.id, root.uuid, coalesce(root.revision, 0)) AS
     member
 FROM resource_providers JOIN resource_providers AS root ON root.id =
@@ -72,7 +44,7 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.parent_provider_id
 WHERE root.uuid IN (:roots …)
 UNION ALL
-SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
+SELECT json_row(resource_providers.id, resource_providers.uuid, resource_providers.name,
     resource_providers.generation, parent.uuid, root.id, root.uuid, coalesce(root.revision, 0)) AS
     member
 FROM resource_providers JOIN resource_providers AS root ON root.id =
@@ -80,71 +52,13 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.parent_provider_id
 WHERE resource_providers.uuid IN (:uuids …)
 UNION ALL
-SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
+SELECT json_row(resource_providers.id, resource_providers.uuid, resource_providers.name,
     resource_providers.generation, parent.uuid, root.id, root.uuid, coalesce(root.revision, 0)) AS
     member
 FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id LEFT OUTER JOIN resource_providers AS parent ON parent.id =
     resource_providers.parent_provider_id
 WHERE resource_providers.name IN (:names …);
--- on mysql
-SELECT CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
-    'null'), ',', IFNULL(JSON_QUOTE(parent.uuid), 'null'), ',', IFNULL(root.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(coalesce(root.revision, 0), 'null'), ']') AS
-    `member`
-FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id LEFT OUTER JOIN resource_providers AS parent ON parent.id =
-    resource_providers.parent_provider_id
-WHERE root.uuid IN (:roots …)
-UNION ALL
-SELECT CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
-    'null'), ',', IFNULL(JSON_QUOTE(parent.uuid), 'null'), ',', IFNULL(root.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(coalesce(root.revision, 0), 'null'), ']') AS
-    `member`
-FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id LEFT OUTER JOIN resource_providers AS parent ON parent.id =
-    resource_providers.parent_provider_id
-WHERE resource_providers.uuid IN (:uuids …)
-UNION ALL
-SELECT CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
-    'null'), ',', IFNULL(JSON_QUOTE(parent.uuid), 'null'), ',', IFNULL(root.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(coalesce(root.revision, 0), 'null'), ']') AS
-    `member`
-FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id LEFT OUTER JOIN resource_providers AS parent ON parent.id =
-    resource_providers.parent_provider_id
-WHERE resource_providers.name IN (:names …);
--- on postgresql
-SELECT CAST(json_build_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name, resource_providers.generation, parent.uuid, root.id, root.uuid,
-    coalesce(root.revision, 0)) AS TEXT) AS member
-FROM resource_providers JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id LEFT OUTER JOIN resource_providers AS parent ON parent.id =
-    resource_providers.parent_provider_id
-WHERE root.uuid IN (:roots …)
-UNION ALL
-SELECT CAST(json_build_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name, resource_providers.generation, parent.uuid, root.id, root.uuid,
-    coalesce(root.revision, 0)) AS TEXT) AS member
-FROM resource_providers JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id LEFT OUTER JOIN resource_providers AS parent ON parent.id =
-    resource_providers.parent_provider_id
-WHERE resource_providers.uuid IN (:uuids …)
-UNION ALL
-SELECT CAST(json_build_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name, resource_providers.generation, parent.uuid, root.id, root.uuid,
-    coalesce(root.revision, 0)) AS TEXT) AS member
-FROM resource_providers JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id LEFT OUTER JOIN resource_providers AS parent ON parent.id =
-    resource_providers.parent_provider_id
-WHERE resource_providers.name IN (:names …);
-
 
 -- provider_trees.move: Set the parents of providers. The argument is id -> id of the parent.
 UPDATE resource_providers
@@ -152,19 +66,17 @@ SET updated_at=:updated_at, parent_provider_id=CASE resource_providers.id WHEN :
     END
 WHERE resource_providers.id IN (:ids …);
 
-
 -- provider_trees.remove_aggregates: Remove providers from aggregates.
 DELETE FROM resource_provider_aggregates
 WHERE resource_provider_aggregates.resource_provider_id IN (:ids …) AND
     (resource_provider_aggregates.resource_provider_id, resource_provider_aggregates.aggregate_id)
     IN (:links …);
 
-
 -- provider_trees.remove_traits: Remove traits from providers.
 DELETE FROM resource_provider_traits
 WHERE resource_provider_traits.resource_provider_id IN (:ids …) AND
-    (resource_provider_traits.resource_provider_id, resource_provider_traits.trait_id) IN (:links …);
-
+    (resource_provider_traits.resource_provider_id, resource_provider_traits.trait_id) IN (:links
+    …);
 
 -- provider_trees.rename: Set the names of providers, by id.
 UPDATE resource_providers

@@ -9,53 +9,23 @@ SET updated_at=:now, generation=(resource_providers.generation + CASE resource_p
     :id_0 THEN :increment_0 END)
 WHERE resource_providers.id IN (:ids …);
 
-
 -- providers.clashing: Select (id, uuid, name) of the providers with this uuid or this name.
--- on sqlite
-SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name) AS
+SELECT json_row(resource_providers.id, resource_providers.uuid, resource_providers.name) AS
     json_row_1
 FROM resource_providers
 WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
--- on mysql
-SELECT CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ']') AS json_row_1
-FROM resource_providers
-WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
--- on postgresql
-SELECT CAST(json_build_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name) AS TEXT) AS json_row_1
-FROM resource_providers
-WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
-
 
 -- providers.consumers_of: Select (uuid, number of consumers) of the providers with allocations.
--- on sqlite, postgresql
 SELECT resource_providers.uuid, count(DISTINCT allocations.consumer_id) AS consumers
 FROM resource_providers JOIN allocations ON allocations.resource_provider_id = resource_providers.id
 WHERE resource_providers.id IN (:ids …)
 GROUP BY resource_providers.id, resource_providers.uuid
 ORDER BY resource_providers.id;
--- on mysql
-SELECT resource_providers.uuid, count(DISTINCT allocations.consumer_id) AS consumers
-FROM resource_providers INNER JOIN allocations ON allocations.resource_provider_id =
-    resource_providers.id
-WHERE resource_providers.id IN (:ids …)
-GROUP BY resource_providers.id, resource_providers.uuid
-ORDER BY resource_providers.id;
-
 
 -- providers.create: Insert a provider.
--- on sqlite, mysql
 INSERT INTO resource_providers (created_at, uuid, name, generation, root_provider_id,
     parent_provider_id, revision)
 VALUES (:created_at, :uuid, :name, :generation, :root_provider_id, :parent_provider_id, :revision);
--- on postgresql
-INSERT INTO resource_providers (created_at, uuid, name, generation, root_provider_id,
-    parent_provider_id, revision)
-VALUES (:created_at, :uuid, :name, :generation, :root_provider_id, :parent_provider_id, :revision)
-    RETURNING resource_providers.id;
-
 
 -- providers.delete: Delete a provider and the rows that belong to it.
 
@@ -76,28 +46,23 @@ WHERE resource_providers.id = 1;
 DELETE FROM resource_providers
 WHERE resource_providers.id = 1;
 
-
 -- providers.locked: Select providers with the fields of `LockedProvider`. The statement does not lock them.
 SELECT resource_providers.uuid, resource_providers.generation, resource_providers.id,
     resource_providers.root_provider_id, resource_providers.parent_provider_id
 FROM resource_providers
 WHERE resource_providers.uuid IN (:ids …);
 
-
 -- providers.members_of_tree: Select (id, parent id) of the members of a tree.
 SELECT resource_providers.id, resource_providers.parent_provider_id
 FROM resource_providers
 WHERE resource_providers.root_provider_id = 1;
-
 
 -- providers.rename: Set the name and the parent.
 UPDATE resource_providers
 SET updated_at=:updated_at, name='host', parent_provider_id=:parent_provider_id
 WHERE resource_providers.id = 1;
 
-
 -- providers.roots_using_class: Select (id, revision) of the roots whose trees use a class, in inventories or allocations.
--- on sqlite, postgresql
 SELECT root.id, root.revision
 FROM resource_providers AS root JOIN resource_providers ON resource_providers.root_provider_id =
     root.id JOIN inventories ON inventories.resource_provider_id = resource_providers.id
@@ -107,51 +72,16 @@ SELECT root.id, root.revision
 FROM resource_providers AS root JOIN resource_providers ON resource_providers.root_provider_id =
     root.id JOIN allocations ON allocations.resource_provider_id = resource_providers.id
 WHERE allocations.resource_class_id = 10000;
--- on mysql
-SELECT root.id, root.revision
-FROM resource_providers AS root INNER JOIN resource_providers ON resource_providers.root_provider_id
-    = root.id INNER JOIN inventories ON inventories.resource_provider_id = resource_providers.id
-WHERE inventories.resource_class_id = 10000
-UNION
-SELECT root.id, root.revision
-FROM resource_providers AS root INNER JOIN resource_providers ON resource_providers.root_provider_id
-    = root.id INNER JOIN allocations ON allocations.resource_provider_id = resource_providers.id
-WHERE allocations.resource_class_id = 10000;
-
 
 -- providers.set_root: Move providers to the tree of a root.
 UPDATE resource_providers
 SET root_provider_id=:root_id
 WHERE resource_providers.id IN (:ids …);
 
-
 -- providers.with_all_fields: Select providers with all fields of `Provider`.
--- on sqlite
-SELECT json_array(resource_providers.uuid, resource_providers.name, resource_providers.generation,
+SELECT json_row(resource_providers.uuid, resource_providers.name, resource_providers.generation,
     parent.uuid, root.uuid, coalesce(resource_providers.updated_at, resource_providers.created_at),
     resource_providers.id, coalesce(root.revision, 0)) AS json_row_1
-FROM resource_providers LEFT OUTER JOIN resource_providers AS parent ON parent.id =
-    resource_providers.parent_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:ids …)
-ORDER BY resource_providers.id;
--- on mysql
-SELECT CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
-    'null'), ',', IFNULL(JSON_QUOTE(parent.uuid), 'null'), ',', IFNULL(JSON_QUOTE(root.uuid),
-    'null'), ',', IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
-    resource_providers.created_at), '"'), 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(coalesce(root.revision, 0), 'null'), ']') AS json_row_1
-FROM resource_providers LEFT OUTER JOIN resource_providers AS parent ON parent.id =
-    resource_providers.parent_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:ids …)
-ORDER BY resource_providers.id;
--- on postgresql
-SELECT CAST(json_build_array(resource_providers.uuid, resource_providers.name,
-    resource_providers.generation, parent.uuid, root.uuid, coalesce(resource_providers.updated_at,
-    resource_providers.created_at), resource_providers.id, coalesce(root.revision, 0)) AS TEXT) AS
-    json_row_1
 FROM resource_providers LEFT OUTER JOIN resource_providers AS parent ON parent.id =
     resource_providers.parent_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id

@@ -4,7 +4,6 @@ FROM resource_providers LEFT OUTER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …);
 
-
 -- revisions.sums: Select one row: the number of providers, two sums of their revisions, and a number of roots.
 SELECT count(*) AS count_1, sum(resource_providers.revision >> 32) AS sum_1,
     sum(resource_providers.revision & 4294967295) AS sum_2, sum(CASE WHEN

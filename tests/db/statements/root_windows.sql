@@ -1,30 +1,11 @@
 -- root_windows.next_roots: Select (id, revision) of the next `size` roots, in the order of ids.
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision)) AS json_rows_1
-FROM (SELECT resource_providers.id AS id, CASE WHEN (resource_providers.root_provider_id =
-    resource_providers.id) THEN resource_providers.revision END AS revision
-  FROM resource_providers
-  WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > :after
-  ORDER BY resource_providers.id
-  LIMIT :size OFFSET 0) AS roots;
--- on mysql
-SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',', IFNULL(roots.revision,
-    'null'), ']')), ']') AS json_rows_1
-FROM (SELECT resource_providers.id AS id, CASE WHEN (resource_providers.root_provider_id =
+SELECT json_rows(roots.id, roots.revision) AS json_rows_1
+FROM (SELECT resource_providers.id, CASE WHEN (resource_providers.root_provider_id =
     resource_providers.id) THEN resource_providers.revision END AS revision
   FROM resource_providers
   WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > :after
   ORDER BY resource_providers.id
   LIMIT :size) AS roots;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT) AS json_rows_1
-FROM (SELECT resource_providers.id AS id, CASE WHEN (resource_providers.root_provider_id =
-    resource_providers.id) THEN resource_providers.revision END AS revision
-  FROM resource_providers
-  WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > :after
-  ORDER BY resource_providers.id
-  LIMIT :size) AS roots;
-
 
 -- root_windows.outermost_roots: Select the smallest and the largest root id, or nulls if there are no roots.
 SELECT min(resource_providers.id) AS min_1, max(resource_providers.id) AS max_1

@@ -1,10 +1,9 @@
 -- roots.driven_roots: Select (id, revision) of the roots with a member that satisfies a part of a condition.
 
 -- beginning with aggregates
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision
+SELECT json_rows(roots.id, roots.revision) AS json_rows_1
+FROM (SELECT STRAIGHT_JOIN root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision
+    END AS revision
   FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
       link.resource_provider_id JOIN resource_providers AS root ON root.id =
       reached.root_provider_id
@@ -13,40 +12,12 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
       WHERE resource_provider_aggregates.resource_provider_id = reached.id AND
           resource_provider_aggregates.aggregate_id IN (7))) AND +root.parent_provider_id IS NULL
           AND +reached.root_provider_id > :after
-  LIMIT :size OFFSET 0) AS roots;
--- on mysql
-SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',', IFNULL(roots.revision,
-    'null'), ']')), ']') AS json_rows_1
-FROM (SELECT STRAIGHT_JOIN root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN
-    root.revision END AS revision
-  FROM resource_provider_aggregates AS link INNER JOIN resource_providers AS reached ON reached.id =
-      link.resource_provider_id INNER JOIN resource_providers AS root ON root.id =
-      reached.root_provider_id
-  WHERE link.aggregate_id IN (5) AND (EXISTS (SELECT 1 AS anon_1
-      FROM resource_provider_aggregates
-      WHERE resource_provider_aggregates.resource_provider_id = reached.id AND
-          resource_provider_aggregates.aggregate_id IN (7))) AND root.parent_provider_id IS NULL AND
-          reached.root_provider_id > :after
-  LIMIT :size) AS roots;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision
-  FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
-      link.resource_provider_id JOIN resource_providers AS root ON root.id =
-      reached.root_provider_id
-  WHERE link.aggregate_id IN (5) AND (EXISTS (SELECT 1 AS anon_1
-      FROM resource_provider_aggregates
-      WHERE resource_provider_aggregates.resource_provider_id = reached.id AND
-          resource_provider_aggregates.aggregate_id IN (7))) AND root.parent_provider_id IS NULL AND
-          reached.root_provider_id > :after
   LIMIT :size) AS roots;
 
 -- beginning with traits
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision
+SELECT json_rows(roots.id, roots.revision) AS json_rows_1
+FROM (SELECT STRAIGHT_JOIN root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision
+    END AS revision
   FROM resource_provider_traits AS trait_link JOIN resource_providers AS member ON member.id =
       trait_link.resource_provider_id JOIN resource_providers AS root ON root.id =
       member.root_provider_id
@@ -55,108 +26,35 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
       WHERE resource_provider_traits.resource_provider_id = member.id AND
           resource_provider_traits.trait_id IN (2, 3))) AND +root.parent_provider_id IS NULL AND
           +member.root_provider_id > :after
-  LIMIT :size OFFSET 0) AS roots;
--- on mysql
-SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',', IFNULL(roots.revision,
-    'null'), ']')), ']') AS json_rows_1
-FROM (SELECT STRAIGHT_JOIN root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN
-    root.revision END AS revision
-  FROM resource_provider_traits AS trait_link INNER JOIN resource_providers AS `member` ON
-      `member`.id = trait_link.resource_provider_id INNER JOIN resource_providers AS root ON root.id
-      = `member`.root_provider_id
-  WHERE trait_link.trait_id IN (1) AND (EXISTS (SELECT 1 AS anon_1
-      FROM resource_provider_traits
-      WHERE resource_provider_traits.resource_provider_id = `member`.id AND
-          resource_provider_traits.trait_id IN (2, 3))) AND root.parent_provider_id IS NULL AND
-          `member`.root_provider_id > :after
-  LIMIT :size) AS roots;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision
-  FROM resource_provider_traits AS trait_link JOIN resource_providers AS member ON member.id =
-      trait_link.resource_provider_id JOIN resource_providers AS root ON root.id =
-      member.root_provider_id
-  WHERE trait_link.trait_id IN (1) AND (EXISTS (SELECT 1 AS anon_1
-      FROM resource_provider_traits
-      WHERE resource_provider_traits.resource_provider_id = member.id AND
-          resource_provider_traits.trait_id IN (2, 3))) AND root.parent_provider_id IS NULL AND
-          member.root_provider_id > :after
   LIMIT :size) AS roots;
 
 -- beginning with resources
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision
+SELECT json_rows(roots.id, roots.revision) AS json_rows_1
+FROM (SELECT STRAIGHT_JOIN root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision
+    END AS revision
   FROM inventories JOIN resource_providers AS member ON member.id = inventories.resource_provider_id
       JOIN resource_providers AS root ON root.id = member.root_provider_id
   WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
       inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0 AND
       +root.parent_provider_id IS NULL AND +member.root_provider_id > :after
-  LIMIT :size OFFSET 0) AS roots;
--- on mysql
-SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',', IFNULL(roots.revision,
-    'null'), ']')), ']') AS json_rows_1
-FROM (SELECT STRAIGHT_JOIN root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN
-    root.revision END AS revision
-  FROM inventories INNER JOIN resource_providers AS `member` ON `member`.id =
-      inventories.resource_provider_id INNER JOIN resource_providers AS root ON root.id =
-      `member`.root_provider_id
-  WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
-      inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0 AND
-      root.parent_provider_id IS NULL AND `member`.root_provider_id > :after
-  LIMIT :size) AS roots;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision
-  FROM inventories JOIN resource_providers AS member ON member.id = inventories.resource_provider_id
-      JOIN resource_providers AS root ON root.id = member.root_provider_id
-  WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
-      inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0 AND
-      root.parent_provider_id IS NULL AND member.root_provider_id > :after
   LIMIT :size) AS roots;
 
 -- beginning with parts_of
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision
+SELECT json_rows(roots.id, roots.revision) AS json_rows_1
+FROM (SELECT STRAIGHT_JOIN root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision
+    END AS revision
   FROM inventories JOIN resource_providers AS member ON member.id = inventories.resource_provider_id
       JOIN resource_providers AS root ON root.id = member.root_provider_id
   WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity AND
       +root.parent_provider_id IS NULL AND +member.root_provider_id > :after
-  LIMIT :size OFFSET 0) AS roots;
--- on mysql
-SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',', IFNULL(roots.revision,
-    'null'), ']')), ']') AS json_rows_1
-FROM (SELECT STRAIGHT_JOIN root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN
-    root.revision END AS revision
-  FROM inventories INNER JOIN resource_providers AS `member` ON `member`.id =
-      inventories.resource_provider_id INNER JOIN resource_providers AS root ON root.id =
-      `member`.root_provider_id
-  WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity AND
-      root.parent_provider_id IS NULL AND `member`.root_provider_id > :after
   LIMIT :size) AS roots;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision
-  FROM inventories JOIN resource_providers AS member ON member.id = inventories.resource_provider_id
-      JOIN resource_providers AS root ON root.id = member.root_provider_id
-  WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity AND
-      root.parent_provider_id IS NULL AND member.root_provider_id > :after
-  LIMIT :size) AS roots;
-
 
 -- roots.matching_roots: Select (id, revision, matches) of the roots after an id, by id.
 
 -- with room, beginning with what is rare
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0
-    END)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+SELECT STRAIGHT_JOIN json_rows(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0 END)
+    AS json_rows_1
+FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
     revision, EXISTS (SELECT member.root_provider_id
     FROM resource_providers AS member
     WHERE (EXISTS (SELECT 1 AS anon_1
@@ -170,71 +68,19 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
             inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
             inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
             member.root_provider_id = root.id) AS matches
-  FROM (SELECT DISTINCT member.root_provider_id AS root_provider_id
+  FROM (SELECT STRAIGHT_JOIN DISTINCT member.root_provider_id
     FROM inventories JOIN resource_providers AS member ON member.id =
         inventories.resource_provider_id
     WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
         inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
         AS first JOIN resource_providers AS root ON root.id = first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
--- on mysql
-SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
-    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
-    ']')), ']') AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, EXISTS (SELECT `member`.root_provider_id
-    FROM resource_providers AS `member`
-    WHERE (EXISTS (SELECT 1 AS anon_1
-        FROM inventories
-        WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 0
-            AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-            inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-            anon_2
-        FROM inventories
-        WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 1
-            AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
-            inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
-            `member`.root_provider_id = root.id) AS matches
-  FROM (SELECT STRAIGHT_JOIN DISTINCT `member`.root_provider_id AS root_provider_id
-    FROM inventories INNER JOIN resource_providers AS `member` ON `member`.id =
-        inventories.resource_provider_id
-    WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
-        inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
-        AS first INNER JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE
-    0 END)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, EXISTS (SELECT member.root_provider_id
-    FROM resource_providers AS member
-    WHERE (EXISTS (SELECT 1 AS anon_1
-        FROM inventories
-        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0 AND
-            inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-            inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-            anon_2
-        FROM inventories
-        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 1 AND
-            inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
-            inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
-            member.root_provider_id = root.id) AS matches
-  FROM (SELECT DISTINCT member.root_provider_id AS root_provider_id
-    FROM inventories JOIN resource_providers AS member ON member.id =
-        inventories.resource_provider_id
-    WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
-        inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
-        AS first JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- all conditions of a member, beginning with traits
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0
-    END)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+SELECT STRAIGHT_JOIN json_rows(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0 END)
+    AS json_rows_1
+FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
     revision, (EXISTS (SELECT member.root_provider_id
       FROM resource_providers AS member
       WHERE (EXISTS (SELECT 1 AS anon_1
@@ -271,7 +117,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
           WHERE resource_provider_aggregates.resource_provider_id = member.id AND
               resource_provider_aggregates.aggregate_id IN (6))) AND member.root_provider_id =
               root.id)) AS matches
-  FROM (SELECT DISTINCT member.root_provider_id AS root_provider_id
+  FROM (SELECT STRAIGHT_JOIN DISTINCT member.root_provider_id
     FROM resource_provider_traits AS trait_link JOIN resource_providers AS member ON member.id =
         trait_link.resource_provider_id
     WHERE trait_link.trait_id IN (1) AND (EXISTS (SELECT 1 AS anon_9
@@ -280,114 +126,12 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
             resource_provider_traits.trait_id IN (2, 3)))) AS first JOIN resource_providers AS root
             ON root.id = first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
--- on mysql
-SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
-    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
-    ']')), ']') AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, (EXISTS (SELECT `member`.root_provider_id
-      FROM resource_providers AS `member`
-      WHERE (EXISTS (SELECT 1 AS anon_1
-          FROM inventories
-          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 0
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-              anon_2
-          FROM inventories
-          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 1
-              AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
-              inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
-              `member`.root_provider_id = root.id)) AND (EXISTS (SELECT `member`.root_provider_id
-      FROM resource_providers AS `member`
-      WHERE (EXISTS (SELECT 1 AS anon_3
-          FROM inventories
-          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 2
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-              anon_4
-          FROM resource_provider_traits
-          WHERE resource_provider_traits.resource_provider_id = `member`.id AND
-              resource_provider_traits.trait_id IN (1))) AND (EXISTS (SELECT 1 AS anon_5
-          FROM resource_provider_traits
-          WHERE resource_provider_traits.resource_provider_id = `member`.id AND
-              resource_provider_traits.trait_id IN (2, 3))) AND NOT (EXISTS (SELECT 1 AS anon_6
-          FROM resource_provider_traits
-          WHERE resource_provider_traits.resource_provider_id = `member`.id AND
-              resource_provider_traits.trait_id IN (4))) AND (EXISTS (SELECT 1 AS anon_7
-          FROM resource_provider_aggregates
-          WHERE resource_provider_aggregates.resource_provider_id = `member`.id AND
-              resource_provider_aggregates.aggregate_id IN (5))) AND NOT (EXISTS (SELECT 1 AS anon_8
-          FROM resource_provider_aggregates
-          WHERE resource_provider_aggregates.resource_provider_id = `member`.id AND
-              resource_provider_aggregates.aggregate_id IN (6))) AND `member`.root_provider_id =
-              root.id)) AS matches
-  FROM (SELECT STRAIGHT_JOIN DISTINCT `member`.root_provider_id AS root_provider_id
-    FROM resource_provider_traits AS trait_link INNER JOIN resource_providers AS `member` ON
-        `member`.id = trait_link.resource_provider_id
-    WHERE trait_link.trait_id IN (1) AND (EXISTS (SELECT 1 AS anon_9
-        FROM resource_provider_traits
-        WHERE resource_provider_traits.resource_provider_id = `member`.id AND
-            resource_provider_traits.trait_id IN (2, 3)))) AS first INNER JOIN resource_providers AS
-            root ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE
-    0 END)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, (EXISTS (SELECT member.root_provider_id
-      FROM resource_providers AS member
-      WHERE (EXISTS (SELECT 1 AS anon_1
-          FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-              anon_2
-          FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 1
-              AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
-              inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
-              member.root_provider_id = root.id)) AND (EXISTS (SELECT member.root_provider_id
-      FROM resource_providers AS member
-      WHERE (EXISTS (SELECT 1 AS anon_3
-          FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 2
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-              anon_4
-          FROM resource_provider_traits
-          WHERE resource_provider_traits.resource_provider_id = member.id AND
-              resource_provider_traits.trait_id IN (1))) AND (EXISTS (SELECT 1 AS anon_5
-          FROM resource_provider_traits
-          WHERE resource_provider_traits.resource_provider_id = member.id AND
-              resource_provider_traits.trait_id IN (2, 3))) AND NOT (EXISTS (SELECT 1 AS anon_6
-          FROM resource_provider_traits
-          WHERE resource_provider_traits.resource_provider_id = member.id AND
-              resource_provider_traits.trait_id IN (4))) AND (EXISTS (SELECT 1 AS anon_7
-          FROM resource_provider_aggregates
-          WHERE resource_provider_aggregates.resource_provider_id = member.id AND
-              resource_provider_aggregates.aggregate_id IN (5))) AND NOT (EXISTS (SELECT 1 AS anon_8
-          FROM resource_provider_aggregates
-          WHERE resource_provider_aggregates.resource_provider_id = member.id AND
-              resource_provider_aggregates.aggregate_id IN (6))) AND member.root_provider_id =
-              root.id)) AS matches
-  FROM (SELECT DISTINCT member.root_provider_id AS root_provider_id
-    FROM resource_provider_traits AS trait_link JOIN resource_providers AS member ON member.id =
-        trait_link.resource_provider_id
-    WHERE trait_link.trait_id IN (1) AND (EXISTS (SELECT 1 AS anon_9
-        FROM resource_provider_traits
-        WHERE resource_provider_traits.resource_provider_id = member.id AND
-            resource_provider_traits.trait_id IN (2, 3)))) AS first JOIN resource_providers AS root
-            ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- aggregates of the root or of a member, beginning with them
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0
-    END)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+SELECT STRAIGHT_JOIN json_rows(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0 END)
+    AS json_rows_1
+FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
     revision, EXISTS (SELECT member.root_provider_id
     FROM resource_providers AS member
     WHERE ((EXISTS (SELECT 1 AS anon_1
@@ -398,62 +142,18 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
           WHERE resource_provider_aggregates.resource_provider_id = member.root_provider_id AND
               resource_provider_aggregates.aggregate_id IN (5)))) AND member.root_provider_id =
               root.id) AS matches
-  FROM (SELECT DISTINCT reached.root_provider_id AS root_provider_id
+  FROM (SELECT STRAIGHT_JOIN DISTINCT reached.root_provider_id
     FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
         link.resource_provider_id
     WHERE link.aggregate_id IN (5)) AS first JOIN resource_providers AS root ON root.id =
         first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
--- on mysql
-SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
-    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
-    ']')), ']') AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, EXISTS (SELECT `member`.root_provider_id
-    FROM resource_providers AS `member`
-    WHERE ((EXISTS (SELECT 1 AS anon_1
-          FROM resource_provider_aggregates
-          WHERE resource_provider_aggregates.resource_provider_id = `member`.id AND
-              resource_provider_aggregates.aggregate_id IN (5))) OR (EXISTS (SELECT 1 AS anon_2
-          FROM resource_provider_aggregates
-          WHERE resource_provider_aggregates.resource_provider_id = `member`.root_provider_id AND
-              resource_provider_aggregates.aggregate_id IN (5)))) AND `member`.root_provider_id =
-              root.id) AS matches
-  FROM (SELECT STRAIGHT_JOIN DISTINCT reached.root_provider_id AS root_provider_id
-    FROM resource_provider_aggregates AS link INNER JOIN resource_providers AS reached ON reached.id
-        = link.resource_provider_id
-    WHERE link.aggregate_id IN (5)) AS first INNER JOIN resource_providers AS root ON root.id =
-        first.root_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE
-    0 END)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, EXISTS (SELECT member.root_provider_id
-    FROM resource_providers AS member
-    WHERE ((EXISTS (SELECT 1 AS anon_1
-          FROM resource_provider_aggregates
-          WHERE resource_provider_aggregates.resource_provider_id = member.id AND
-              resource_provider_aggregates.aggregate_id IN (5))) OR (EXISTS (SELECT 1 AS anon_2
-          FROM resource_provider_aggregates
-          WHERE resource_provider_aggregates.resource_provider_id = member.root_provider_id AND
-              resource_provider_aggregates.aggregate_id IN (5)))) AND member.root_provider_id =
-              root.id) AS matches
-  FROM (SELECT DISTINCT reached.root_provider_id AS root_provider_id
-    FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
-        link.resource_provider_id
-    WHERE link.aggregate_id IN (5)) AS first JOIN resource_providers AS root ON root.id =
-        first.root_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
 
 -- of the root, beginning with its traits
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0
-    END)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+SELECT STRAIGHT_JOIN json_rows(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0 END)
+    AS json_rows_1
+FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
     revision, (SELECT count(*) AS count_1
     FROM resource_provider_traits
     WHERE resource_provider_traits.resource_provider_id = root.id AND
@@ -477,7 +177,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
               AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
               inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
               member.root_provider_id = root.id)) AS matches
-  FROM (SELECT resource_provider_traits.resource_provider_id AS resource_provider_id
+  FROM (SELECT resource_provider_traits.resource_provider_id
     FROM resource_provider_traits
     WHERE resource_provider_traits.trait_id IN (1)
     GROUP BY resource_provider_traits.resource_provider_id
@@ -485,83 +185,11 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
         first.resource_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.resource_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
--- on mysql
-SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
-    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
-    ']')), ']') AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, (SELECT count(*) AS count_1
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.resource_provider_id = root.id AND
-        resource_provider_traits.trait_id IN (1)) = 1 AND NOT (EXISTS (SELECT 1 AS anon_1
-      FROM resource_provider_traits
-      WHERE resource_provider_traits.resource_provider_id = root.id AND
-          resource_provider_traits.trait_id IN (2))) AND NOT (EXISTS (SELECT 1 AS anon_2
-      FROM resource_provider_aggregates
-      WHERE resource_provider_aggregates.resource_provider_id = root.id AND
-          resource_provider_aggregates.aggregate_id IN (3))) AND (EXISTS (SELECT
-          `member`.root_provider_id
-      FROM resource_providers AS `member`
-      WHERE (EXISTS (SELECT 1 AS anon_3
-          FROM inventories
-          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 0
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-              anon_4
-          FROM inventories
-          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 1
-              AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
-              inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
-              `member`.root_provider_id = root.id)) AS matches
-  FROM (SELECT resource_provider_traits.resource_provider_id AS resource_provider_id
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.trait_id IN (1)
-    GROUP BY resource_provider_traits.resource_provider_id
-    HAVING count(*) = 1) AS first INNER JOIN resource_providers AS root ON root.id =
-        first.resource_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.resource_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE
-    0 END)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, (SELECT count(*) AS count_1
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.resource_provider_id = root.id AND
-        resource_provider_traits.trait_id IN (1)) = 1 AND NOT (EXISTS (SELECT 1 AS anon_1
-      FROM resource_provider_traits
-      WHERE resource_provider_traits.resource_provider_id = root.id AND
-          resource_provider_traits.trait_id IN (2))) AND NOT (EXISTS (SELECT 1 AS anon_2
-      FROM resource_provider_aggregates
-      WHERE resource_provider_aggregates.resource_provider_id = root.id AND
-          resource_provider_aggregates.aggregate_id IN (3))) AND (EXISTS (SELECT
-          member.root_provider_id
-      FROM resource_providers AS member
-      WHERE (EXISTS (SELECT 1 AS anon_3
-          FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-              anon_4
-          FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 1
-              AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
-              inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
-              member.root_provider_id = root.id)) AS matches
-  FROM (SELECT resource_provider_traits.resource_provider_id AS resource_provider_id
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.trait_id IN (1)
-    GROUP BY resource_provider_traits.resource_provider_id
-    HAVING count(*) = 1) AS first JOIN resource_providers AS root ON root.id =
-        first.resource_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.resource_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
 
 -- from elsewhere, or by a member of its own
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0
-    END)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+SELECT STRAIGHT_JOIN json_rows(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0 END)
+    AS json_rows_1
+FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
     revision, (EXISTS (SELECT member.root_provider_id
       FROM resource_providers AS member
       WHERE (EXISTS (SELECT 1 AS anon_1
@@ -573,67 +201,19 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
       FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
           link.resource_provider_id
       WHERE link.aggregate_id IN (7) AND reached.root_provider_id = root.id)) AS matches
-  FROM (SELECT member.root_provider_id AS root_provider_id
+  FROM (SELECT member.root_provider_id
     FROM inventories JOIN resource_providers AS member ON member.id =
         inventories.resource_provider_id
     WHERE inventories.resource_class_id = 2 AND inventories.used + 1 <= inventories.capacity AND
         inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
         AS first JOIN resource_providers AS root ON root.id = first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
--- on mysql
-SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
-    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
-    ']')), ']') AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, (EXISTS (SELECT `member`.root_provider_id
-      FROM resource_providers AS `member`
-      WHERE (EXISTS (SELECT 1 AS anon_1
-          FROM inventories
-          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 2
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND
-              `member`.root_provider_id = root.id)) OR (EXISTS (SELECT reached.root_provider_id
-      FROM resource_provider_aggregates AS link INNER JOIN resource_providers AS reached ON
-          reached.id = link.resource_provider_id
-      WHERE link.aggregate_id IN (7) AND reached.root_provider_id = root.id)) AS matches
-  FROM (SELECT `member`.root_provider_id AS root_provider_id
-    FROM inventories INNER JOIN resource_providers AS `member` ON `member`.id =
-        inventories.resource_provider_id
-    WHERE inventories.resource_class_id = 2 AND inventories.used + 1 <= inventories.capacity AND
-        inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
-        AS first INNER JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE
-    0 END)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, (EXISTS (SELECT member.root_provider_id
-      FROM resource_providers AS member
-      WHERE (EXISTS (SELECT 1 AS anon_1
-          FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 2
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND
-              member.root_provider_id = root.id)) OR (EXISTS (SELECT reached.root_provider_id
-      FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
-          link.resource_provider_id
-      WHERE link.aggregate_id IN (7) AND reached.root_provider_id = root.id)) AS matches
-  FROM (SELECT member.root_provider_id AS root_provider_id
-    FROM inventories JOIN resource_providers AS member ON member.id =
-        inventories.resource_provider_id
-    WHERE inventories.resource_class_id = 2 AND inventories.used + 1 <= inventories.capacity AND
-        inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
-        AS first JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- some of a class, beginning with it
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0
-    END)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+SELECT STRAIGHT_JOIN json_rows(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0 END)
+    AS json_rows_1
+FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
     revision, EXISTS (SELECT member.root_provider_id
     FROM resource_providers AS member
     WHERE (EXISTS (SELECT 1 AS anon_1
@@ -644,93 +224,18 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
         WHERE resource_provider_traits.resource_provider_id = member.id AND
             resource_provider_traits.trait_id IN (4))) AND member.root_provider_id = root.id) AS
             matches
-  FROM (SELECT DISTINCT member.root_provider_id AS root_provider_id
+  FROM (SELECT STRAIGHT_JOIN DISTINCT member.root_provider_id
     FROM inventories JOIN resource_providers AS member ON member.id =
         inventories.resource_provider_id
     WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity) AS first
         JOIN resource_providers AS root ON root.id = first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
--- on mysql
-SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
-    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
-    ']')), ']') AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, EXISTS (SELECT `member`.root_provider_id
-    FROM resource_providers AS `member`
-    WHERE (EXISTS (SELECT 1 AS anon_1
-        FROM inventories
-        WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 0
-            AND inventories.used < inventories.capacity)) AND NOT (EXISTS (SELECT 1 AS anon_2
-        FROM resource_provider_traits
-        WHERE resource_provider_traits.resource_provider_id = `member`.id AND
-            resource_provider_traits.trait_id IN (4))) AND `member`.root_provider_id = root.id) AS
-            matches
-  FROM (SELECT STRAIGHT_JOIN DISTINCT `member`.root_provider_id AS root_provider_id
-    FROM inventories INNER JOIN resource_providers AS `member` ON `member`.id =
-        inventories.resource_provider_id
-    WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity) AS first
-        INNER JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE
-    0 END)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, EXISTS (SELECT member.root_provider_id
-    FROM resource_providers AS member
-    WHERE (EXISTS (SELECT 1 AS anon_1
-        FROM inventories
-        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0 AND
-            inventories.used < inventories.capacity)) AND NOT (EXISTS (SELECT 1 AS anon_2
-        FROM resource_provider_traits
-        WHERE resource_provider_traits.resource_provider_id = member.id AND
-            resource_provider_traits.trait_id IN (4))) AND member.root_provider_id = root.id) AS
-            matches
-  FROM (SELECT DISTINCT member.root_provider_id AS root_provider_id
-    FROM inventories JOIN resource_providers AS member ON member.id =
-        inventories.resource_provider_id
-    WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity) AS first
-        JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
-GROUP BY roots.id >> 12;
 
 -- in one tree
--- on sqlite
-SELECT json_group_array(json_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0
-    END)) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, EXISTS (SELECT member.root_provider_id
-    FROM resource_providers AS member
-    WHERE (EXISTS (SELECT 1 AS anon_1
-        FROM inventories
-        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0 AND
-            inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-            inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND
-            member.root_provider_id = 1 AND member.root_provider_id = root.id) AS matches
-  FROM resource_providers AS root
-  WHERE root.parent_provider_id IS NULL AND root.id > :after AND root.id = 1) AS roots
-GROUP BY roots.id >> 12;
--- on mysql
-SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
-    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
-    ']')), ']') AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
-    revision, EXISTS (SELECT `member`.root_provider_id
-    FROM resource_providers AS `member`
-    WHERE (EXISTS (SELECT 1 AS anon_1
-        FROM inventories
-        WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 0
-            AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-            inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND
-            `member`.root_provider_id = 1 AND `member`.root_provider_id = root.id) AS matches
-  FROM resource_providers AS root
-  WHERE root.parent_provider_id IS NULL AND root.id > :after AND root.id = 1) AS roots
-GROUP BY roots.id >> 12;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE
-    0 END)) AS TEXT) AS json_rows_1
-FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+SELECT STRAIGHT_JOIN json_rows(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0 END)
+    AS json_rows_1
+FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
     revision, EXISTS (SELECT member.root_provider_id
     FROM resource_providers AS member
     WHERE (EXISTS (SELECT 1 AS anon_1

@@ -1,60 +1,19 @@
 -- trees.members: Select the members of trees, in any order. A row is a `MemberRow`.
--- on sqlite
 SELECT resource_providers.root_provider_id, resource_providers.id,
     resource_providers.parent_provider_id, resource_providers.revision, resource_providers.uuid,
-    (SELECT json_group_array(json_array(resource_classes.name, inventories.capacity,
-    inventories.used, inventories.min_unit, inventories.max_unit, inventories.step_size)) AS
-    json_rows_1
+    (SELECT json_rows(resource_classes.name, inventories.capacity, inventories.used,
+    inventories.min_unit, inventories.max_unit, inventories.step_size) AS json_rows_1
   FROM inventories JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
   WHERE inventories.resource_provider_id = resource_providers.id) AS stocks, (SELECT
-      json_group_array(json_array(resource_provider_traits.trait_id)) AS json_rows_2
+      json_rows(resource_provider_traits.trait_id) AS json_rows_2
   FROM resource_provider_traits
   WHERE resource_provider_traits.resource_provider_id = resource_providers.id) AS traits, (SELECT
-      json_group_array(json_array(placement_aggregates.uuid)) AS json_rows_3
+      json_rows(placement_aggregates.uuid) AS json_rows_3
   FROM resource_provider_aggregates JOIN placement_aggregates ON placement_aggregates.id =
       resource_provider_aggregates.aggregate_id
   WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id) AS aggregates
 FROM resource_providers
 WHERE resource_providers.root_provider_id IN (:ids …);
--- on mysql
-SELECT resource_providers.root_provider_id, resource_providers.id,
-    resource_providers.parent_provider_id, resource_providers.revision, resource_providers.uuid,
-    (SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(JSON_QUOTE(resource_classes.name), 'null'),
-    ',', IFNULL(inventories.capacity, 'null'), ',', IFNULL(inventories.used, 'null'), ',',
-    IFNULL(inventories.min_unit, 'null'), ',', IFNULL(inventories.max_unit, 'null'), ',',
-    IFNULL(inventories.step_size, 'null'), ']')), ']') AS json_rows_1
-  FROM inventories INNER JOIN resource_classes ON resource_classes.id =
-      inventories.resource_class_id
-  WHERE inventories.resource_provider_id = resource_providers.id) AS stocks, (SELECT CONCAT('[',
-      GROUP_CONCAT(CONCAT('[', IFNULL(resource_provider_traits.trait_id, 'null'), ']')), ']') AS
-      json_rows_2
-  FROM resource_provider_traits
-  WHERE resource_provider_traits.resource_provider_id = resource_providers.id) AS traits, (SELECT
-      CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(JSON_QUOTE(placement_aggregates.uuid), 'null'),
-      ']')), ']') AS json_rows_3
-  FROM resource_provider_aggregates INNER JOIN placement_aggregates ON placement_aggregates.id =
-      resource_provider_aggregates.aggregate_id
-  WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id) AS aggregates
-FROM resource_providers
-WHERE resource_providers.root_provider_id IN (:ids …);
--- on postgresql
-SELECT resource_providers.root_provider_id, resource_providers.id,
-    resource_providers.parent_provider_id, resource_providers.revision, resource_providers.uuid,
-    (SELECT CAST(json_agg(json_build_array(resource_classes.name, inventories.capacity,
-    inventories.used, inventories.min_unit, inventories.max_unit, inventories.step_size)) AS TEXT)
-    AS json_rows_1
-  FROM inventories JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
-  WHERE inventories.resource_provider_id = resource_providers.id) AS stocks, (SELECT
-      CAST(json_agg(json_build_array(resource_provider_traits.trait_id)) AS TEXT) AS json_rows_2
-  FROM resource_provider_traits
-  WHERE resource_provider_traits.resource_provider_id = resource_providers.id) AS traits, (SELECT
-      CAST(json_agg(json_build_array(placement_aggregates.uuid)) AS TEXT) AS json_rows_3
-  FROM resource_provider_aggregates JOIN placement_aggregates ON placement_aggregates.id =
-      resource_provider_aggregates.aggregate_id
-  WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id) AS aggregates
-FROM resource_providers
-WHERE resource_providers.root_provider_id IN (:ids …);
-
 
 -- trees.trait_names: Select (id, name) of traits, by name.
 SELECT traits.id, traits.name
