@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
-from jsonschema.exceptions import ValidationError
 
-from placement.api.keywords import FORMATS, Validator, errors, in_order
+from placement.api.keywords import compiled
 from placement.errors import BadBody
 
 # The limit allows a reshape of 13,000 consumers with three classes each. A member takes 130 bytes
@@ -56,14 +55,16 @@ class Schema:
         """
         self.schema = schema
         self._where = where or _dotted
-        self._validator = Validator(in_order(schema), format_checker=FORMATS)
+        self._first_error = compiled(schema)
 
     def check(self, value: Any) -> None:
         """Raise BadBody for the first invalid field, with its path and value."""
-        error = next(errors(self._validator, value), None)
+        error = self._first_error(value)
         if error is not None:
-            where = self._where(error.absolute_path) or "body"
-            raise BadBody(f"JSON does not validate: {where}: {_what(error)}")
+            where, what = self._where(error.path) or "body", error.message
+            if len(what) > MAX_REASON:
+                what = f"{what[:MAX_REASON]}…"
+            raise BadBody(f"JSON does not validate: {where}: {what}")
 
 
 class EitherSchema(Schema):
@@ -152,9 +153,3 @@ def path_of(steps: Iterable[str | int]) -> str:
         else:
             path += '[""]'
     return path.removeprefix(".")
-
-
-def _what(error: ValidationError) -> str:
-    """Return the reason of an error as one line of limited length."""
-    text = error.message
-    return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]}…"

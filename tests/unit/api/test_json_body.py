@@ -6,11 +6,11 @@ from typing import Any
 
 import orjson
 import pytest
+from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
 from placement.api.bodies import MAX_ITEMS, OWNER, UUID_LIKE
 from placement.api.json_body import MAX_DEPTH, MAX_MEMBERS, Schema, decode
-from placement.api.keywords import Validator
 from placement.api.operations import aggregates, allocation_bodies, inventories, providers, traits
 from placement.api.routes import ROUTES
 from placement.errors import BadBody
@@ -44,12 +44,12 @@ def declared() -> Iterator[tuple[str, Schema]]:
 
 @pytest.mark.parametrize("schema", [pytest.param(each, id=name) for name, each in declared()])
 def test_a_declared_schema_is_a_schema(schema: Schema) -> None:
-    Validator.check_schema(schema.schema)
+    Draft202012Validator.check_schema(schema.schema)
 
 
 def test_a_schema_that_is_none_is_noticed() -> None:
     with pytest.raises(SchemaError):
-        Validator.check_schema(Schema({"type": "object", "required": "name"}).schema)
+        Draft202012Validator.check_schema(Schema({"type": "object", "required": "name"}).schema)
 
 
 def test_lists_and_objects_may_be_nested_as_deep_as_is_said() -> None:
@@ -87,18 +87,13 @@ def test_lengths_and_types_are_looked_at_before_patterns_and_uniqueness() -> Non
     assert "non-unique" in refusal(TEXTS, ["a", "a"])
 
 
-def test_checking_ends_with_the_first_error() -> None:
-    class Counted(str):
-        reads = 0
-
-        def __len__(self) -> int:
-            Counted.reads += 1
-            return super().__len__()
-
-    refusal(TEXTS, [1, *[Counted("a")] * 1000])
-    assert Counted.reads == 0
-    refusal(TEXTS, [Counted("aaaa")] * 1000)
-    assert 0 < Counted.reads < 10
+def test_checking_ends_with_the_first_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(
+        "placement.api.keywords.identifiers.canonical", lambda text: read.append(text)
+    )
+    assert ": 0: " in refusal(Schema({"type": "array", "items": UUID_LIKE}), ["a"] * 1000)
+    assert len(read) == 1
 
 
 @pytest.mark.parametrize(
@@ -160,6 +155,7 @@ def test_every_schema_bounds_its_texts_and_says_what_type_it_is_of() -> None:
             for schema in _schemas(checked.schema):
                 assert "type" in schema
                 assert "string" not in schema["type"] or "maxLength" in schema
+                assert "pattern" not in schema or "description" in schema
 
 
 def test_what_a_provider_or_a_consumer_has_several_of_is_bounded() -> None:
