@@ -28,6 +28,9 @@ Roots = Mapping[int, int]
 Options = Sequence[Sequence[int]]
 
 
+# A provider of a pool, by position, and the name of a class.
+Row = tuple[int, str]
+
 # Slot -> position of the pool member that serves it, or -1 if the slot is not assigned.
 Assignment = tuple[int, ...]
 
@@ -216,14 +219,14 @@ class Pool:
             return self.anchor
         return self.sharing[position - self.local].tree
 
-    def with_usage(self, used: Mapping[tuple[int, str], int]) -> "Pool":
-        """Return the pool with other usages: (position, class) -> units."""
+    def after(self, usage: Mapping[Row, int]) -> "Pool":
+        """Return the pool after adding these units to the usages of its members."""
         by_position: dict[int, dict[str, int]] = {}
-        for (position, name), units in used.items():
+        for (position, name), units in usage.items():
             by_position.setdefault(position, {})[name] = units
         members = list(self.members)
-        for position, by_class in by_position.items():
-            members[position] = members[position].with_usage(by_class)
+        for position, amounts in by_position.items():
+            members[position] = members[position].after(amounts)
         anchor = self.anchor
         if anchor is not None:
             anchor = replace(anchor, members=tuple(members[: self.local]))

@@ -3,85 +3,78 @@
 The bounds do not depend on the number of ways in which a request can be served, so they are cheap.
 """
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 
 from placement.candidates.budget import Charge
 from placement.candidates.headroom.packing import largest_sum
-from placement.candidates.headroom.room import Row
-from placement.candidates.model import Options
+from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
 
-# Row -> free units.
-Room = Callable[[Row], int]
 
-
-def seats_of(plan: SearchPlan, options: Options, room: Room) -> list[dict[int, int]]:
-    """Return slot -> position -> the number of consumers that the provider can serve.
+def seats(
+    pool: Pool, resources: Sequence[tuple[str, int]], providers: Iterable[int]
+) -> dict[int, int]:
+    """Return position -> the number of consumers whose slot the provider can serve.
 
     The number is -1, which means any number, if the slot has no resources.
     """
-    known: dict[tuple[int, tuple[tuple[str, int], ...]], int] = {}
-    seats: list[dict[int, int]] = []
-    for slot, (_group, resources) in enumerate(plan.slots):
-        by_position: dict[int, int] = {}
-        for position in options[slot]:
-            key = position, resources
-            if key not in known:
-                known[key] = min(
-                    [room((position, name)) // units for name, units in resources], default=-1
-                )
-            by_position[position] = known[key]
-        seats.append(by_position)
-    return seats
+    numbers: dict[int, int] = {}
+    for position in providers:
+        stocks = pool.members[position].stocks
+        numbers[position] = min(
+            [stocks[name].free // units for name, units in resources], default=-1
+        )
+    return numbers
 
 
-def upper_bound(plan: SearchPlan, options: Options, room: Room, spend: Charge) -> int | None:
-    """Return a number that no packing can exceed, or None if no slot has resources.
+def upper_bound(plan: SearchPlan, pool: Pool, options: Options, spend: Charge) -> int:
+    """Return a number of consumers that no packing can exceed.
 
     Args:
         plan: the plan of the request.
+        pool: the providers.
         options: slot -> positions of the providers that can serve it, alone or in parts.
-        room: returns the free units of a row.
         spend: charges the work.
     """
     spend(2 * sum(map(len, options)) + 16)
-    seats = seats_of(plan, options, room)
-    bounds = [
-        sum(by_position.values())
-        for slot, by_position in enumerate(seats)
-        if plan.slots[slot].resources and slot not in plan.splittable
-    ]
-    bounds += _class_bounds(plan, options, room)
+    bounds = []
+    for requirement in plan.requirements:
+        slot = requirement.slots[0]
+        resources = plan.slots[slot].resources
+        if resources and slot not in plan.splittable:
+            bounds.append(sum(seats(pool, resources, options[slot]).values()))
+    for name in joint_classes(plan):
+        bounds.append(_class_bound(plan, pool, options, name))
     if len(plan.isolated_slots) > 1:
-        bounds += _isolation_bound(plan, options, room, min(bounds, default=0))
-    return min(bounds, default=None)
+        bounds.append(_isolation_bound(plan, pool, options, min(bounds)))
+    return min(bounds)
 
 
-def _class_bounds(plan: SearchPlan, options: Options, room: Room) -> Iterable[int]:
-    """Yield a bound for each class that several slots request or that is served in parts."""
-    split = set(map(plan.class_of, plan.splittable))
-    for name in {*plan.contended_classes, *split}:
-        amounts = plan.amounts_of(name)
-        sizes = set(amounts.values())
-        total = 0
-        positions: set[int] = set()
-        for slot in amounts:
-            positions.update(options[slot])
-        for position in positions:
-            units = room((position, name))
-            total += units if name in split else largest_sum(sizes, units)
-        yield total // sum(amounts.values())
+def joint_classes(plan: SearchPlan) -> set[str]:
+    """Return the classes that several slots request or that are served in parts."""
+    return {*plan.contended_classes, *map(plan.class_of, plan.splittable)}
 
 
-def _isolation_bound(plan: SearchPlan, options: Options, room: Room, most: int) -> Iterable[int]:
-    """Yield the bound for isolated slots, which must have different providers for each consumer.
+def _class_bound(plan: SearchPlan, pool: Pool, options: Options, name: str) -> int:
+    """Return the bound for one of the joint classes."""
+    amounts = plan.amounts_of(name)
+    sizes = set(amounts.values())
+    in_parts = any(slot in plan.splittable for slot in amounts)
+    total = 0
+    for position in set().union(*[options[slot] for slot in amounts]):
+        free = pool.members[position].stocks[name].free
+        total += free if in_parts else largest_sum(sizes, free)
+    return total // sum(amounts.values())
+
+
+def _isolation_bound(plan: SearchPlan, pool: Pool, options: Options, most: int) -> int:
+    """Return the bound for isolated slots, which must have different providers for each consumer.
 
     A provider serves each of n consumers at most once. The providers of k slots must therefore have
     at least k × n seats, where no provider counts for more than n.
     """
     slots = [slot for slot in plan.isolated_slots if plan.slots[slot].resources]
-    if len(slots) < 2 or not most:
-        return
     # Slots that begin with the same class use at least the smallest of its amounts.
     least: dict[str, int] = {}
     positions: dict[str, set[int]] = {}
@@ -89,15 +82,12 @@ def _isolation_bound(plan: SearchPlan, options: Options, room: Room, most: int) 
         name, amount = plan.slots[slot].resources[0]
         least[name] = min(amount, least.get(name, amount))
         positions.setdefault(name, set()).update(options[slot])
-    seats: dict[int, int] = {}
+    total: dict[int, int] = {}
     for name, amount in least.items():
-        for position in positions[name]:
-            seats[position] = seats.get(position, 0) + room((position, name)) // amount
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if sum([min(middle, number) for number in seats.values()]) >= middle * len(slots):
-            low = middle
-        else:
-            high = middle - 1
-    yield low
+        for position, number in seats(pool, [(name, amount)], positions[name]).items():
+            total[position] = total.get(position, 0) + number
+
+    def is_too_many(consumers: int) -> bool:
+        return sum([min(consumers, number) for number in total.values()]) < consumers * len(slots)
+
+    return bisect_left(range(1, most + 1), x=True, key=is_too_many)

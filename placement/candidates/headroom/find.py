@@ -1,22 +1,46 @@
-"""Read all trees of a snapshot, and measure how many more consumers of each request fit."""
+"""Measure how many more consumers of each request fit.
 
-from collections.abc import Mapping, Sequence
+Without sharing providers, trees are independent, and their numbers of consumers are added up. Equal
+trees are measured only once. For each request in turn, all hosts are measured. Then the remaining
+work is used for hosts whose number is still an interval.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.budget import Budget
-from placement.candidates.headroom.measure import measure_headroom
-from placement.candidates.headroom.value import Headroom, HeadroomRequest
+from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.headroom.hosts import FlatCounter, HostBatch, MeasuredHosts
+from placement.candidates.headroom.limits import LimitFinder
+from placement.candidates.headroom.pool_headroom import PoolHeadroom, PoolHeadrooms
+from placement.candidates.headroom.shared_hosts import SharedHosts
+from placement.candidates.headroom.value import (
+    UNDECIDED,
+    Headroom,
+    HeadroomRequest,
+    RoomLimit,
+    Totals,
+)
+from placement.candidates.model import Pool, SharingMember, Tree
+from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
+from placement.candidates.search.anchors import MAX_CACHED_MEMBERS, dedup_key
 from placement.candidates.terms import MemberOf, of_kind
 from placement.candidates.trees.resolve import ResolvedRequest, resolve_all
 from placement.candidates.trees.scan import Scan
+from placement.candidates.trees.sharing import AnchorPools, untainted
 from placement.candidates.trees.source import HostSource, SnapshotHosts, UnusedHosts
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
 from placement.runtime import stopwatch
+from placement.vocabulary import SHARING_TRAIT
+
+# Maximum number of distinct hosts of one request in memory.
+MAX_DISTINCT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +79,6 @@ def find_headroom(
         return measure_on(hosts, query, questions, budget)
 
 
-def measure_on(
-    hosts: HostSource, query: HeadroomQuery, questions: Sequence[HeadroomRequest], budget: Budget
-) -> dict[str, Headroom]:
-    """Return how many more consumers of each request fit on the hosts of a source.
-
-    Args:
-        hosts: the hosts.
-        query: the requests by name.
-        questions: the requests with resolved names, in the order of the query.
-        budget: limit on the work.
-    """
-    source = UnusedHosts(hosts) if query.empty else hosts
-    answers = measure_headroom(questions, source, budget)
-    return dict(zip(query.requests, answers, strict=True))
-
-
 def resolve_headroom(
     conn: Connection, query: HeadroomQuery, taints: frozenset[str]
 ) -> tuple[list[HeadroomRequest], ResolvedRequest]:
@@ -93,3 +101,184 @@ def resolve_headroom(
         HeadroomRequest(each.request, each.taints, query.limit, by_name) for each in resolved
     ]
     return questions, resolved[0]
+
+
+def measure_on(
+    source: HostSource, query: HeadroomQuery, questions: Sequence[HeadroomRequest], budget: Budget
+) -> dict[str, Headroom]:
+    """Return how many more consumers of each request fit on the hosts of a source.
+
+    Args:
+        source: all hosts, which may be read while they are iterated.
+        query: the requests by name.
+        questions: the requests with resolved names, in the order of the query.
+        budget: limit on the work for all requests together.
+    """
+    hosts = MeasuredHosts(UnusedHosts(source) if query.empty else source, questions, budget)
+    steps = budget.steps_left
+    measurements = [_Measurement(question, budget, steps) for question in questions]
+    for measurement in measurements:
+        measurement.add_hosts(hosts)
+    for measurement in measurements:
+        measurement.refine()
+    results = [measurement.totals.headroom() for measurement in measurements]
+    return dict(zip(query.requests, results, strict=True))
+
+
+class _HostHeadroom(NamedTuple):
+    """The headroom of a host. Equal hosts share it."""
+
+    # The consumers that use a provider of the host.
+    own: PoolHeadroom
+    # Number of consumers that fit if no other host uses the sharing providers.
+    by_itself: int
+    # The limit of the host, or None if the tree only shares resources and is no host.
+    limit: RoomLimit | None
+
+
+class _Measurement:
+    """The measurement of one request."""
+
+    def __init__(self, question: HeadroomRequest, budget: Budget, max_steps: int) -> None:
+        self._question = question
+        self._budget = budget
+        # The figures for the response.
+        self.totals = Totals(question)
+        # The plan of the request.
+        self._plan = plan = SearchPlan(question.request)
+        # Finds the headroom of a pool.
+        self._pool_headrooms = PoolHeadrooms(plan, budget, max_steps)
+        # Finds the limit of a host.
+        self._limits = LimitFinder(question.request, budget, max_steps)
+        # Whether arithmetic is sufficient for hosts with a single provider.
+        self._flat: FlatCounter | None = None
+        if not plan.splittable and not plan.contended_classes:
+            self._flat = FlatCounter(plan, self._limits, self.totals, budget.spend)
+        # The hosts that share resources, or None until the first batch is read.
+        self._shared: SharedHosts | None = None
+        # Creates the pools of anchors. Set with the first batch.
+        self._pools: AnchorPools
+        # Key of equal hosts -> their headroom.
+        self._known: dict[Hashable, _HostHeadroom] = {}
+        # Headroom that is an interval -> the hosts that have it.
+        self._intervals: dict[PoolHeadroom, list[Pool]] = {}
+
+    def add_hosts(self, hosts: MeasuredHosts) -> None:
+        """Measure all hosts, as far as the limit on work allows."""
+        try:
+            for batch in hosts:
+                if self._shared is None:
+                    self._set_sharing(hosts.sharing)
+                self._add(batch)
+            if self._shared is not None:
+                for key, sums in self.totals.sums.items():
+                    sums.add(*self._shared.bounds(key))
+        except BudgetSpentError:
+            self.totals.complete = False
+
+    def _set_sharing(self, sharing: Sequence[SharingMember]) -> None:
+        """Create the pools of anchors, and select the sharing providers that can serve any slot."""
+        # The pools include full and unsuitable sharing providers, because they may be the reason
+        # for the limit of a host.
+        related = untainted(filter(self._is_related, sharing), self._question.taints)
+        self._pools = AnchorPools(related, self._budget.spend)
+        serving = list(filter(self._serves, related))
+        self._shared = SharedHosts(self._plan, self._pool_headrooms, serving, self._budget)
+
+    def _is_related(self, sharing: SharingMember) -> bool:
+        """Return whether a sharing provider can change the number or the limit of any host.
+
+        A provider without inventory of any class of a slot fails at the first check of the slot,
+        so it is never the last provider that is rejected.
+        """
+        slots = self._plan.slots
+        return not sharing.member.stocks.keys().isdisjoint(self._plan.combined_amounts) or any(
+            not slot.resources for slot in slots
+        )
+
+    def _serves(self, sharing: SharingMember) -> bool:
+        pool = Pool(None, (sharing.member,), (sharing,))
+        self._budget.spend(COST_PER_STEP * len(self._plan.requirements))
+        return any(requirement.providers(pool) for requirement in self._plan.requirements)
+
+    def _add(self, batch: HostBatch) -> None:
+        for group in batch.groups:
+            tree = group.example
+            is_alone = SHARING_TRAIT not in tree.root.traits and not self._pools.pool(tree).sharing
+            if self._flat is not None and is_alone:
+                self._flat.add(batch.classes, group)
+                continue
+            for tree in group.trees:
+                self._add_tree(tree)
+        for tree in batch.nested:
+            self._add_tree(tree)
+
+    def _add_tree(self, tree: Tree) -> None:
+        """Measure one host."""
+        pool = self._pools.pool(tree)
+        key: Hashable = None
+        if not self._plan.names_providers and len(pool.members) <= MAX_CACHED_MEMBERS:
+            key = dedup_key(pool)
+        self._budget.spend(COST_PER_STEP + len(pool.members))
+        known = None if key is None else self._known.get(key)
+        if known is None:
+            known = self._measure(pool)
+            if key is not None and len(self._known) < MAX_DISTINCT:
+                self._known[key] = known
+        own, by_itself, limit = known
+        aggregates = tree.root.aggregates
+        assert self._shared is not None
+        if self._shared.concerns(pool):
+            # The consumers of these hosts are counted together.
+            self._shared.add(pool, tree.id if key is None else key, own)
+            self._add_limited(0, 0, by_itself, limit, aggregates)
+        elif own.is_exact:
+            self._add_limited(own.lower, own.upper, own.lower, limit, aggregates)
+        else:
+            self._intervals.setdefault(own, []).append(pool)
+
+    def _measure(self, pool: Pool) -> _HostHeadroom:
+        assert pool.anchor is not None
+        own = by_itself = self._pool_headrooms.find(pool)
+        if pool.sharing and not self._plan.splittable:
+            by_itself = self._pool_headrooms.find(pool, by_itself=True)
+        limit = None if pool.anchor.is_pool else self._limit(pool, by_itself)
+        return _HostHeadroom(own, by_itself.lower, limit)
+
+    def _limit(self, pool: Pool, found: PoolHeadroom) -> RoomLimit:
+        if found.lower and not found.is_exact:
+            return UNDECIDED
+        return self._limits.find(pool.after(found.usage) if found.lower else pool)
+
+    def _add_limited(
+        self,
+        lower: int,
+        upper: int,
+        largest: int,
+        limit: RoomLimit | None,
+        aggregates: frozenset[str],
+    ) -> None:
+        """Add a host to the totals."""
+        if limit is None:
+            self.totals.add(lower, upper, 0, 0, aggregates)
+            return
+        self.totals.add(lower, upper, bool(largest), largest, aggregates)
+        self.totals.limits[limit] += 1
+
+    def refine(self) -> None:
+        """Narrow the intervals, and add the hosts of each interval to the totals."""
+        for found, pools in self._intervals.items():
+            with suppress(BudgetSpentError):  # the result is still the interval
+                if not self._budget.spent:
+                    self._pool_headrooms.refine(found, pools[0])
+            for pool in pools:
+                self._add_interval(found, pool)
+
+    def _add_interval(self, found: PoolHeadroom, pool: Pool) -> None:
+        assert pool.anchor is not None
+        limit = None if pool.anchor.is_pool else UNDECIDED
+        with suppress(BudgetSpentError):  # the limit of the host is still unknown
+            if limit is not None and not self._budget.spent:
+                limit = self._limit(pool, found)
+        aggregates = pool.anchor.root.aggregates
+        self._add_limited(found.lower, found.upper, found.lower, limit, aggregates)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from placement.candidates.budget import BudgetSpentError, Charge
 from placement.candidates.headroom.simplex import EPSILON, Pattern, relax
 
-# Maximum room of a row for which the reachable sums are computed, in multiples of the divisor of
-# its amounts.
+# Maximum number of free units of a row for which the reachable sums are computed, in multiples of
+# the divisor of its amounts.
 MAX_SUMS = 4096
 
 # Maximum number of rows of a problem that is solved exactly. The relaxation needs memory for the
@@ -46,30 +46,30 @@ class PackingProblem(NamedTuple):
 
     # The patterns to pack. Each can be used any number of times.
     patterns: Sequence[Pattern]
-    # Row -> units.
-    room: Sequence[int]
+    # Row -> free units.
+    free: Sequence[int]
 
     def fitting(self) -> "tuple[PackingProblem, Sequence[int]]":
         """Return the problem with only the patterns that fit at least once, and their indexes."""
         numbers = [
-            number for number, pattern in enumerate(self.patterns) if _times(pattern, self.room)
+            number for number, pattern in enumerate(self.patterns) if _times(pattern, self.free)
         ]
         patterns = [self.patterns[number] for number in numbers]
-        return PackingProblem(patterns, tightened(patterns, self.room)), numbers
+        return PackingProblem(patterns, tightened(patterns, self.free)), numbers
 
 
 def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
     """Use patterns until none fits, starting with the patterns that fit the most times.
 
     Args:
-        problem: the patterns and their room.
+        problem: the patterns and the free units.
         most: a number that no packing exceeds.
         spend: charges the work.
 
     Raises:
         BudgetSpentError: the limit on work was reached.
     """
-    room = list(problem.room)
+    free = list(problem.free)
     patterns = problem.patterns
     cost = sum(map(len, patterns))
     times: Counter[int] = Counter()
@@ -77,13 +77,13 @@ def pack_greedily(problem: PackingProblem, most: int, spend: Charge) -> Packing:
     open_patterns: Sequence[int] = range(len(patterns))
     while open_patterns and total < most:
         spend(cost)
-        fits = {number: _times(patterns[number], room) for number in open_patterns}
+        fits = {number: _times(patterns[number], free) for number in open_patterns}
         best = max(open_patterns, key=fits.__getitem__)
         if fits[best] == 0:
             break
         # Use half of them, because other patterns may fit more times afterwards.
         taken = min(most - total, max(1, fits[best] // 2))
-        _take(room, patterns[best], taken)
+        _take(free, patterns[best], taken)
         times[best] += taken
         total += taken
         open_patterns = [number for number, count in fits.items() if count]
@@ -96,12 +96,12 @@ def pack(problem: PackingProblem, start: Packing, spend: Charge) -> Packing:
     Problems of more than `MAX_ROWS` rows are not improved.
 
     Args:
-        problem: the patterns and their room.
+        problem: the patterns and the free units.
         start: a packing.
         spend: charges the work.
     """
     best = start
-    if len(problem.room) > MAX_ROWS:
+    if len(problem.free) > MAX_ROWS:
         return start
     fitting, numbers = problem.fitting()
     try:
@@ -125,10 +125,10 @@ class _Node(NamedTuple):
     Some patterns are already used, and the use of others is limited.
     """
 
-    # The patterns. A pattern with a limit has an additional row whose room is the limit.
+    # The patterns. A pattern with a limit has an additional row, with the limit as free units.
     patterns: Sequence[Pattern]
     # Row -> units that remain after the used patterns.
-    room: Sequence[int]
+    free: Sequence[int]
     # Used patterns, by index.
     taken: Counter[int]
 
@@ -140,11 +140,11 @@ def _search(problem: PackingProblem, needed: int, spend: Charge) -> Times | int:
     pattern is used, and the other branch uses it more often.
     """
     highest = 0
-    nodes = [_Node(problem.patterns, problem.room, Counter())]
+    nodes = [_Node(problem.patterns, problem.free, Counter())]
     while nodes:
         node = nodes.pop()
         before = node.taken.total()
-        fits = [_times(pattern, node.room) for pattern in node.patterns]
+        fits = [_times(pattern, node.free) for pattern in node.patterns]
         spend(len(fits))
         numbers = [number for number, count in enumerate(fits) if count]
         if not numbers:
@@ -153,19 +153,19 @@ def _search(problem: PackingProblem, needed: int, spend: Charge) -> Times | int:
                 return node.taken
             continue
         patterns = [node.patterns[number] for number in numbers]
-        relaxation = relax(patterns, node.room, spend)
+        relaxation = relax(patterns, node.free, spend)
         upper = before + relaxation.upper
         if upper < needed:
             highest = max(highest, upper)
             continue
         taken = node.taken.copy()
-        room = list(node.room)
+        free = list(node.free)
         for number, times in zip(numbers, relaxation.times, strict=True):
             count = int(times + EPSILON)
-            count = min(count, _times(node.patterns[number], room))
-            _take(room, node.patterns[number], count)
+            count = min(count, _times(node.patterns[number], free))
+            _take(free, node.patterns[number], count)
             taken[number] += count
-        rest = pack_greedily(PackingProblem(node.patterns, room), upper - taken.total(), spend)
+        rest = pack_greedily(PackingProblem(node.patterns, free), upper - taken.total(), spend)
         taken.update(rest.times)
         if taken.total() >= needed:
             return taken
@@ -188,33 +188,33 @@ def _branches(node: _Node, numbers: Sequence[int], times: Sequence[float]) -> li
     number, limit = numbers[index], int(times[index])
     pattern = node.patterns[number]
     limited = list(node.patterns)
-    limited[number] = (*pattern, (len(node.room), 1))
-    at_most = _Node(limited, [*node.room, limit], node.taken)
-    room, taken = list(node.room), node.taken.copy()
-    if _times(pattern, room) <= limit:
+    limited[number] = (*pattern, (len(node.free), 1))
+    at_most = _Node(limited, [*node.free, limit], node.taken)
+    free, taken = list(node.free), node.taken.copy()
+    if _times(pattern, free) <= limit:
         return [at_most]
-    _take(room, pattern, limit + 1)
+    _take(free, pattern, limit + 1)
     taken[number] += limit + 1
-    return [at_most, _Node(node.patterns, room, taken)]
+    return [at_most, _Node(node.patterns, free, taken)]
 
 
-def _times(pattern: Pattern, room: Sequence[int]) -> int:
+def _times(pattern: Pattern, free: Sequence[int]) -> int:
     """Return how many times a pattern fits if no other pattern is used."""
-    return min([room[row] // units for row, units in pattern])
+    return min([free[row] // units for row, units in pattern])
 
 
-def _take(room: list[int], pattern: Pattern, times: int) -> None:
+def _take(free: list[int], pattern: Pattern, times: int) -> None:
     for row, units in pattern:
-        room[row] -= units * times
+        free[row] -= units * times
 
 
-def tightened(patterns: Sequence[Pattern], room: Sequence[int]) -> list[int]:
+def tightened(patterns: Sequence[Pattern], free: Sequence[int]) -> list[int]:
     """Return the maximum use of each row in any packing."""
-    amounts: list[set[int]] = [set() for _row in room]
+    amounts: list[set[int]] = [set() for _row in free]
     for pattern in patterns:
         for row, units in pattern:
             amounts[row].add(units)
-    return [largest_sum(amounts[row], units) for row, units in enumerate(room)]
+    return [largest_sum(amounts[row], units) for row, units in enumerate(free)]
 
 
 def largest_sum(amounts: set[int], most: int) -> int:

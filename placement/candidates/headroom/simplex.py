@@ -32,22 +32,22 @@ class FractionalPacking(NamedTuple):
     upper: int
 
 
-def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> FractionalPacking:
+def relax(patterns: Sequence[Pattern], free: Sequence[int], spend: Charge) -> FractionalPacking:
     """Maximize the number of patterns. Each pattern can be used any fractional number of times.
 
     This is the revised simplex method. The first basis has a slack variable for each row.
 
     Args:
-        patterns: at least one; each fits into the room once.
-        room: row -> units.
+        patterns: at least one; each fits into the free units once.
+        free: row -> free units.
         spend: charges the work.
 
     Raises:
         BudgetSpentError: the limit on work was reached.
     """
-    rows = len(room)
-    # Rows are scaled by their room, so that all numbers have the same order of magnitude.
-    scaled = [[(row, units / room[row]) for row, units in pattern] for pattern in patterns]
+    rows = len(free)
+    # Rows are scaled by their free units, so that all numbers have the same order of magnitude.
+    scaled = [[(row, units / free[row]) for row, units in pattern] for pattern in patterns]
     cost = (sum(map(len, patterns)) + rows * rows) // ENTRIES_PER_UNIT
     basis = _Basis(rows)
     prices = basis.prices()
@@ -61,7 +61,7 @@ def relax(patterns: Sequence[Pattern], room: Sequence[int], spend: Charge) -> Fr
         if not basis.enter(entering, column):
             # Only possible after rounding errors, because each pattern uses units of some row.
             break
-    return FractionalPacking(basis.times(len(patterns)), _upper(patterns, room, prices))
+    return FractionalPacking(basis.times(len(patterns)), _upper(patterns, free, prices))
 
 
 class _Basis:
@@ -143,18 +143,18 @@ def _pivot(
     values[leaving] = step
 
 
-def _upper(patterns: Sequence[Pattern], room: Sequence[int], prices: Sequence[float]) -> int:
+def _upper(patterns: Sequence[Pattern], free: Sequence[int], prices: Sequence[float]) -> int:
     """Return an upper bound that follows from any prices of the rows, whether optimal or not.
 
     If each pattern costs at least m at these prices, the number of patterns that fit is at most the
-    price of all room divided by m.
+    price of all free units divided by m.
     """
-    # Prices refer to scaled rows. A price for each unit is therefore divided by the room.
+    # Prices refer to scaled rows. A price for each unit is therefore divided by the free units.
     whole = [
         int(max(0.0, price) * PRICE_SCALE) * (1 << 64) // units if units else 0
-        for price, units in zip(prices, room, strict=True)
+        for price, units in zip(prices, free, strict=True)
     ]
     least = min(sum([whole[row] * units for row, units in pattern]) for pattern in patterns)
     if least <= 0:
-        return sum(room)  # no pattern uses less than one unit
-    return sum([price * units for price, units in zip(whole, room, strict=True)]) // least
+        return sum(free)  # no pattern uses less than one unit
+    return sum([price * units for price, units in zip(whole, free, strict=True)]) // least

@@ -1,5 +1,6 @@
-"""The questions of how many more consumers of a request fit, and their results."""
+"""The questions of how many more consumers of a request fit, their totals, and their results."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -75,3 +76,76 @@ class Headroom(NamedTuple):
     by: Mapping[str, Figures]
     # The hosts by their limit, most hosts first.
     limited_by: Sequence[LimitedHosts]
+
+
+@dataclass(slots=True)
+class Sums:
+    """Numbers of consumers, added up over hosts."""
+
+    # Number of consumers that fit.
+    lower: int = 0
+    # Number of consumers that no placement can exceed.
+    upper: int = 0
+    # Hosts that serve at least one consumer.
+    hosts: int = 0
+    # Maximum number of consumers on one host.
+    largest: int = 0
+
+    def add(self, lower: int, upper: int, hosts: int = 0, largest: int = 0) -> None:
+        """Add the sums of further hosts."""
+        self.lower += lower
+        self.upper += upper
+        self.hosts += hosts
+        self.largest = max(self.largest, largest)
+
+    def figures(self, limit: int, *, complete: bool) -> Figures:
+        """Return the numbers. No number exceeds the limit.
+
+        Args:
+            complete: whether all hosts were added.
+        """
+        fits = min(self.lower, limit)
+        at_most = min(self.upper, limit) if complete else limit
+        return Figures(fits, at_most, complete, self.hosts, min(self.largest, limit))
+
+
+class Totals:
+    """The sums of one request over all hosts and over each aggregate, and the hosts' limits."""
+
+    def __init__(self, question: HeadroomRequest) -> None:
+        self._question = question
+        # Whether all hosts were added.
+        self.complete = True
+        # Normalized UUID of an aggregate, or None for all hosts -> the sums.
+        self.sums = {key: Sums() for key in (None, *question.by.values())}
+        # Limit -> number of hosts that have it.
+        self.limits: Counter[RoomLimit] = Counter()
+
+    def add(
+        self, lower: int, upper: int, hosts: int, largest: int, aggregates: frozenset[str]
+    ) -> None:
+        """Add the sums of hosts whose roots are in the same aggregates (normalized UUIDs)."""
+        for key, sums in self.sums.items():
+            if key is None or key in aggregates:
+                sums.add(lower, upper, hosts, largest)
+
+    def headroom(self) -> Headroom:
+        """Return the result."""
+        most, complete = self._question.limit, self.complete
+        by = {}
+        for name, key in self._question.by.items():
+            # If an aggregate does not exist, it contains no hosts.
+            sums = Sums() if key is None else self.sums[key]
+            by[name] = sums.figures(most, complete=complete or key is None)
+        limited_by = [LimitedHosts(limit, hosts) for limit, hosts in self.limits.items() if hosts]
+        limited_by.sort(key=_by_hosts)
+        return Headroom(self.sums[None].figures(most, complete=complete), by, limited_by)
+
+
+_CODE_ORDER = {code: index for index, code in enumerate(Refusal)}
+
+
+def _by_hosts(limited: LimitedHosts) -> tuple[int, int, str, str]:
+    """Sort key: most hosts first, and then the order of the codes."""
+    code, group, resource_class = limited.limit
+    return -limited.hosts, _CODE_ORDER[code], group or "", resource_class or ""

@@ -166,7 +166,9 @@ class AnchorSearches:
 
     def _solve_jointly(self, pool: Pool, options: Options) -> FirstResult:
         """Search for the first assignment of all slots."""
-        shape = self._shape(pool, options)
+        shape: Hashable = None
+        if len(pool.members) <= MAX_CACHED_MEMBERS:
+            shape = shape_of(self._kinds, self._plan, pool, options)
         alike = self._by_shape.get(shape)
         if alike is not None:
             # Reuse the result of an earlier pool of this shape.
@@ -212,22 +214,6 @@ class AnchorSearches:
             index += 1
             yield Candidate(self._plan, pool, assignment), assignments.end == index
 
-    def _shape(self, pool: Pool, options: Options) -> Hashable | None:
-        """Return a key that is equal for pools with the same assignments, or None for large pools.
-
-        The key consists of all data that the constraints read from a pool: their signatures of its
-        own members, and the identity of its sharing providers.
-        """
-        if len(pool.members) > MAX_CACHED_MEMBERS:
-            return None
-        shape = (
-            tuple(
-                [tuple(options[requirement.slots[0]]) for requirement in self._plan.requirements]
-            ),
-            *[kind.signature(self._plan, pool) for kind in self._kinds],
-        )
-        return (pool.local, pool.reached, shape) if pool.reached else shape
-
     def _has_room(self, pool: Pool) -> bool:
         """Add the size of a pool to the total, and return whether the result may be cached."""
         self._remembered += len(pool.members) + len(self._plan.slots)
@@ -242,6 +228,17 @@ class AnchorSearches:
 def dedup_key(pool: Pool) -> Hashable:
     """Return a key of all data of a pool, except for the names of its own members."""
     return None if pool.anchor is None else pool.anchor.profile, pool.reached
+
+
+def shape_of(kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options) -> Hashable:
+    """Return a key that is equal for pools with the same assignments.
+
+    The key consists of all data that the constraints read from a pool: their signatures of its own
+    members, and the identity of its sharing providers.
+    """
+    by_requirement = [tuple(options[each.slots[0]]) for each in plan.requirements]
+    signatures = [kind.signature(plan, pool) for kind in kinds]
+    return tuple(by_requirement), *signatures, (pool.local, pool.reached) if pool.reached else None
 
 
 def solutions(

@@ -20,7 +20,7 @@ from placement.candidates.headroom.simplex import Pattern, relax
 UPPER = 10**6
 
 
-def best(patterns: Sequence[Pattern], room: Sequence[int]) -> int:
+def best(patterns: Sequence[Pattern], free: Sequence[int]) -> int:
     """The largest number of patterns, by trying all."""
 
     @cache
@@ -34,16 +34,16 @@ def best(patterns: Sequence[Pattern], room: Sequence[int]) -> int:
                 numbers.append(1 + most(number, tuple(rest)))
         return max(numbers)
 
-    return most(0, tuple(room))
+    return most(0, tuple(free))
 
 
-def solved(patterns: Sequence[Pattern], room: Sequence[int]) -> Packing:
-    return pack(PackingProblem(patterns, room), Packing({}, 0, UPPER), uncharged)
+def solved(patterns: Sequence[Pattern], free: Sequence[int]) -> Packing:
+    return pack(PackingProblem(patterns, free), Packing({}, 0, UPPER), uncharged)
 
 
 def any_problem(rng: random.Random) -> tuple[list[Pattern], list[int]]:
     rows = rng.randint(1, 5)
-    room = [rng.randint(0, 9) for _ in range(rows)]
+    free = [rng.randint(0, 9) for _ in range(rows)]
     patterns = {
         tuple(
             (row, rng.randint(1, 4))
@@ -51,17 +51,17 @@ def any_problem(rng: random.Random) -> tuple[list[Pattern], list[int]]:
         )
         for _ in range(rng.randint(1, 8))
     }
-    return sorted(patterns), room
+    return sorted(patterns), free
 
 
 def test_the_packing_is_the_best_one_and_fits() -> None:
     rng = random.Random(5)
     for _ in range(400):
-        patterns, room = any_problem(rng)
-        packing = solved(patterns, room)
-        assert (packing.lower, packing.upper) == (best(patterns, room),) * 2
+        patterns, free = any_problem(rng)
+        packing = solved(patterns, free)
+        assert (packing.lower, packing.upper) == (best(patterns, free),) * 2
         assert sum(packing.times.values()) == packing.lower
-        for row, units in enumerate(room):
+        for row, units in enumerate(free):
             used = sum(
                 dict(patterns[number]).get(row, 0) * times
                 for number, times in packing.times.items()
@@ -72,11 +72,11 @@ def test_the_packing_is_the_best_one_and_fits() -> None:
 def test_the_bound_of_the_relaxation_is_never_too_low() -> None:
     rng = random.Random(6)
     for _ in range(400):
-        patterns, room = any_problem(rng)
-        fitting, _numbers = PackingProblem(patterns, room).fitting()
+        patterns, free = any_problem(rng)
+        fitting, _numbers = PackingProblem(patterns, free).fitting()
         if fitting.patterns:
-            upper = relax(fitting.patterns, fitting.room, uncharged).upper
-            assert upper >= best(patterns, room)
+            upper = relax(fitting.patterns, fitting.free, uncharged).upper
+            assert upper >= best(patterns, free)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -92,24 +92,24 @@ def test_a_thousand_ways_are_decided_within_the_bound_on_work(seed: int) -> None
         for d in range(c + 1, 14)
     ]
     assert len(ways) == 1001
-    room = [rng.randint(1, 40) for _ in devices]
+    free = [rng.randint(1, 40) for _ in devices]
     budget = Budget(2_000_000)
-    packing = pack(PackingProblem(ways, room), Packing({}, 0, UPPER), budget.spend)
+    packing = pack(PackingProblem(ways, free), Packing({}, 0, UPPER), budget.spend)
     assert packing.is_exact
     number = packing.lower
     # The number of consumers whose four devices are all different has a closed form.
-    assert sum(min(number, units) for units in room) >= 4 * number
-    assert sum(min(number + 1, units) for units in room) < 4 * (number + 1)
+    assert sum(min(number, units) for units in free) >= 4 * number
+    assert sum(min(number + 1, units) for units in free) < 4 * (number + 1)
 
 
 def test_a_bound_on_work_leaves_an_interval() -> None:
     rng = random.Random(7)
     patterns = [tuple((row, rng.randint(3, 9)) for row in range(6)) for _ in range(30)]
-    room = [100] * 6
-    exact = solved(patterns, room)
+    free = [100] * 6
+    exact = solved(patterns, free)
     for steps in (1, 10, 100, 1000):
         budget = Budget(steps)
-        packing = pack(PackingProblem(patterns, room), Packing({}, 0, UPPER), budget.spend)
+        packing = pack(PackingProblem(patterns, free), Packing({}, 0, UPPER), budget.spend)
         assert packing.lower <= exact.lower <= packing.upper
 
 

@@ -1,0 +1,282 @@
+"""The number of consumers that one pool can serve independently of other pools."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from operator import floordiv
+
+from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.constraints import kinds_of
+from placement.candidates.headroom.bounds import seats, upper_bound
+from placement.candidates.headroom.packing import (
+    Packing,
+    PackingProblem,
+    pack,
+    pack_greedily,
+    tightened,
+)
+from placement.candidates.headroom.patterns import Patterns, PatternSearch, ignore
+from placement.candidates.model import Options, Pool, Row
+from placement.candidates.plan import SearchPlan
+from placement.candidates.search.anchors import shape_of, solutions
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.search.splits import SplitSearches
+from placement.runtime.bounded import SizeLimitedDict
+
+# At first, one pool may use 1/SHARE of all work. Pools without an exact result are tried again
+# after all hosts, with the remaining work.
+SHARE = 64
+
+# Maximum number of patterns of one shape that are searched at first.
+MAX_PATTERNS = 1000
+
+# Maximum number of shapes in memory, and of results.
+MAX_REMEMBERED = 20_000
+
+# Cost of a pool, in addition to the checks of its providers.
+COST_PER_POOL = 3 * COST_PER_RESULT
+
+
+@dataclass(slots=True, eq=False)
+class PoolHeadroom:
+    """The number of consumers that a pool can serve. Pools with equal free units share it."""
+
+    # Number of consumers that a packing serves.
+    lower: int = 0
+    # Number of consumers that no packing can exceed.
+    upper: int = 0
+    # Units that the packing uses.
+    usage: Counter[Row] = field(default_factory=Counter)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the packing is known to be the largest one."""
+        return self.lower == self.upper
+
+    def add(self, usage: Counter[Row], times: int) -> None:
+        """Add consumers, with their usage, to the packing."""
+        self.lower += times
+        self.usage.update(usage)
+
+
+class PoolHeadrooms:
+    """Finds the headroom of pools for one request."""
+
+    def __init__(self, plan: SearchPlan, budget: Budget, max_steps: int) -> None:
+        """Prepare a request.
+
+        Args:
+            plan: its plan.
+            budget: limit on all work.
+            max_steps: initial value of this bound, in steps.
+        """
+        self._plan = plan
+        # The constraints that apply to the plan.
+        self._kinds = kinds_of(plan)
+        # Finds the patterns of a shape.
+        self._search = PatternSearch(plan)
+        self._budget = budget
+        # The limit on the work for one pool, in steps.
+        self._max_steps = max(1, max_steps // SHARE)
+        # Shape -> its patterns, or None if finding them exceeds the share of a pool.
+        self._patterns: SizeLimitedDict[Patterns | None] = SizeLimitedDict(
+            MAX_REMEMBERED, lambda _: 1
+        )
+        # Shape and free units -> the result.
+        self._results: SizeLimitedDict[PoolHeadroom] = SizeLimitedDict(MAX_REMEMBERED, lambda _: 1)
+
+    def find(self, pool: Pool, *, by_itself: bool = False) -> PoolHeadroom:
+        """Return how many consumers fit if each of them uses a provider of the anchor.
+
+        Args:
+            pool: the anchor and the sharing providers that it reaches.
+            by_itself: whether no other host uses the sharing providers, so that a consumer may use
+                only sharing providers of other trees.
+
+        Raises:
+            BudgetSpentError: the limit on work was reached.
+        """
+        if self._plan.splittable:
+            return self._find_in_parts(pool)
+        return self.find_whole(pool, by_itself=by_itself)
+
+    def _find_in_parts(self, pool: Pool) -> PoolHeadroom:
+        """Return an interval: consumers with whole amounts come first, then others with parts.
+
+        The parts that a consumer uses depend on the previous consumers, so this method does not
+        search for the maximum number.
+        """
+        options = self.options(pool, in_parts=True)
+        if options is None:
+            return PoolHeadroom()
+        upper = self._upper_bound(pool, options)
+        whole = self.find_whole(pool)
+        found = PoolHeadroom(whole.lower, max(upper, whole.lower), whole.usage.copy())
+        with self._share() as budget:
+            self._claim_one_by_one(found, pool, budget)
+        return found
+
+    def find_whole(self, pool: Pool, *, by_itself: bool = False) -> PoolHeadroom:
+        """Return the headroom of a pool without splits. The arguments are those of `find`."""
+        options = self.options(pool)
+        if options is None:
+            return PoolHeadroom()
+        return self.find_among(pool, options, by_itself=by_itself)
+
+    def options(self, pool: Pool, *, in_parts: bool = False) -> Options | None:
+        """Return the providers of each slot.
+
+        None if a slot has no providers or the root is refused.
+
+        Args:
+            in_parts: whether to include the providers of parts.
+        """
+        self._budget.spend(COST_PER_POOL)
+        if pool.anchor is not None and self._plan.root_refusal(pool.anchor) is not None:
+            return None
+        options = self._plan.options(pool, self._budget.spend, in_parts=in_parts)
+        return options if all(options) else None
+
+    def find_among(self, pool: Pool, options: Options, *, by_itself: bool = False) -> PoolHeadroom:
+        """Return the headroom of a pool whose slots have these providers."""
+        by_itself = by_itself or not only_sharing(pool, options)
+        if not self._kinds and by_itself:
+            return self._fill_slots(pool, options)
+        shape = shape_of(self._kinds, self._plan, pool, options), by_itself
+        if shape not in self._patterns:
+            self._patterns[shape] = self._find_patterns(pool, options, by_itself=by_itself)
+        patterns = self._patterns[shape]
+        if patterns is None:
+            key: Hashable = (shape, tuple([member.stocks for member in pool.members]))
+        else:
+            self._budget.spend(2 * len(patterns.rows))
+            key = shape, tuple(patterns.free(pool))
+        if key not in self._results:
+            self._results[key] = self._pack(pool, options, patterns)
+        return self._results[key]
+
+    def _upper_bound(self, pool: Pool, options: Options) -> int:
+        return upper_bound(self._plan, pool, options, self._budget.spend)
+
+    def _fill_slots(self, pool: Pool, options: Options) -> PoolHeadroom:
+        """Return the headroom if no constraint joins the slots. Each one is filled separately."""
+        self._budget.spend(4 * sum(map(len, options)))
+        served = [
+            (resources, seats(pool, resources, providers))
+            for (_group, resources), providers in zip(self._plan.slots, options, strict=True)
+            if resources
+        ]
+        number = min([sum(by_position.values()) for _resources, by_position in served])
+        usage: Counter[Row] = Counter()
+        for resources, by_position in served:
+            rest = number
+            for position, count in by_position.items():
+                taken = min(rest, count)
+                rest -= taken
+                for name, units in resources if taken else ():
+                    usage[position, name] = units * taken
+        return PoolHeadroom(number, number, usage)
+
+    def _find_patterns(self, pool: Pool, options: Options, *, by_itself: bool) -> Patterns | None:
+        """Return all patterns of a pool, or None if there are too many of them."""
+        patterns = None
+        with self._share() as budget:
+            patterns = self._search.find(pool, options, budget, MAX_PATTERNS, by_itself=by_itself)
+        return patterns if patterns is not None and patterns.is_complete else None
+
+    def _pack(self, pool: Pool, options: Options, patterns: Patterns | None) -> PoolHeadroom:
+        """Find a packing with a share of the work."""
+        upper = self._upper_bound(pool, options)
+        if patterns is None:
+            found = PoolHeadroom(0, upper)
+            with self._share() as budget:
+                self._claim_one_by_one(found, pool, budget)
+            return found
+        if not patterns.patterns:
+            return PoolHeadroom()
+        problem = PackingProblem(patterns.patterns, patterns.free(pool))
+        self._budget.spend(2 * sum(map(len, problem.patterns)))
+        packing = pack_greedily(
+            problem._replace(free=tightened(*problem)), upper, self._budget.spend
+        )
+        if packing.lower < upper:
+            with self._share() as budget:
+                packing = pack(problem, packing, budget.spend)
+        return PoolHeadroom(packing.lower, packing.upper, patterns.usage(packing.times))
+
+    def refine(self, found: PoolHeadroom, pool: Pool) -> None:
+        """Search for the largest packing with all of the remaining work.
+
+        Raises:
+            BudgetSpentError: the limit on work was reached, but the interval may be narrower than
+                before.
+        """
+        options = self.options(pool)
+        if options is None or self._plan.splittable:  # an interval with parts cannot be narrowed
+            return
+        patterns = self._search.find(pool, options, self._budget)
+        problem = PackingProblem(patterns.patterns, patterns.free(pool))
+        packing = pack(problem, Packing({}, 0, found.upper), self._budget.spend)
+        found.upper = packing.upper
+        if packing.lower >= found.lower:
+            found.lower, found.usage = packing.lower, patterns.usage(packing.times)
+        self._budget.spend(0)
+
+    @contextmanager
+    def _share(self) -> Iterator[Budget]:
+        """Lend the budget of one pool. If it is spent, the block ends.
+
+        Raises:
+            BudgetSpentError: the limit on all work was reached.
+        """
+        budget = Budget(self._max_steps)
+        with suppress(BudgetSpentError):
+            yield budget
+        self._budget.spend(budget.cost)
+
+    # -- one consumer after the other ----------------------------------------------------------
+
+    def _claim_one_by_one(self, found: PoolHeadroom, pool: Pool, budget: Budget) -> None:
+        """Add consumers to a packing until no more fit or the upper bound is reached.
+
+        Args:
+            found: the packing so far.
+            pool: the providers, without the packing.
+            budget: limit on the work.
+        """
+        pool = pool.after(found.usage)
+        while found.lower < found.upper:
+            candidate = self._next(pool, budget)
+            if candidate is None:
+                if not found.lower:
+                    found.upper = 0
+                return
+            usage: Counter[Row] = Counter()
+            for slot, position in zip(candidate.layout.slots, candidate.assignment, strict=True):
+                for name, units in slot.resources:
+                    usage[position, name] += units
+            times = 1
+            if not candidate.split:
+                # The candidate remains valid as long as it fits.
+                stocks = [pool.members[position].stocks[name] for position, name in usage]
+                fits = map(floordiv, [stock.free for stock in stocks], usage.values())
+                times = min(found.upper - found.lower, max(1, min(fits) // 2))
+            usage = Counter({row: units * times for row, units in usage.items()})
+            pool = pool.after(usage)
+            found.add(usage, times)
+
+    def _next(self, pool: Pool, budget: Budget) -> Candidate | None:
+        """Return a candidate of the pool, or None. Candidates with a split come last."""
+        plan = self._plan
+        budget.spend(COST_PER_STEP * len(plan.slots))
+        options = plan.options(pool, budget.spend)
+        if all(options):
+            for assignment, _last in solutions(self._kinds, plan, pool, options, budget, ignore):
+                return Candidate(plan, pool, assignment)
+        return SplitSearches(plan, budget).start(pool).first if plan.splittable else None
+
+
+def only_sharing(pool: Pool, options: Options) -> bool:
+    """Return whether sharing providers of other trees alone can serve every slot of an anchor."""
+    return pool.anchor is not None and all(providers[-1] >= pool.local for providers in options)
