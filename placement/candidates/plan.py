@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from placement.candidates.budget import COST_PER_STEP, Charge, uncharged
+from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_STEP, Charge, uncharged
 from placement.candidates.model import Options, Pool, Tree
 from placement.candidates.request import CandidateRequest, Slot
 from placement.candidates.requirements import Requirement
@@ -100,7 +100,7 @@ class SearchPlan:
         """
         options: list[Sequence[int]] = [()] * len(self.slots)
         for requirement in self.requirements:
-            spend(COST_PER_STEP + len(pool.members) * requirement.cost)
+            spend(COST_PER_STEP + COST_PER_PROVIDER * len(pool.members))
             find = requirement.part_providers if in_parts else requirement.current_providers
             providers = find(pool)
             for slot in requirement.slots:

@@ -87,10 +87,6 @@ class Requirement:
         self.own_terms: Sequence[Term] = group.terms
         if self.soft:
             self.own_terms = [term for term in group.terms if not term.is_collective]
-        codes = {term.code for term in self.own_terms}
-        # Cost of finding out whether one provider can serve.
-        self.cost = 2 * (1 + len(slot.resources) + len(codes)) + len(slot.resources)
-        self.cost += sum(term.cost for term in group.terms)
         # Key of a set of sharing providers -> positions of the members that can serve the slots.
         self._sharing: dict[object, list[int]] = {}
         required = [term for term in self.own_terms if term.root_role is RootRole.REQUIRED]

@@ -106,8 +106,8 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             min=1,
             help="Maximum work of the search for one request, in steps of about a microsecond. "
             "Trying a provider for a group costs one step, plus one for each condition that "
-            "links the group to others; scanning eight providers costs one; reading a provider "
-            "from the database costs fifteen. All searches of one claim share this budget. An "
+            "links the group to others; checking two providers costs one; reading a provider from "
+            "the database costs fifteen. All searches of one claim share this budget. An "
             "explanation that follows a search uses the rest of its budget, or at least a quarter.",
         ),
         cfg.IntOpt(

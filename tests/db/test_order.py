@@ -99,7 +99,7 @@ def test_a_claim_begins_at_one_of_the_hosts_that_stand_first(
 
 
 def test_an_answer_that_the_bound_has_cut_says_so(tmp_path: Path) -> None:
-    with Service(tmp_path, placement={"max_search_steps": 760}) as service:
+    with Service(tmp_path, placement={"max_search_steps": 740}) as service:
         with building(service.database.writer) as cloud:
             for number in range(HOSTS):
                 cloud.add(f"h{number}", {"VCPU": HOSTS - number})

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, Self
 
-from placement.candidates.budget import COST_PER_STEP, Charge
+from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Charge
 from placement.candidates.model import OptionList, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
@@ -18,12 +18,6 @@ from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 Undo = Callable[[], object]
-
-# Cost of creating a constraint, in addition to the cost of its slots and of reading the pool.
-COST_PER_CONSTRAINT = 8 * COST_PER_STEP
-
-# Options of slots. Two options can be compared at a cost of 1.
-OPTIONS_PER_LOOK = 4
 
 
 class Constraint(ABC):
@@ -109,17 +103,17 @@ def build_constraints(
     kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options, spend: Charge
 ) -> tuple[list[Constraint], Sequence[OptionList]]:
     """Return the constraints of these kinds on a pool, and the narrowed options."""
-    narrowed: Sequence[OptionList] = _shared(options, spend)
+    narrowed: Sequence[OptionList] = _shared(options)
     constraints: list[Constraint] = []
     for kind in kinds:
         for constraint in kind.build(plan, pool, narrowed, spend):
-            spend(COST_PER_CONSTRAINT + 5 * len(constraint.slots))
+            spend(COST_PER_RESULT + COST_PER_STEP * len(constraint.slots))
             narrowed = constraint.narrow(narrowed)
             constraints.append(constraint)
     return constraints, narrowed
 
 
-def _shared(options: Options, spend: Charge) -> list[OptionList]:
+def _shared(options: Options) -> list[OptionList]:
     """Return the options with equal ones replaced by the same object."""
     distinct: dict[tuple[int, ...], OptionList] = {}
     shared: list[OptionList] = []
@@ -128,7 +122,6 @@ def _shared(options: Options, spend: Charge) -> list[OptionList]:
         if providers is latest:  # PERF: slots with equal requirements already share a list
             shared.append(shared[-1])
             continue
-        spend(len(providers) // OPTIONS_PER_LOOK)
         latest, key = providers, tuple(providers)
         if key not in distinct:
             distinct[key] = OptionList(key)

@@ -96,7 +96,6 @@ class Capacity(Constraint):
             position: pool.members[position].stocks[name].room
             for position in all_providers(servers.values())
         }
-        spend(2 * len(room) + len(amounts))
         return cls(servers, amounts, room, spend)
 
     def feasible(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Self
 
-from placement.candidates.budget import Charge, uncharged
+from placement.candidates.budget import COST_PER_PROVIDER, Charge
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import all_providers
 from placement.candidates.model import Member, OptionList, Pool
@@ -18,22 +18,15 @@ class CollectiveTraits(Constraint):
     Args:
         covers: slot -> provider -> bits of the trait sets that the provider satisfies.
         needed: bits of all sets.
-        spend: function that receives the cost of expensive work.
     """
 
     code = Refusal.COLLECTIVE_TRAITS
     decides_early = True
 
-    def __init__(
-        self,
-        covers: Mapping[int, Mapping[int, int]],
-        needed: int,
-        spend: Charge = uncharged,
-    ) -> None:
+    def __init__(self, covers: Mapping[int, Mapping[int, int]], needed: int) -> None:
         self.slots = frozenset(covers)
         self._covers = covers
         self._needed = needed
-        self._spend = spend
         # Slot -> bits of all its possible providers together.
         self._possible = {slot: _union(bits.values()) for slot, bits in covers.items()}
         # Slots without a placement.
@@ -61,7 +54,7 @@ class CollectiveTraits(Constraint):
         trait_sets = plan.collective_traits
         slots = plan.unsuffixed_slots
         servers = all_providers([options[slot] for slot in slots])
-        spend(len(servers) * len(trait_sets) + len(slots) * (len(servers) + len(trait_sets)))
+        spend(COST_PER_PROVIDER * len(servers))
         bits: dict[int, int] = {}
         for position in servers:
             bits[position] = bits_met(trait_sets, pool.members[position])
@@ -69,7 +62,7 @@ class CollectiveTraits(Constraint):
         for slot in slots:
             covers[slot] = {provider: bits[provider] for provider in options[slot]}
         all_bits = (1 << len(trait_sets)) - 1
-        return (cls(covers, all_bits, spend),)
+        return (cls(covers, all_bits),)
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
         """Restrict a slot if only one of its providers can satisfy a trait set."""
@@ -80,7 +73,6 @@ class CollectiveTraits(Constraint):
             if len(slots) != 1:
                 continue
             (slot,) = slots
-            self._spend(2 * len(narrowed[slot]))
             bits = self._covers[slot]
             positions = [provider for provider in narrowed[slot] if bits[provider] & bit]
             narrowed[slot] = OptionList(positions)
@@ -92,7 +84,6 @@ class CollectiveTraits(Constraint):
         return self._within_reach()
 
     def _within_reach(self) -> bool:
-        self._spend(len(self.slots))
         possible = _union(map(self._possible.__getitem__, self._open))
         return self._needed & ~(possible | _union(self._placed_bits)) == 0
 

@@ -6,7 +6,7 @@ All `same_subtree` constraints of a search share it.
 from collections import Counter
 from collections.abc import Sequence
 
-from placement.candidates.budget import Charge, uncharged
+from placement.candidates.budget import COST_PER_PROVIDER, Charge, uncharged
 from placement.candidates.constraints.matching import Matching, all_providers
 from placement.candidates.model import OptionList, Pool
 
@@ -32,7 +32,6 @@ class Forest:
     """The providers of a pool with their parents. Parents come before their children."""
 
     def __init__(self, parents: Sequence[int], spend: Charge = uncharged) -> None:
-        spend(4 * len(parents))
         # Provider -> its parent, which has a lower number, or a negative number for a root.
         self.parents = parents
         self._spend = spend
@@ -52,7 +51,6 @@ class Forest:
         """Return how many of the options are in the subtree of each provider."""
         counts = self._counts.get(options)
         if counts is None:
-            self._spend(2 * len(self.parents))
             counts = self._counts[options] = self._count(options)
         return counts
 
@@ -122,7 +120,6 @@ class CommonAncestors:
         self._serving: dict[OptionList, Sequence[bool]] = {}
         hosts = self._find(options, isolated)
         self.exist = bool(hosts)
-        spend(2 * len(forest.parents))
         self.nearest: list[int] = []
         for provider, parent in enumerate(forest.parents):
             nearest_above = self.nearest[parent] if parent >= 0 else NO_PROVIDER
@@ -145,7 +142,7 @@ class CommonAncestors:
         hosts: set[int] = set()
         above_hosts: set[int] = set()
         candidates = sorted(all_providers(slots_by_options), reverse=True)
-        self._spend(len(candidates) * len(needed))
+        self._spend(COST_PER_PROVIDER * len(needed) * len(self._forest.parents))
         for provider in candidates:
             if any(counts[provider] < least for counts, least in needed):
                 continue
@@ -183,7 +180,6 @@ class CommonAncestors:
         """Return for each host whether the host or an ancestor host is among the options."""
         serving = self._serving.get(options)
         if serving is None:
-            self._spend(2 * len(self.nearest))
             serving = self._serving[options] = self._find_serving(options)
         return serving
 

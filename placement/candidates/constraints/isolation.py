@@ -102,7 +102,6 @@ class PartialIsolation(Constraint):
             self._matchings[slot] = Matching(options, seats, spend)
         # Representative -> providers that may serve it.
         self._shared = {slot: frozenset(shared[slot]) for slot in representatives.values()}
-        self._spend = spend
         self._open = set(self._matchings)  # representatives without a placement
         self._reserved: set[int] = set()  # providers of isolated slots
         # Provider -> number of shared slots placed on it.
@@ -137,7 +136,6 @@ class PartialIsolation(Constraint):
         if provider in self._reserved or (isolated and self._times_shared[provider]):
             return None
         steps: list[Undo] = []
-        self._spend(len(self._matchings))
         for representative, matching in self._matchings.items():
             if isolated:
                 step = matching.place(slot, provider, 0)

@@ -4,12 +4,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from placement.candidates.budget import Charge, uncharged
+from placement.candidates.budget import COST_PER_STEP, Charge, uncharged
 from placement.candidates.constraints.base import Undo
 from placement.candidates.model import OptionList
-
-# Cost of moving a slot, in addition to the providers that are examined.
-COST_PER_MOVE = 10
 
 
 class Matching:
@@ -117,11 +114,11 @@ class Matching:
                 mover_to[provider] = mover
                 matched_slots = self._matched_slots.get(provider, ())
                 if len(matched_slots) < self._seats[provider]:
-                    self._spend(COST_PER_MOVE + 2 * looks)
+                    self._spend(COST_PER_STEP + looks)
                     self._move_along(slot, provider, mover_to)
                     return True
                 waiting.extend(matched_slots)
-            self._spend(2 * len(self._options[mover]))
+            self._spend(len(self._options[mover]))
         return False
 
     def _move_along(self, slot: int, free_provider: int, mover_to: Mapping[int, int]) -> None:

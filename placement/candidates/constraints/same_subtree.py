@@ -140,7 +140,6 @@ class SameSubtree(Constraint):
 
     def _may_serve(self, top: int) -> bool:
         """Return whether `top` or a host above it may serve an open slot."""
-        self._spend(len(self._serving))
         return any(number and self._serving[options][top] for options, number in self._open.items())
 
     def _undo(self) -> None:
@@ -189,10 +188,8 @@ class OutsideSubtree(Constraint):
     ) -> set[int]:
         """Return providers whose subtree allows options for all slots, inside and outside."""
         nearest = self._forest.hosts(list(inside.values()), isolated=False).nearest
-        lists = set(outside.values())
-        self._spend(len(nearest) * (1 + COST_PER_STEP * len(lists)))
         tops = {provider for provider, host in enumerate(nearest) if provider == host}
-        for providers in lists:
+        for providers in set(outside.values()):
             counts = self._forest.counts(providers)
             tops = {top for top in tops if counts[top] < len(providers)}
         return tops
@@ -262,7 +259,7 @@ class OutsideSubtree(Constraint):
             provider = self._forest.parents[provider]
 
     def _can_be_top(self, top: int) -> bool:
-        self._spend(COST_PER_STEP + 3 * (len(self._inside) + len(self._outside)))
+        self._spend(COST_PER_STEP)
         covers = self._forest.covers
         return (
             all(covers(top, provider) for provider in self._inside)

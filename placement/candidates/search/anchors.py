@@ -7,7 +7,7 @@ first of these hosts is searched. The other hosts reuse its assignments or its r
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
-from placement.candidates.budget import COST_PER_STEP, Budget
+from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_STEP, Budget
 from placement.candidates.constraints import Constraint, Kinds, build_constraints, kinds_of
 from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
@@ -140,11 +140,10 @@ class AnchorSearches:
                 return FirstResult(WRONG_ROOT, refusal=(code, ""))
 
         # Find the providers that can each serve a slot alone.
-        size = len(pool.members)
-        self._budget.spend(2 * COST_PER_STEP + size * len(self._plan.contended_classes))
+        cost = COST_PER_STEP + COST_PER_PROVIDER * len(pool.members)
         options: list[Sequence[int]] = [()] * len(self._plan.slots)
         for requirement in self._plan.requirements:
-            self._budget.spend(COST_PER_STEP + size * requirement.cost)
+            self._budget.spend(cost)
             providers = requirement.providers(pool)
             if not providers:
                 return self._unmet(pool, requirement)

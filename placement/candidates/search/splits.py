@@ -15,7 +15,7 @@ from itertools import chain, product
 from math import prod
 from operator import or_
 
-from placement.candidates.budget import Budget
+from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Budget
 from placement.candidates.constraints import CollectiveTraits, Kinds
 from placement.candidates.constraints.collective_traits import bits_met
 from placement.candidates.model import Assignment, Options, Pool
@@ -33,16 +33,6 @@ Serving = tuple[tuple[int, int], ...]
 # An assignment of the other slots, the servings of the splittable slots, and whether it is known to
 # be the last one.
 SplitSolution = tuple[Assignment, Sequence[Serving], bool]
-
-# Cost of checking whether a slot can be split on a host, in addition to checking its providers.
-COST_PER_SPLITS = 80
-
-# Cost of one possible provider of a splittable slot, in one assignment of the other slots.
-COST_PER_PROVIDER = 16
-
-# Cost of one solution, in total and for each of its parts.
-COST_PER_SOLUTION = 16
-COST_PER_PART = 12
 
 
 def split_amount(amount: int, stocks: Iterable[tuple[int, Stock]]) -> Serving | None:
@@ -150,9 +140,8 @@ def split_solutions(
     Raises:
         BudgetSpentError: the search reached a limit.
     """
-    providers = sum(len(options[slot]) for slot in plan.splittable)
-    cost = COST_PER_PROVIDER * providers
-    budget.spend(COST_PER_SPLITS + cost + providers * len(plan.collective_traits))
+    cost = COST_PER_STEP * sum(len(options[slot]) for slot in plan.splittable)
+    budget.spend(COST_PER_RESULT + cost)
     servings = _Servings(plan, pool, options)
     if not servings.may_exist(split=not also_whole):
         return
@@ -171,7 +160,7 @@ def split_solutions(
         total = prod(map(len, choices))
         for number, chosen in enumerate(product(*choices), 1):
             parts = list(chain(*chosen))
-            budget.step(cost=COST_PER_SOLUTION + COST_PER_PART * len(parts))
+            budget.step(cost=COST_PER_RESULT)
             met = reduce(or_, [bits(position) for position, _units in parts], of_others)
             if met.bit_count() == len(trait_sets):
                 yield assignment, chosen, last and number == total

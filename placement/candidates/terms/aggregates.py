@@ -32,7 +32,6 @@ class MemberOf(MemberTerm):
     unknown_code = Refusal.UNKNOWN_AGGREGATE
     reads = AGGREGATES
     root_role = RootRole.SUBSTITUTE
-    cost = 1
 
     # UUIDs as written by the client.
     any_of: frozenset[str]

@@ -75,8 +75,6 @@ class Term:
     is_collective: ClassVar[bool] = False
     # How the term applies to the root of an anchor.
     root_role: ClassVar[RootRole] = RootRole.IGNORED
-    # Cost of evaluating the term, in addition to reading a provider.
-    cost: ClassVar[int] = 0
 
     @property
     def stated(self) -> StatedValue:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import and_, or_
 from typing import Any
 
-from placement.candidates.budget import Charge, uncharged
+from placement.candidates.budget import COST_PER_PROVIDER, Charge, uncharged
 from placement.candidates.model import Member, Pool, Tree
 from placement.candidates.terms.base import (
     Check,
@@ -20,9 +20,6 @@ from placement.candidates.terms.base import (
 )
 
 MAX_REMEMBERED = 10_000  # cached results for the terms that have the same reader
-
-# Cost of evaluating one term for one provider.
-COST_PER_TERM = 4
 
 
 def lowest(mask: int) -> int:
@@ -71,7 +68,7 @@ class _Answers(dict[Any, int]):
         # The bits of the terms.
         self.bits = sum(bit for bit, _term in terms)
         # Cost of evaluating all terms for one value.
-        self._looks = COST_PER_TERM * len(terms)
+        self._cost = COST_PER_PROVIDER * len(terms)
         self._spend = spend
         by_class: dict[type[MemberTerm], list[tuple[int, MemberTerm]]] = {}
         for bit, term in terms:
@@ -80,7 +77,7 @@ class _Answers(dict[Any, int]):
         self._checks: list[Check] = [kind.check(pairs) for kind, pairs in by_class.items()]
 
     def __missing__(self, value: Any) -> int:
-        self._spend(self._looks)
+        self._spend(self._cost)
         if len(self) >= MAX_REMEMBERED:
             self.clear()
         mask = 0
@@ -234,7 +231,7 @@ class TermChecks:
         return masks, substitutes
 
     def _place_mask(self, pool: Pool, position: int) -> int:
-        self._spend(COST_PER_TERM * len(self._places))
+        self._spend(COST_PER_PROVIDER * len(self._places))
         tree = pool.tree(position)
         if self._tree is not tree:
             self._tree = tree

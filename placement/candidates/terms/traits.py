@@ -20,7 +20,6 @@ class RequiredTraits(MemberTerm):
     name_kind = "trait"
     reads = TRAITS
     is_collective = True
-    cost = 1
 
     # Names of traits.
     any_of: frozenset[str]

@@ -8,16 +8,11 @@ reads further roots.
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from placement.candidates.budget import Charge
+from placement.candidates.budget import COST_PER_STEP, WORK_BETWEEN_CHECKS, Charge
 from placement.candidates.model import Roots
 from placement.candidates.stats import Outcome, RootStats
 from placement.candidates.trees.roots import RootSource
 from placement.runtime import stopwatch
-
-# Cost of a statement that searches roots if the database runs in this process (SQLite), which is
-# added again for each two conditions, and cost of each returned root.
-COST_PER_READ = 60_000
-COST_PER_ROOT = 12
 
 
 class OpenRoots:
@@ -48,8 +43,9 @@ class OpenRoots:
         self._repeated = repeated
         self._resumed = resumed
         self._batch = batch
-        # Cost of one statement that reads roots.
-        self._read_looks = COST_PER_READ * (1 + conditions // 2)
+        # Cost of one statement that reads roots. It takes a few milliseconds for each condition, in
+        # this process if the engine is SQLite.
+        self._read_cost = WORK_BETWEEN_CHECKS * (2 + conditions)
         # The outcomes of the roots that the source has returned.
         self._stats = RootStats()
         # Ids of the roots in the current batch.
@@ -75,17 +71,17 @@ class OpenRoots:
             self._open.clear()
         known = iter(tuple(self._open.items()))
         while batch := dict(islice(known, self._batch)):
-            spend(COST_PER_ROOT * len(batch))
+            spend(COST_PER_STEP * len(batch))
             yield batch
         while True:
             self._fold()
             statements = stopwatch.statements()
             with stopwatch.WINDOWS:
                 roots = self._source.next_batch(self._stats)
-            spend(self._read_looks * (stopwatch.statements() - statements))
+            spend(self._read_cost * (stopwatch.statements() - statements))
             if roots is None:
                 return
-            spend(COST_PER_ROOT * len(roots))
+            spend(COST_PER_STEP * len(roots))
             if self._repeated:
                 roots = {
                     root_id: revision

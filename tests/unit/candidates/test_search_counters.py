@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
 from placement.candidates.search.anchors import MAX_UNIQUE_POOLS, AnchorSearches
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.result import interleave
-from placement.candidates.search.splits import COST_PER_SPLITS, SplitSearches
+from placement.candidates.search.splits import SplitSearches
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
 from placement.candidates.trace import Refusal, Trace
 from placement.candidates.trees.sharing import AnchorPools
@@ -239,7 +239,7 @@ def test_each_host_that_is_asked_for_parts_is_work() -> None:
     budget = Budget(10**6)
     anchors = SplitSearches(SearchPlan(CandidateRequest((group,))), budget)
     assert not any(anchors.start(alone(each)).outcome.served for each in trees)
-    assert budget.cost >= 50 * COST_PER_SPLITS
+    assert budget.cost >= 50 * COST_PER_RESULT
 
 
 def test_joining_slots_is_work_where_the_first_condition_refuses_at_once() -> None:

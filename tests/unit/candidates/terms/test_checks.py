@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from placement.candidates.budget import COST_PER_PROVIDER
 from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.terms import MemberOf, NotMemberOf, RequiredTraits, Term, TermChecks
-from placement.candidates.terms.checks import COST_PER_TERM
 from placement.candidates.terms.checks import meeting as passing
 
 NONE: frozenset[str] = frozenset()
@@ -92,4 +92,4 @@ def test_equal_traits_and_aggregates_are_judged_once() -> None:
     for ask in every:
         ask()
     # Two sets of traits and one of aggregates, each put to two terms.
-    assert judged == [2 * COST_PER_TERM] * 3
+    assert judged == [2 * COST_PER_PROVIDER] * 3
