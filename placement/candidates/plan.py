@@ -49,8 +49,12 @@ class SearchPlan:
         self._root_checks = TermChecks(request.root)
         # Whether the request names a tree or a subtree.
         self.names_providers = bool(of_kind(request.group_terms, PlaceTerm))
-        suffixes = request.isolate & self._slot_by_suffix.keys()
-        isolated = {self._slot_by_suffix[suffix] for suffix in suffixes}
+        # Whether each tree provides at most one provider to several slots.
+        self.one_per_tree = not request.nested and len(self.slots) > 1
+        isolated: set[int] = set()
+        if len(suffixed) > 1:
+            suffixes = request.isolate & self._slot_by_suffix.keys()
+            isolated = {self._slot_by_suffix[suffix] for suffix in suffixes}
         # Suffixed slots whose provider serves no other suffixed group.
         self.isolated_slots = tuple(sorted(isolated))
         # Suffixed slots whose provider may serve other suffixed groups.

@@ -66,15 +66,12 @@ class Siblings(Constraint):
     """The providers of all slots have the same parent."""
 
     code = Refusal.SPREAD
+    applies = attrgetter("request.siblings")
 
     def __init__(self, slots: Sequence[int], parents: Sequence[int]) -> None:
         self.slots = frozenset(slots)
         self._parents = parents
         self._placed: list[int] = []
-
-    @classmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        return bool(cls.stated(plan.request))
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:

@@ -10,7 +10,7 @@ subtree is unknown until all its groups are placed.
 from placement.candidates.constraints.base import Constraint, Kinds, Undo, build_constraints
 from placement.candidates.constraints.capacity import Capacity
 from placement.candidates.constraints.collective_traits import CollectiveTraits
-from placement.candidates.constraints.isolation import Isolation, OnePerTree, PartialIsolation
+from placement.candidates.constraints.isolation import Isolation, OnePerTree
 from placement.candidates.constraints.same_subtree import OutsideSubtree, SameSubtree
 from placement.candidates.constraints.spread import Spread
 from placement.candidates.plan import SearchPlan
@@ -21,10 +21,8 @@ CONSTRAINTS: tuple[type[Constraint], ...] = (
     CollectiveTraits,
     OnePerTree,
     Isolation,
-    PartialIsolation,
     Capacity,
     SameSubtree,
-    OutsideSubtree,
     Spread,
 )
 
@@ -43,7 +41,6 @@ __all__ = [
     "Kinds",
     "OnePerTree",
     "OutsideSubtree",
-    "PartialIsolation",
     "SameSubtree",
     "Spread",
     "Undo",

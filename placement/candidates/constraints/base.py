@@ -8,7 +8,7 @@ To add one: write a subclass in a module of this package, and add its name to `C
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol
 
 from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Charge
 from placement.candidates.model import OptionList, Options, Pool
@@ -20,20 +20,25 @@ from placement.candidates.trace import Refusal
 Undo = Callable[[], object]
 
 
+class PlanPart(Protocol):
+    """Function that returns a part of a plan."""
+
+    def __call__(self, plan: SearchPlan, /) -> object:
+        """Return the part."""
+
+
 class Constraint(ABC):
     """A condition on several slots. Slots and providers are identified by position."""
 
     # Code of rejections, for counting.
     code: ClassVar[Refusal]
+    # Returns the part of a plan that creates such conditions. It is empty or false if a request has
+    # none.
+    applies: ClassVar[PlanPart]
     # Whether its slots often are dead ends. The search should begin with such slots.
     decides_early: ClassVar[bool] = False
     # The slots that the condition depends on.
     slots: frozenset[int]
-
-    @classmethod
-    @abstractmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether a request can have such a condition."""
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
@@ -66,10 +71,9 @@ class Constraint(ABC):
         raise NotImplementedError
 
     @classmethod
-    @abstractmethod
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
-    ) -> Sequence[Self]:
+    ) -> "Sequence[Constraint]":
         """Make the constraints of this kind for a pool.
 
         Args:
@@ -78,6 +82,7 @@ class Constraint(ABC):
             options: slot -> providers that may serve it. Equal lists are the same object.
             spend: function that receives the cost of expensive work, now and later.
         """
+        raise NotImplementedError
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
         """Return the options without providers that cannot be part of any assignment."""

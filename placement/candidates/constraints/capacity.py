@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Self
 
 from placement.candidates.budget import Charge, uncharged
@@ -25,6 +26,7 @@ class Capacity(Constraint):
     """
 
     code = Refusal.CAPACITY_SUM
+    applies = attrgetter("contended_classes")
 
     def __init__(
         self,
@@ -48,11 +50,6 @@ class Capacity(Constraint):
         self._placed: list[tuple[int, int]] = []
 
     @classmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether several slots request the same class."""
-        return bool(plan.contended_classes)
-
-    @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
         """Return how much of each contended class each member can provide for any slots.
 
@@ -73,30 +70,16 @@ class Capacity(Constraint):
         """Make constraints for each class that several slots request."""
         constraints: list[Self] = []
         for name in plan.contended_classes:
-            amounts = plan.amounts_of(name)
-            if plan.splittable:  # their providers are chosen after all others
-                amounts = {slot: units for slot, units in amounts.items() if options[slot]}
-            constraints += [
-                cls._of_slots(name, large, pool, options, spend)
-                for large in _by_least_amount(amounts)
-            ]
+            # Slots that may be split have no options here. Their providers are chosen at the end.
+            amounts = {slot: each for slot, each in plan.amounts_of(name).items() if options[slot]}
+            for large in _by_least_amount(amounts):
+                servers = {slot: options[slot] for slot in large}
+                room = {
+                    position: pool.members[position].stocks[name].room
+                    for position in all_providers(servers.values())
+                }
+                constraints.append(cls(servers, large, room, spend))
         return constraints
-
-    @classmethod
-    def _of_slots(
-        cls,
-        name: str,
-        amounts: Mapping[int, int],
-        pool: Pool,
-        options: Sequence[OptionList],
-        spend: Charge,
-    ) -> Self:
-        servers = {slot: options[slot] for slot in amounts}
-        room = {
-            position: pool.members[position].stocks[name].room
-            for position in all_providers(servers.values())
-        }
-        return cls(servers, amounts, room, spend)
 
     def feasible(self) -> bool:
         """Return whether each slot can have a seat."""

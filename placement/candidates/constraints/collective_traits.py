@@ -1,6 +1,8 @@
 """Collective traits: the providers of the unsuffixed group together have every required trait."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import attrgetter, or_
 from typing import Self
 
 from placement.candidates.budget import COST_PER_PROVIDER, Charge
@@ -21,6 +23,7 @@ class CollectiveTraits(Constraint):
     """
 
     code = Refusal.COLLECTIVE_TRAITS
+    applies = attrgetter("collective_traits")
     decides_early = True
 
     def __init__(self, covers: Mapping[int, Mapping[int, int]], needed: int) -> None:
@@ -37,11 +40,6 @@ class CollectiveTraits(Constraint):
         self._placed_bits: list[int] = []
 
     @classmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether several providers may have the traits together."""
-        return bool(plan.collective_traits)
-
-    @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
         """Return the traits of each member."""
         return tuple([member.traits for member in pool.members])
@@ -55,14 +53,9 @@ class CollectiveTraits(Constraint):
         slots = plan.unsuffixed_slots
         servers = all_providers([options[slot] for slot in slots])
         spend(COST_PER_PROVIDER * len(servers))
-        bits: dict[int, int] = {}
-        for position in servers:
-            bits[position] = bits_met(trait_sets, pool.members[position])
-        covers: dict[int, Mapping[int, int]] = {}
-        for slot in slots:
-            covers[slot] = {provider: bits[provider] for provider in options[slot]}
-        all_bits = (1 << len(trait_sets)) - 1
-        return (cls(covers, all_bits),)
+        bits = {position: bits_met(trait_sets, pool.members[position]) for position in servers}
+        covers = {slot: {provider: bits[provider] for provider in options[slot]} for slot in slots}
+        return (cls(covers, (1 << len(trait_sets)) - 1),)
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
         """Restrict a slot if only one of its providers can satisfy a trait set."""
@@ -112,7 +105,4 @@ def bits_met(trait_sets: Sequence[TraitSet], member: Member) -> int:
 
 
 def _union(masks: Iterable[int]) -> int:
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union
+    return reduce(or_, masks, 0)

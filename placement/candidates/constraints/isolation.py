@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Self
 
 from placement.candidates.budget import Charge, uncharged
@@ -17,24 +18,49 @@ from placement.candidates.trace import Refusal
 
 
 class Isolation(Constraint):
-    """No provider serves two of the slots. Each provider has one seat, which a placement takes."""
+    """Providers of isolated slots serve no other slot. The other slots may share providers.
+
+    In the matching of the look-ahead, each provider has one seat. With shared slots, there is a
+    matching for each distinct list of their options: every isolated slot has a different provider,
+    and at least one more provider remains for the shared slots.
+
+    Args:
+        isolated: slot -> providers that may serve it. Equal lists are the same object.
+        shared: the same for the other slots.
+        spend: function that receives the cost of expensive work.
+    """
 
     code = Refusal.ISOLATE
+    applies = attrgetter("isolated_slots")
 
-    def __init__(self, options: Mapping[int, OptionList], spend: Charge = uncharged) -> None:
-        self.slots = frozenset(options)
-        # A matching of the open slots to the providers, for the look-ahead.
-        self._matching = Matching(options, dict.fromkeys(all_providers(options.values()), 1), spend)
-
-    @classmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether all suffixed groups must have different providers."""
-        return len(plan.isolated_slots) > 1 and not plan.shared_slots
+    def __init__(
+        self,
+        isolated: Mapping[int, OptionList],
+        shared: Mapping[int, OptionList],
+        spend: Charge = uncharged,
+    ) -> None:
+        self.slots = frozenset(isolated) | frozenset(shared)
+        # The isolated slots.
+        self._isolated = frozenset(isolated)
+        # One slot represents all slots with the same list, because they may share a provider.
+        representatives = {providers: slot for slot, providers in shared.items()}.values()
+        # Representative -> providers that may serve it.
+        self._shared = {slot: frozenset(shared[slot]) for slot in representatives}
+        # Representative -> the matching of this slot and all isolated slots.
+        self._matchings = {
+            slot: _matching({**isolated, slot: shared[slot]}, spend) for slot in representatives
+        }
+        # The matching of the slots if all of them are isolated.
+        self._alone = None if shared else _matching(isolated, spend)
+        self._open = set(representatives)  # representatives without a placement
+        self._reserved: set[int] = set()  # providers of isolated slots
+        # Provider -> number of shared slots placed on it.
+        self._times_shared: Counter[int] = Counter()
 
     @classmethod
     def role(cls, plan: SearchPlan, slot: int) -> Hashable:
-        """Return whether the slot has a provider of its own."""
-        return slot in plan.isolated_slots
+        """Return whether the slot has a provider of its own, or may share one, or neither."""
+        return slot in plan.isolated_slots, slot in plan.shared_slots
 
     @classmethod
     def stated(cls, request: CandidateRequest) -> Sequence[StatedTerm]:
@@ -55,83 +81,20 @@ class Isolation(Constraint):
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
     ) -> Sequence[Self]:
         """Make one constraint for all suffixed groups."""
-        return (cls({slot: options[slot] for slot in plan.isolated_slots}, spend),)
-
-    def feasible(self) -> bool:
-        """Return whether each slot can have a different provider."""
-        return self._matching.complete()
-
-    def add(self, slot: int, provider: int) -> Undo | None:
-        """Reserve the provider for the slot."""
-        if self._matching.seats(provider) == 0:
-            return None
-        return self._matching.place(slot, provider, 0)
-
-
-class PartialIsolation(Constraint):
-    """Providers of isolated slots serve no other slot. The other slots may share providers.
-
-    The look-ahead has a matching for each distinct list of options of shared slots. In each
-    matching, every isolated slot has a different provider, and at least one more provider remains
-    for the shared slots.
-
-    Args:
-        isolated: slot -> providers that may serve it. Equal lists are the same object.
-        shared: the same for the other slots.
-        spend: function that receives the cost of expensive work.
-    """
-
-    code = Refusal.ISOLATE
-
-    def __init__(
-        self,
-        isolated: Mapping[int, OptionList],
-        shared: Mapping[int, OptionList],
-        spend: Charge = uncharged,
-    ) -> None:
-        self.slots = frozenset(isolated) | frozenset(shared)
-        # The isolated slots.
-        self._isolated = frozenset(isolated)
-        # One slot represents all slots with the same list, because they may share a provider.
-        representatives = {providers: slot for slot, providers in shared.items()}
-        # Representative -> the matching of this slot and all isolated slots.
-        self._matchings: dict[int, Matching] = {}
-        for slot in representatives.values():
-            options = {**isolated, slot: shared[slot]}
-            seats = dict.fromkeys(all_providers(options.values()), 1)
-            self._matchings[slot] = Matching(options, seats, spend)
-        # Representative -> providers that may serve it.
-        self._shared = {slot: frozenset(shared[slot]) for slot in representatives.values()}
-        self._open = set(self._matchings)  # representatives without a placement
-        self._reserved: set[int] = set()  # providers of isolated slots
-        # Provider -> number of shared slots placed on it.
-        self._times_shared: Counter[int] = Counter()
-
-    @classmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether some suffixed groups are isolated and others are not."""
-        return bool(plan.isolated_slots and plan.shared_slots)
-
-    @classmethod
-    def role(cls, plan: SearchPlan, slot: int) -> Hashable:
-        """Return whether the slot has a provider of its own, or may share one, or neither."""
-        return slot in plan.isolated_slots, slot in plan.shared_slots
-
-    @classmethod
-    def build(
-        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
-    ) -> Sequence[Self]:
-        """Make one constraint for all suffixed groups."""
         isolated = {slot: options[slot] for slot in plan.isolated_slots}
         shared = {slot: options[slot] for slot in plan.shared_slots}
         return (cls(isolated, shared, spend),)
 
     def feasible(self) -> bool:
         """Return whether each isolated slot can have a provider that serves no other slot."""
+        if self._alone is not None:
+            return self._alone.complete()
         return all(matching.complete() for matching in self._matchings.values())
 
     def add(self, slot: int, provider: int) -> Undo | None:
         """Reserve the provider for the slot, or use it for slots that may share it."""
+        if self._alone is not None:  # PERF: usually, all groups are isolated
+            return self._alone.place(slot, provider, 0) if self._alone.seats(provider) else None
         isolated = slot in self._isolated
         if provider in self._reserved or (isolated and self._times_shared[provider]):
             return None
@@ -159,6 +122,10 @@ class PartialIsolation(Constraint):
         return partial(_take_back, steps)
 
 
+def _matching(options: Mapping[int, OptionList], spend: Charge) -> Matching:
+    return Matching(options, dict.fromkeys(all_providers(options.values()), 1), spend)
+
+
 def _take_back(steps: list[Undo]) -> None:
     for step in reversed(steps):
         step()
@@ -173,6 +140,7 @@ class OnePerTree(Constraint):
     """
 
     code = Refusal.ONE_PER_TREE
+    applies = attrgetter("one_per_tree")
 
     def __init__(self, slots: Iterable[int], tree_of: Sequence[int]) -> None:
         self.slots = frozenset(slots)
@@ -180,11 +148,6 @@ class OnePerTree(Constraint):
         self._placed: dict[int, list[int]] = {}  # tree -> its provider, once for each slot
         # The value of `_placed` that each placement extended, in order.
         self._order: list[list[int]] = []
-
-    @classmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether the version has no nested providers and the request has several slots."""
-        return not plan.request.nested and len(plan.slots) > 1
 
     @classmethod
     def build(

@@ -13,7 +13,7 @@ for the negated groups.
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Self
+from operator import attrgetter
 
 from placement.candidates.budget import COST_PER_STEP, Charge, uncharged
 from placement.candidates.constraints.base import Constraint, Undo
@@ -38,6 +38,7 @@ class SameSubtree(Constraint):
     """
 
     code = Refusal.SAME_SUBTREE
+    applies = attrgetter("request.same_subtree")
     decides_early = True
 
     def __init__(
@@ -65,11 +66,6 @@ class SameSubtree(Constraint):
         self._tops: list[int] = []  # after each placement: lowest host above all placed
 
     @classmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether the request has rules about subtrees."""
-        return bool(plan.request.same_subtree)
-
-    @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
         """Return the parent of each member."""
         return tuple([member.parent for member in pool.members])
@@ -95,15 +91,18 @@ class SameSubtree(Constraint):
     @classmethod
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
-    ) -> Sequence[Self]:
-        """Make one constraint for each set of groups, with a common forest."""
+    ) -> Sequence[Constraint]:
+        """Make one constraint for each set of groups, inside and outside, with a common forest."""
         forest = Forest(pool_parents(pool), spend)
-        constraints = []
+        constraints: list[Constraint] = []
         for rule in plan.request.same_subtree:
-            joined = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
+            inside = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
             # If at most one of the slots may share its provider, all slots use different providers.
-            isolated = len(joined.keys() - set(plan.isolated_slots)) <= 1
-            constraints.append(cls(joined, forest, isolated=isolated, spend=spend))
+            isolated = len(inside.keys() - set(plan.isolated_slots)) <= 1
+            constraints.append(cls(inside, forest, isolated=isolated, spend=spend))
+            if rule.outside:
+                outside = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.outside))}
+                constraints.append(OutsideSubtree(inside, outside, forest, spend))
         return constraints
 
     def feasible(self) -> bool:
@@ -152,6 +151,8 @@ class SameSubtree(Constraint):
 class OutsideSubtree(Constraint):
     """The subtree of the top of the slots inside contains no provider of a slot outside.
 
+    `SameSubtree.build` makes one for each rule with negated groups.
+
     Args:
         inside: slot -> providers that may serve it; equal ones should be the same object.
         outside: the same for the negated groups.
@@ -193,30 +194,6 @@ class OutsideSubtree(Constraint):
             counts = self._forest.counts(providers)
             tops = {top for top in tops if counts[top] < len(providers)}
         return tops
-
-    @classmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether the request keeps groups out of a subtree."""
-        return any(rule.outside for rule in plan.request.same_subtree)
-
-    @classmethod
-    def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
-        """Return the parent of each member."""
-        return tuple([member.parent for member in pool.members])
-
-    @classmethod
-    def build(
-        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
-    ) -> Sequence[Self]:
-        """Make one constraint for each rule with negated groups, with a common forest."""
-        forest = Forest(pool_parents(pool), spend)
-        constraints = []
-        for rule in plan.request.same_subtree:
-            if rule.outside:
-                inside = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
-                outside = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.outside))}
-                constraints.append(cls(inside, outside, forest, spend))
-        return constraints
 
     def feasible(self) -> bool:
         """Return whether some provider can be the top."""

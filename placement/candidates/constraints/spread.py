@@ -1,6 +1,7 @@
 """Spread groups: a host with the maximum number of members cannot serve another member."""
 
 from collections.abc import Collection, Hashable, Sequence
+from operator import attrgetter
 from typing import Self
 
 from placement.candidates.budget import Charge
@@ -19,6 +20,7 @@ class Spread(Constraint):
     """
 
     code = Refusal.SPREAD
+    applies = attrgetter("request.full_hosts")
     decides_early = True
 
     def __init__(self, slots: Collection[int], local: int) -> None:
@@ -26,11 +28,6 @@ class Spread(Constraint):
         self._local = local
         # Whether each slot has a provider outside of the anchor's tree.
         self._feasible = True
-
-    @classmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether any host is full."""
-        return bool(plan.request.full_hosts)
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:

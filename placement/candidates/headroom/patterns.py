@@ -6,7 +6,7 @@ pattern, regardless of the groups that they serve.
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from placement.candidates.budget import COST_PER_RESULT, Budget, Charge
 from placement.candidates.constraints import Constraint, Kinds, Undo, kinds_of
@@ -40,10 +40,21 @@ class Patterns(NamedTuple):
         return usage
 
 
+def _interchangeable(plan: SearchPlan) -> list[Sequence[int]]:
+    """Return the sets of slots that have equal requirements and equal roles in all constraints."""
+    kinds = kinds_of(plan)
+    by_role: dict[Hashable, list[int]] = {}
+    for slot, requirement in plan.requirement_of.items():
+        roles = tuple([kind.role(plan, slot) for kind in kinds])
+        by_role.setdefault((id(requirement), roles), []).append(slot)
+    return [slots for slots in by_role.values() if len(slots) > 1]
+
+
 class Ordered(Constraint):
     """Interchangeable slots use providers in ascending order. This yields each set only once."""
 
     code = Refusal.ISOLATE  # not reported
+    applies = staticmethod(_interchangeable)
 
     def __init__(self, slots: Sequence[int]) -> None:
         self.slots = frozenset(slots)
@@ -51,14 +62,9 @@ class Ordered(Constraint):
         self._providers: dict[int, int] = {}
 
     @classmethod
-    def applies(cls, plan: SearchPlan) -> bool:
-        """Return whether any slots are interchangeable."""
-        return bool(_interchangeable(plan))
-
-    @classmethod
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
-    ) -> Sequence[Self]:
+    ) -> Sequence[Constraint]:
         """Create one constraint for each set of interchangeable slots."""
         return [cls(slots) for slots in _interchangeable(plan)]
 
@@ -69,16 +75,6 @@ class Ordered(Constraint):
                 return None
         self._providers[slot] = provider
         return lambda: self._providers.pop(slot)
-
-
-def _interchangeable(plan: SearchPlan) -> list[Sequence[int]]:
-    """Return the sets of slots that have equal requirements and equal roles in all constraints."""
-    kinds = kinds_of(plan)
-    by_role: dict[Hashable, list[int]] = {}
-    for slot, requirement in plan.requirement_of.items():
-        roles = tuple([kind.role(plan, slot) for kind in kinds])
-        by_role.setdefault((id(requirement), roles), []).append(slot)
-    return [slots for slots in by_role.values() if len(slots) > 1]
 
 
 class PatternSearch:

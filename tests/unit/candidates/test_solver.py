@@ -49,7 +49,7 @@ def test_under_constraints_exactly_what_they_accept_comes(
 ) -> None:
     slots = by_slot(options)
     capacity = Capacity(slots, dict.fromkeys(slots, 1), dict.fromkeys(range(5), room))
-    found, _code, refusals = solve(options, Isolation(slots), capacity)
+    found, _code, refusals = solve(options, Isolation(slots, {}), capacity)
     accepted = [each for each in product(*options) if len(set(each)) == len(each)]
     assert sorted(assignment for assignment, _last in found) == sorted(accepted)
     # Where "last" is said, nothing follows.
@@ -61,7 +61,7 @@ def test_under_constraints_exactly_what_they_accept_comes(
 def test_what_cannot_be_met_at_all_is_refused_before_the_first_step() -> None:
     options = [[0, 1], [0, 1], [0, 1]]
     budget = Budget(10**6)
-    solutions = assignments(options, [Isolation(by_slot(options))], budget, lambda code: None)
+    solutions = assignments(options, [Isolation(by_slot(options), {})], budget, lambda code: None)
     assert list(solutions) == []
     assert budget.steps == 0
-    assert solve(options, Isolation(by_slot(options)))[1] == Isolation.code
+    assert solve(options, Isolation(by_slot(options), {}))[1] == Isolation.code

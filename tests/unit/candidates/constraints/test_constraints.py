@@ -13,7 +13,6 @@ from placement.candidates.constraints import (
     Isolation,
     OnePerTree,
     OutsideSubtree,
-    PartialIsolation,
     SameSubtree,
     Undo,
 )
@@ -74,7 +73,7 @@ def test_isolation_refuses_exactly_what_has_no_completion(options: Options, step
     def possible(placed: Mapping[int, int]) -> bool:
         return any(len(set(each)) == len(each) for each in completions(options, placed))
 
-    walk_exactly(Isolation(options), options, steps, possible)
+    walk_exactly(Isolation(options, {}), options, steps, possible)
 
 
 @given(OPTIONS, STEPS, st.lists(st.integers(1, 3), min_size=5, max_size=5))
@@ -187,7 +186,7 @@ def test_isolated_slots_with_one_kind_of_others_are_refused_when_nothing_is_left
     def judge(accepted: bool, placed: Mapping[int, int]) -> None:
         assert accepted == any(apart(each) for each in completions(asked, placed))
 
-    constraint = PartialIsolation(alone, shared)
+    constraint = Isolation(alone, shared)
     assert constraint.feasible() == any(apart(each) for each in completions(asked, {}))
     walk(constraint, asked, steps, judge)
 
@@ -210,7 +209,7 @@ def test_isolated_slots_with_others_of_several_kinds_are_never_refused_too_soon(
         if len(placed) == len(options):
             assert accepted == possible
 
-    constraint = PartialIsolation(alone, shared)
+    constraint = Isolation(alone, shared)
     assert constraint.feasible() or not any(apart(each) for each in completions(options, {}))
     walk(constraint, options, steps, judge)
 
