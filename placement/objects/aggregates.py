@@ -3,7 +3,7 @@
 An aggregate is only a UUID. The first request that names it creates its row.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from sqlalchemy.engine import Connection
@@ -11,8 +11,9 @@ from sqlalchemy.engine import Connection
 from placement.db.statement import Unchanged
 from placement.db.statements import associations, provider_snapshots
 from placement.db.statements.provider_snapshots import ProviderSnapshot
-from placement.objects import catalog, identifiers, provider_snapshot, providers
+from placement.objects import identifiers, provider_snapshot, providers
 from placement.objects.providers import Provider
+from placement.objects.tree_state import TreeChange
 from placement.objects.unset import Unset
 
 
@@ -41,67 +42,38 @@ def replace(
         Unchanged: there is nothing to write.
     """
 
-    def decide(provider: ProviderSnapshot) -> dict[str, int]:
-        ids = {spelling: row_id for row_id, spelling, _changed_at in provider.entries}
+    def decide(provider: ProviderSnapshot) -> TreeChange:
+        rows = _rows(aggregates, provider)
+        missing = [aggregate for aggregate in aggregates if aggregate not in rows]
+        ids, present_ids = {row_id for row_id, _spelling in rows.values()}, provider.associated_ids
         if not isinstance(generation, Unset):
             providers.check_generation(provider, generation)
-            return ids
-        rows = _rows(aggregates, ids)
-        if rows.keys() == set(aggregates):
-            spellings = _spellings(aggregates, rows)
-            if spellings.keys() == provider.associated_ids:
-                raise Unchanged((provider.generation, list(spellings.values())))
-        return ids
+        elif not missing and ids == present_ids:
+            raise Unchanged((provider.generation, _spellings(aggregates, provider, {})))
+        change = provider_snapshot.change_of(provider, bump=stated)
+        change.aggregates.record(provider.uuid, ids - present_ids, present_ids - ids)
+        change.aggregates.created += [(provider.uuid, aggregate) for aggregate in missing]
+        return change
 
+    stated = not isinstance(generation, Unset)
     names = identifiers.spellings(*aggregates)
     reader = partial(provider_snapshots.with_aggregates, spellings=names)
-    stated = not isinstance(generation, Unset)
-    provider, ids = provider_snapshot.decide(conn, uuid, reader, decide, bump=stated)
-    spellings = _ensure(conn, aggregates, ids)
-    _write(conn, provider, spellings.keys())
-    return provider.generation + stated, list(spellings.values())
+    provider, created = provider_snapshot.write(conn, uuid, reader, decide)
+    return provider.generation + stated, _spellings(aggregates, provider, created)
 
 
-def _write(conn: Connection, provider: ProviderSnapshot, aggregate_ids: Set[int]) -> None:
-    """Add the provider to exactly these aggregates, and remove it from all others."""
-    present_ids = provider.associated_ids
-    associations.remove_aggregates(provider.id, present_ids - aggregate_ids).execute(conn)
-    associations.add_aggregates(provider.id, aggregate_ids - present_ids).execute(conn)
+def _spellings(
+    aggregates: Sequence[str], provider: ProviderSnapshot, created: Mapping[str, str]
+) -> list[str]:
+    """Return the spellings of rows, each once, in the order of the request."""
+    rows = _rows(aggregates, provider)
+    spellings = {**created, **{text: spelling for text, (_id, spelling) in rows.items()}}
+    return list(dict.fromkeys(spellings[aggregate] for aggregate in aggregates))
 
 
-def _ensure(conn: Connection, aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[int, str]:
-    """Return id -> spelling of the aggregates' rows, in the order of the request.
-
-    The function creates a row for each aggregate that has none. `ids` contains the ids of the
-    existing rows by spelling.
-    """
-    rows = _rows(aggregates, ids)
-    missing = [aggregate for aggregate in aggregates if aggregate not in rows]
-    if missing:
-        rows |= _rows(aggregates, {**ids, **create(conn, missing)})
-    return _spellings(aggregates, rows)
-
-
-def create(conn: Connection, aggregates: Iterable[str]) -> dict[str, int]:
-    """Create rows for aggregates that have none in any spelling. Return spelling -> id.
-
-    If the request contains several spellings of an aggregate, the row contains the first one.
-    """
-    new_spellings: dict[str, str] = {}
-    for aggregate in aggregates:
-        spelling = identifiers.new_spelling(aggregate)
-        new_spellings.setdefault(identifiers.key(aggregate), spelling)
-    return catalog.create(conn, {"aggregate": new_spellings.values()})["aggregate"]
-
-
-def _spellings(aggregates: Sequence[str], rows: Mapping[str, tuple[int, str]]) -> dict[int, str]:
-    """Return id -> spelling of rows, in the order of the request."""
-    return dict(rows[aggregate] for aggregate in aggregates)
-
-
-def _rows(aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+def _rows(aggregates: Sequence[str], provider: ProviderSnapshot) -> dict[str, tuple[int, str]]:
     """Return aggregate -> (id, spelling) of its row, or of its oldest row if there are several."""
     rows: dict[str, tuple[int, str]] = {}
-    for row_id, spelling in sorted((row_id, spelling) for spelling, row_id in ids.items()):
+    for row_id, spelling in sorted((row_id, name) for row_id, name, _time in provider.entries):
         rows[spelling] = (row_id, spelling)
     return identifiers.match(aggregates, rows)

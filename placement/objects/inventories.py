@@ -26,6 +26,7 @@ from placement.objects.inventory_change import (
 )
 from placement.objects.inventory_rows import Inventory, as_stored
 from placement.objects.providers import Provider
+from placement.objects.tree_state import TreeChange
 
 # -- reading --------------------------------------------------------------------------------
 
@@ -205,13 +206,12 @@ def _write(
         ProviderNotFound, the errors of `decide`, InventoryInUse
     """
 
-    def decide_or_refuse(provider: ProviderSnapshot) -> InventoryChange:
-        change = decide(provider)
-        change.refuse_in_use({provider.id: provider.uuid})
+    def change_of(provider: ProviderSnapshot) -> TreeChange:
+        change = provider_snapshot.change_of(provider)
+        change.inventories.append(decide(provider))
+        change.inventories[0].refuse_in_use({provider.id: provider.uuid})
         return change
 
     reader = partial(statements.with_inventories, class_names=class_names)
-    provider, change = provider_snapshot.decide(conn, uuid, reader, decide_or_refuse)
-    change.insert_and_update(conn)
-    change.delete(conn)
+    provider, _ = provider_snapshot.write(conn, uuid, reader, change_of)
     return provider.generation + 1

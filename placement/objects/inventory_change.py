@@ -1,9 +1,10 @@
 """Changes of inventories: the rows that a write inserts, updates and deletes."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Self
 
 from sqlalchemy.engine import Connection
 
@@ -51,6 +52,18 @@ class InventoryChange:
     updated: Mapping[int, InventoryRecord] = field(default_factory=dict)
     # Inventories to delete.
     deleted: tuple[Inventory, ...] = ()
+
+    @classmethod
+    def union(cls, changes: Iterable[Self]) -> Self:
+        """Return the change that makes several changes of different providers."""
+        created: list[NewInventory] = []
+        updated: dict[int, InventoryRecord] = {}
+        deleted: list[Inventory] = []
+        for change in changes:
+            created += change.created
+            updated |= change.updated
+            deleted += change.deleted
+        return cls(tuple(created), updated, tuple(deleted))
 
     def insert_and_update(self, conn: Connection, *, are_new: bool = False) -> None:
         """Insert and update rows.

@@ -5,32 +5,27 @@ changed since then, and only then writes. If a request changes nothing, it does 
 """
 
 from collections.abc import Callable, Collection, Mapping
+from operator import attrgetter
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import Restart, Unchanged
-from placement.db.statements import locks
+from placement.db.statement import Unchanged
 from placement.db.statements import provider_parts as part_statements
 from placement.db.statements import provider_trees as statements
-from placement.db.statements import providers as provider_statements
 from placement.errors import TreeNotFound
 from placement.objects import (
     catalog,
     identifiers,
     inventory_rows,
-    locking,
     provider_parts,
-    providers,
     resource_classes,
     revisions,
+    tree_writer,
 )
-from placement.objects.locking import TreesChanged
 from placement.objects.provider_parts import Part
-from placement.objects.tree_change import TreeChange, tree_change
-from placement.objects.tree_state import TreeCommand, TreeMember, TreeState
-from placement.objects.tree_writer import TreeWriter
-from placement.runtime import stopwatch
+from placement.objects.tree_change import tree_change
+from placement.objects.tree_state import TreeChange, TreeCommand, TreeMember, TreeState
 from placement.vocabulary import is_custom_name
 
 PARTS = (Part.INVENTORIES, Part.TRAITS, Part.AGGREGATES)
@@ -125,18 +120,18 @@ def put(conn: Connection, command: TreeCommand, may_create: Callable[[str], None
         Restart: the tree keeps changing.
     """
     creates = command.create_names and _create_names(conn, command, may_create)
-    state = _read(conn, command)
-    try:
-        return _write(conn, command, state, is_empty=not creates)
-    except TreesChanged:
-        # Other transactions may be writing to this tree. Lock it before the second read.
-        root_ids = [member.root_id for member in state.members.values()][:1]
-        with stopwatch.LOCKS:
-            locks.revisions(root_ids).rows(conn)
-    try:
-        return _write(conn, command, _read(conn, command), is_empty=not creates)
-    except TreesChanged:
-        raise Restart from None
+
+    def decide(state: TreeState) -> TreeChange:
+        change = tree_change(conn, command, state)
+        change.locks = bool(change)
+        if not change and not creates:
+            raise Unchanged(_outcome(command, state, change))
+        return change
+
+    state, change, _ = tree_writer.write(
+        conn, lambda: _read(conn, command), decide, attrgetter("is_complete")
+    )
+    return _outcome(command, state, change)
 
 
 def _create_names(
@@ -176,7 +171,7 @@ def _read(conn: Connection, command: TreeCommand) -> TreeState:
     members: dict[str, TreeMember] = {}
     others: list[TreeMember] = []
     if known.trees or known.further:
-        members, others = _read_members(conn, command, known.revisions)
+        members, others = _read_members(conn, command)
     ids = [member.id for member in members.values()]
     unlisted = [member.id for member in command.unlisted(members)] if command.prune else []
     trait_ids: dict[int, frozenset[int]] = dict.fromkeys(ids, frozenset())
@@ -195,17 +190,15 @@ def _read(conn: Connection, command: TreeCommand) -> TreeState:
         class_ids=known.ids["resource_class"],
         traits=known.ids["trait"],
         aggregates=known.aggregates,
+        is_complete=not revisions.may_tear(conn)
+        or all(known.revisions.get(each.root_id) == each.revision for each in members.values()),
     )
 
 
 def _read_members(
-    conn: Connection, command: TreeCommand, seen_revisions: Mapping[int, int]
+    conn: Connection, command: TreeCommand
 ) -> tuple[dict[str, TreeMember], list[TreeMember]]:
-    """Return the members of the tree by UUID, and other providers with a listed UUID or name.
-
-    `seen_revisions` are revisions of roots by id that an earlier statement has read. Raises Restart
-    if a view may show the new revision of a write without its content.
-    """
+    """Return the members of the tree by UUID, and other providers with a listed UUID or name."""
     root_forms = identifiers.stored_forms(command.root_uuid)
     rows = statements.members_and_others(
         root_forms,
@@ -219,10 +212,6 @@ def _read_members(
             members[member.key] = member
         else:
             others.append(member)
-    if members and revisions.may_tear(conn):
-        root = members[command.root_uuid]
-        if seen_revisions.get(root.id) != root.revision:
-            raise Restart
     return members, others
 
 
@@ -235,38 +224,6 @@ def _names(command: TreeCommand) -> dict[str, set[str]]:
     return names
 
 
-def _write(
-    conn: Connection, command: TreeCommand, state: TreeState, *, is_empty: bool
-) -> TreeOutcome:
-    """Write the difference. `is_empty` is whether the transaction has not written anything yet.
-
-    Raises TreesChanged before any write to the tree.
-    """
-    change = tree_change(conn, command, state)
-    outcome = _outcome(command, state, change)
-    if not change:
-        if is_empty:
-            raise Unchanged(outcome)
-        return outcome
-    root = state.members.get(command.root_uuid)
-    if root is None:
-        listed = next(each for each in command.providers if each.uuid == command.root_uuid)
-        generation = int(listed.has_parts)
-        root_id = providers.create_root(conn, listed.uuid, listed.name, generation).id
-        bumped = {}
-    else:
-        root_id = root.id
-        locking.lock_unchanged(conn, {root.id: root.revision}, ())
-        bumped = {
-            member.id: member.generation
-            for uuid, member in state.members.items()
-            if change.is_bumped(uuid)
-        }
-    TreeWriter(conn, command, root_id, state, change).write()
-    provider_statements.bump_generations(dict.fromkeys(bumped, 1), bumped).execute(conn)
-    return outcome
-
-
 def _outcome(command: TreeCommand, state: TreeState, change: TreeChange) -> TreeOutcome:
     outcomes: dict[str, ProviderOutcome] = {}
     for listed in command.providers:
@@ -274,10 +231,11 @@ def _outcome(command: TreeCommand, state: TreeState, change: TreeChange) -> Tree
         if member is None:
             outcomes[listed.uuid] = ProviderOutcome(int(listed.has_parts), "created")
         else:
-            is_bumped = change.is_bumped(listed.uuid)
-            is_updated = is_bumped or listed.uuid in change.moved
-            generation = member.generation + is_bumped
+            is_bumped = member.id in change.bumped
+            is_placed = member.id in change.renamed or listed.uuid in change.moved
             outcomes[listed.uuid] = ProviderOutcome(
-                generation, "updated" if is_updated else "unchanged"
+                member.generation + is_bumped,
+                "updated" if is_bumped or is_placed else "unchanged",
             )
-    return TreeOutcome(outcomes, [member.uuid for member in change.deleted])
+    deleted = [each.uuid for each in state.members.values() if each.id in change.deleted]
+    return TreeOutcome(outcomes, deleted)

@@ -13,6 +13,7 @@ from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import NameNotDistinct, NotCustom, TraitInUse, TraitNotFound, UnknownTraits
 from placement.objects import catalog, provider_snapshot, providers
 from placement.objects.providers import Provider
+from placement.objects.tree_state import TreeChange
 from placement.vocabulary import CUSTOM_PREFIX
 
 
@@ -112,45 +113,45 @@ def replace(
         Unchanged: the provider has these traits.
     """
 
-    def decide(provider: ProviderSnapshot) -> tuple[set[int], Sequence[Trait]]:
+    def decide(provider: ProviderSnapshot) -> TreeChange:
         providers.check_generation(provider, generation)
         ids = catalog.match(trait_names, provider.entries)
         unknown = set(trait_names) - ids.keys()
         if unknown:
             raise UnknownTraits(unknown, hint=catalog.hint(conn, "trait", unknown))
-        # Collect the traits by id. Many names require several statements, and each of these may
-        # return the same trait.
-        by_id = {row_id: Trait(name, changed_at) for row_id, name, changed_at in provider.entries}
-        traits = sorted(by_id.values(), key=lambda trait: trait.name)
-        trait_ids = set(ids.values())
-        if trait_ids == provider.associated_ids:
-            raise Unchanged((provider.generation, traits))
-        return trait_ids, traits
+        return _replacement(provider, set(ids.values()))
 
     reader = partial(provider_snapshots.with_traits, trait_names=trait_names)
-    provider, (trait_ids, traits) = provider_snapshot.decide(conn, uuid, reader, decide)
-    _write(conn, provider, trait_ids)
-    return provider.generation + 1, traits
+    provider, _ = provider_snapshot.write(conn, uuid, reader, decide)
+    return provider.generation + 1, _requested_traits(provider)
 
 
 def clear(conn: Connection, uuid: str) -> None:
     """Remove all traits from a provider. Raises ProviderNotFound, or Unchanged if it has none."""
-
-    def decide(provider: ProviderSnapshot) -> None:
-        if not provider.parts:
-            raise Unchanged
-
     reader = partial(provider_snapshots.with_traits, trait_names=())
-    provider, _ = provider_snapshot.decide(conn, uuid, reader, decide)
-    _write(conn, provider, set())
+    provider_snapshot.write(conn, uuid, reader, lambda provider: _replacement(provider, set()))
 
 
-def _write(conn: Connection, provider: ProviderSnapshot, trait_ids: set[int]) -> None:
-    """Set the traits of the provider.
+def _replacement(provider: ProviderSnapshot, trait_ids: set[int]) -> TreeChange:
+    """Return the change that sets the traits of a provider.
 
     If another transaction has deleted a trait, the statement violates a constraint, and the write
     is repeated.
+
+    Raises:
+        Unchanged: the provider has these traits.
     """
     present_ids = provider.associated_ids
-    associations.remove_traits(provider.id, present_ids - trait_ids).execute(conn)
-    associations.add_traits(provider.id, trait_ids - present_ids).execute(conn)
+    if trait_ids == present_ids:
+        raise Unchanged((provider.generation, _requested_traits(provider)))
+    change = provider_snapshot.change_of(provider)
+    change.traits.record(provider.uuid, trait_ids - present_ids, present_ids - trait_ids)
+    return change
+
+
+def _requested_traits(provider: ProviderSnapshot) -> Sequence[Trait]:
+    """Return the existing traits of the request, by name."""
+    # Collect the traits by id. Many names require several statements, and each of these may return
+    # the same trait.
+    by_id = {row_id: Trait(name, changed_at) for row_id, name, changed_at in provider.entries}
+    return sorted(by_id.values(), key=lambda trait: trait.name)

@@ -1,7 +1,6 @@
 """The difference between the listed and the existing providers of a tree."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 
 from sqlalchemy.engine import Connection
 
@@ -19,103 +18,72 @@ from placement.errors import (
 from placement.inventory import InventoryRecord
 from placement.objects import catalog, identifiers, lineage
 from placement.objects.inventory_change import InventoryChange, check_capacity, inventory_change
-from placement.objects.tree_state import Edit, ListedProvider, TreeCommand, TreeMember, TreeState
+from placement.objects.tree_state import (
+    Edit,
+    LinkChange,
+    ListedProvider,
+    TreeChange,
+    TreeCommand,
+    TreeMember,
+    TreeState,
+)
 from placement.objects.unset import Unset
 
 CREATE_NAMES = " or with create_names"
 
 
-@dataclass(slots=True)
-class LinkChange:
-    """Traits or aggregates to add and to remove, by the UUID of the provider."""
-
-    # Aggregates without a row are added by UUID, and all others by id.
-    added: dict[str, set[int]] = field(default_factory=dict)
-    # UUIDs of the aggregates to add that have no row.
-    created: dict[str, Sequence[str]] = field(default_factory=dict)
-    # Ids to remove.
-    removed: dict[str, frozenset[int]] = field(default_factory=dict)
-
-    def record(
-        self, uuid: str, added: set[int], removed: frozenset[int], created: Sequence[str] = ()
-    ) -> None:
-        """Record the additions and removals for the provider with this UUID, if there are any."""
-        if added:
-            self.added[uuid] = added
-        if removed:
-            self.removed[uuid] = removed
-        if created:
-            self.created[uuid] = created
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.created or self.removed)
-
-    def __contains__(self, uuid: str) -> bool:
-        return uuid in self.added or uuid in self.created or uuid in self.removed
-
-
-@dataclass(slots=True)
-class TreeChange:
-    """The changes that a request writes. Keys are UUIDs of listed providers."""
-
-    # Existing members to delete.
-    deleted: Sequence[TreeMember] = ()
-    # Providers to create.
-    created: list[ListedProvider] = field(default_factory=list)
-    # Members that get a different name or parent.
-    moved: dict[str, ListedProvider] = field(default_factory=dict)
-    # Changes of existing members by UUID. For new providers, all inventories are inserted.
-    inventories: dict[str, InventoryChange] = field(default_factory=dict)
-    # Traits to add and to remove.
-    traits: LinkChange = field(default_factory=LinkChange)
-    # Aggregates to add and to remove.
-    aggregates: LinkChange = field(default_factory=LinkChange)
-
-    def __bool__(self) -> bool:
-        return bool(
-            self.deleted
-            or self.created
-            or self.moved
-            or self.inventories
-            or self.traits
-            or self.aggregates
-        )
-
-    def is_bumped(self, uuid: str) -> bool:
-        """Return whether the generation of a member is incremented: one of its parts changes."""
-        return uuid in self.inventories or uuid in self.traits or uuid in self.aggregates
-
-
 def tree_change(conn: Connection, command: TreeCommand, state: TreeState) -> TreeChange:
     """Compare the listed providers with the existing ones. Return the changes to write.
 
-    Returns the changes to write. Raises the same errors as the separate requests. Their texts begin
-    with the path of the member in the request. Deletions are checked first, and then the listed
-    providers in order.
+    Raises the same errors as the separate requests. Their texts begin with the path of the member
+    in the request. Deletions are checked first, and then the listed providers in order.
     """
     _refuse_child(command, state)
-    change = TreeChange(deleted=command.unlisted(state.members) if command.prune else ())
-    for unlisted in change.deleted:
-        if unlisted.id in state.used_ids:
-            with at_member("prune"):
-                raise ProviderInUse(unlisted.uuid)
+    ids = {uuid: member.id for uuid, member in state.members.items()}
+    change = TreeChange(ids, command.root_uuid, listed=command.providers, class_ids=state.class_ids)
+    if command.prune:
+        _delete_unlisted(change, command, state)
     rules = _Rules(command, state)
     for index, listed in enumerate(command.providers):
         path = f"providers[{index}]"
         rules.check(listed, path)
         _check_inventories(conn, listed.inventories or {}, state, f"{path}.inventories")
         member = state.members.get(listed.uuid)
-        if member is None:
-            change.created.append(listed)
-        elif (member.name, member.parent_key) != (listed.name, listed.parent_uuid):
-            change.moved[listed.uuid] = listed
-        if member is not None and listed.inventories is not None:
-            stock = _stock_change(conn, state, member, listed.inventories, path)
-            if stock != InventoryChange():
-                change.inventories[listed.uuid] = stock
-        _edit_traits(conn, change.traits, listed, member, state, path)
-        _edit_aggregates(change.aggregates, listed, member, state)
+        if member is not None:
+            _place(change, member, listed)
+        is_stocked = member is not None and _stock(conn, change, listed, member, state, path)
+        has_traits = _edit_traits(conn, change.traits, listed, member, state, path)
+        has_aggregates = _edit_aggregates(change.aggregates, listed, member, state)
+        if member is not None and (is_stocked or has_traits or has_aggregates):
+            change.bumped[member.id] = member.generation
     return change
+
+
+def _delete_unlisted(change: TreeChange, command: TreeCommand, state: TreeState) -> None:
+    deleted = command.unlisted(state.members)
+    for unlisted in deleted:
+        if unlisted.id in state.used_ids:
+            with at_member("prune"):
+                raise ProviderInUse(unlisted.uuid)
+    uuids = {member.key for member in deleted}
+    members = state.members.values()
+    change.detached = [member.id for member in members if member.parent_key in uuids]
+    change.deleted = {
+        member.id: {
+            "inventories": len(state.inventories[member.id]),
+            "traits": len(state.trait_ids[member.id]),
+            "aggregates": len(state.aggregate_ids[member.id]),
+        }
+        for member in deleted
+    }
+
+
+def _place(change: TreeChange, member: TreeMember, listed: ListedProvider) -> None:
+    """Record the name and the parent of a member if they change."""
+    if member.name != listed.name:
+        change.renamed[member.id] = (member.name, listed.name)
+    if listed.parent_uuid is not None and member.parent_key != listed.parent_uuid:
+        change.moved[listed.uuid] = listed.parent_uuid
 
 
 def _refuse_child(command: TreeCommand, state: TreeState) -> None:
@@ -212,21 +180,26 @@ def _check_inventories(
             raise UnknownResourceClasses(unknown, hint=hint)
 
 
-def _stock_change(
+def _stock(
     conn: Connection,
-    state: TreeState,
+    change: TreeChange,
+    listed: ListedProvider,
     member: TreeMember,
-    records: Mapping[str, InventoryRecord],
+    state: TreeState,
     path: str,
-) -> InventoryChange:
-    """Return the change of the inventories of a member.
+) -> bool:
+    """Record the change of the inventories of a member. Return whether there is any.
 
     Raises InventoryInUse for inventories in use that would be deleted.
     """
-    change = inventory_change(conn, state.inventories, {member.id: records}, state.class_ids)
+    if listed.inventories is None:
+        return False
+    records = {member.id: listed.inventories}
+    inventories = inventory_change(conn, state.inventories, records, state.class_ids)
     with at_member(f"{path}.inventories"):
-        change.refuse_in_use({member.id: member.uuid})
-    return change
+        inventories.refuse_in_use({member.id: member.uuid})
+    change.inventories.append(inventories)
+    return inventories != InventoryChange()
 
 
 def _edit_traits(
@@ -236,7 +209,8 @@ def _edit_traits(
     member: TreeMember | None,
     state: TreeState,
     path: str,
-) -> None:
+) -> bool:
+    """Record the change of the traits of a provider. Return whether there is any."""
     for name, where in _paths(listed.traits, f"{path}.traits"):
         if name not in state.traits:
             with at_member(where):
@@ -246,7 +220,7 @@ def _edit_traits(
     wanted = {state.traits[name] for name in listed.traits.add}
     unwanted = {state.traits[name] for name in listed.traits.remove if name in state.traits}
     removed = present - wanted if listed.traits.replaces else present & unwanted
-    change.record(listed.uuid, wanted - present, removed)
+    return change.record(listed.uuid, wanted - present, removed)
 
 
 def _paths(edit: Edit, path: str) -> Iterator[tuple[str, str]]:
@@ -258,20 +232,22 @@ def _paths(edit: Edit, path: str) -> Iterator[tuple[str, str]]:
 
 def _edit_aggregates(
     change: LinkChange, listed: ListedProvider, member: TreeMember | None, state: TreeState
-) -> None:
+) -> bool:
+    """Record the change of the aggregates of a provider. Return whether there is any."""
     present = frozenset[int]() if member is None else state.aggregate_ids[member.id]
     added: set[int] = set()
-    created: dict[str, str] = {}
+    created: list[str] = []
     wanted: set[int] = set()
     for text in listed.aggregates.add:
         rows = state.aggregates.get(identifiers.key(text), frozenset())
         wanted |= rows
         if not rows:
-            created.setdefault(identifiers.key(text), text)
+            created.append(text)
         elif not rows & present:
             added.add(min(rows))
     unwanted: set[int] = set()
     for text in listed.aggregates.remove:
         unwanted |= state.aggregates.get(identifiers.key(text), frozenset())
     removed = present - wanted if listed.aggregates.replaces else present & unwanted
-    change.record(listed.uuid, added, removed, list(created.values()))
+    change.created += [(listed.uuid, text) for text in created]
+    return change.record(listed.uuid, added, removed) or bool(created)

@@ -1,11 +1,12 @@
-"""A whole tree of providers: the tree in a request, and the existing tree."""
+"""A whole tree of providers: the tree in a request, the existing tree, and the change of a tree."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placement.inventory import InventoryRecord
 from placement.objects import identifiers
+from placement.objects.inventory_change import InventoryChange
 from placement.objects.inventory_rows import Inventory
 from placement.objects.unset import Unset
 
@@ -125,3 +126,76 @@ class TreeState:
     traits: Mapping[str, int]
     # Canonical UUID of an aggregate -> ids of all its rows.
     aggregates: Mapping[str, frozenset[int]]
+    # Whether an earlier view has shown the revision of the tree, so that the state is complete.
+    is_complete: bool
+
+    @property
+    def root_id(self) -> int | None:
+        """Id of the root's row, or None if the root does not exist."""
+        return next((member.root_id for member in self.members.values()), None)
+
+    @property
+    def revision(self) -> int:
+        """Revision of the tree, or 0 if the root does not exist."""
+        return next((member.revision for member in self.members.values()), 0)
+
+
+@dataclass(slots=True)
+class LinkChange:
+    """Traits or aggregates that a write adds to providers (UUID) and removes from them."""
+
+    # (provider, id) to add.
+    added: set[tuple[str, int]] = field(default_factory=set)
+    # (provider, UUID in the request) of aggregates to add that have no row.
+    created: list[tuple[str, str]] = field(default_factory=list)
+    # (provider, id) to remove.
+    removed: set[tuple[str, int]] = field(default_factory=set)
+
+    def record(self, uuid: str, added: Set[int], removed: Set[int]) -> bool:
+        """Record ids to add and to remove for a provider. Return whether there are any."""
+        self.added |= {(uuid, row_id) for row_id in added}
+        self.removed |= {(uuid, row_id) for row_id in removed}
+        return bool(added or removed)
+
+
+@dataclass(slots=True)
+class TreeChange:
+    """The changes of one tree that a write makes: of a part, of a provider, or of the whole tree.
+
+    Keys are UUIDs of providers, because new providers have no ids.
+    """
+
+    # UUID -> id, of the existing providers.
+    ids: Mapping[str, int]
+    # UUID of the root.
+    root_uuid: str
+    # Id -> generation as read, of the existing providers whose generation is incremented.
+    bumped: dict[int, int] = field(default_factory=dict)
+    # Id -> number of `inventories`, `traits` and `aggregates`, of providers to delete.
+    deleted: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    # Ids of the children of deleted providers.
+    detached: Sequence[int] = ()
+    # Existing providers with a different name: id -> (name, new name).
+    renamed: dict[int, tuple[str, str]] = field(default_factory=dict)
+    # The providers of a request for a whole tree, in order. Those without an id are created.
+    listed: Sequence[ListedProvider] = ()
+    # UUID of the new parent, of existing providers that move.
+    moved: dict[str, str] = field(default_factory=dict)
+    # Changes of the inventories of existing providers.
+    inventories: list[InventoryChange] = field(default_factory=list)
+    # Class -> id, of the inventories of new providers.
+    class_ids: Mapping[str, int] = field(default_factory=dict)
+    # Whether the write locks the tree. False if the request changes nothing in the tree.
+    locks: bool = True
+    # Traits to add and to remove.
+    traits: LinkChange = field(default_factory=LinkChange)
+    # Aggregates to add and to remove.
+    aggregates: LinkChange = field(default_factory=LinkChange)
+
+    @property
+    def created(self) -> list[ListedProvider]:
+        """The providers to create."""
+        return [listed for listed in self.listed if listed.uuid not in self.ids]
+
+    def __bool__(self) -> bool:
+        return bool(self.bumped or self.deleted or self.renamed or self.created or self.moved)

@@ -1,144 +1,211 @@
-"""Write a whole tree of providers that the transaction has locked."""
+"""The write of providers: of a part, of a provider, or of a whole tree.
+
+A write reads first, and then locks the tree if it has not changed. Every transaction that changes a
+tree renews its revision. If the revision is the same under the lock, the state that was read is
+still valid. The lock is therefore held only while the change is written. If a request is rejected
+or changes nothing, it does not lock the tree.
+"""
 
 import uuid as uuid_module
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
+from functools import partial
+from typing import Protocol, TypeVar
 
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from placement.db.dialects import dialect_of
-from placement.db.statements import inventories as inventory_statements
+from placement.db.statement import Restart
+from placement.db.statements import associations, locks
 from placement.db.statements import provider_trees as statements
 from placement.db.statements import providers as provider_statements
 from placement.errors import ProviderNameTaken, at_member
-from placement.objects import aggregates, identifiers
+from placement.objects import catalog, identifiers, locking
 from placement.objects.inventory_change import InventoryChange, inventory_change
 from placement.objects.inventory_rows import Inventory
-from placement.objects.tree_change import TreeChange
-from placement.objects.tree_state import TreeCommand, TreeState
+from placement.objects.locking import TreesChanged
+from placement.objects.tree_state import LinkChange, TreeChange
+from placement.runtime import stopwatch
+
+
+class TreeView(Protocol):
+    """The state on which a change is based. One view of the database has shown all of it."""
+
+    @property
+    def root_id(self) -> int | None:
+        """Id of the root's row, or None for a new tree."""
+
+    @property
+    def revision(self) -> int:
+        """Revision of the tree."""
+
+
+AnyView = TypeVar("AnyView", bound=TreeView)
+Spellings = Mapping[str, str]  # new aggregate, as requested -> its stored spelling
+
+
+def write(
+    conn: Connection,
+    read: Callable[[], AnyView],
+    decide: Callable[[AnyView], TreeChange],
+    is_complete: Callable[[AnyView], bool],
+) -> tuple[AnyView, TreeChange, Spellings]:
+    """Determine a change of a tree, lock the tree, and write the change.
+
+    Args:
+        conn: the connection.
+        read: reads the state; it may be called twice.
+        decide: returns the change for a state, or raises; it may be called twice.
+        is_complete: returns whether the state that was read without a lock contains all of the
+            content of its revision (`objects/revisions.py`).
+
+    Returns:
+        The state before the change, the change, and the spellings of new aggregates.
+
+    Raises:
+        Restart: the tree keeps changing.
+        The errors of `read` and `decide`.
+    """
+    state = read()
+    try:
+        if not is_complete(state):
+            raise TreesChanged
+        change = _decide_and_lock(conn, state, decide)
+    except TreesChanged:
+        # Other transactions may be writing to this tree. Lock it before the second read.
+        root_id = state.root_id
+        with stopwatch.LOCKS:
+            locks.revisions([] if root_id is None else [root_id]).rows(conn)
+        state = read()
+        if state.root_id != root_id:
+            raise Restart from None
+        try:
+            change = _decide_and_lock(conn, state, decide)
+        except TreesChanged:
+            raise Restart from None
+    return state, change, TreeWriter(conn, change).write()
+
+
+def _decide_and_lock(
+    conn: Connection, state: AnyView, decide: Callable[[AnyView], TreeChange]
+) -> TreeChange:
+    """Return the change. If it changes an existing tree, lock the tree and increment generations.
+
+    Raises:
+        TreesChanged: the tree has changed. Nothing has been written.
+    """
+    change = decide(state)
+    root_id, bumped = state.root_id, change.bumped
+    if root_id is not None and change.locks:
+        of_root = {root_id: bumped[root_id]} if root_id in bumped else {}
+        locking.lock_unchanged(conn, {root_id: state.revision}, of_root, of_root)
+        others = {row_id: bumped[row_id] for row_id in bumped if row_id != root_id}
+        provider_statements.bump_generations(dict.fromkeys(others, 1), others).execute(conn)
+    return change
 
 
 class TreeWriter:
     """Writes a change of a tree that the transaction has locked."""
 
-    def __init__(
-        self,
-        conn: Connection,
-        command: TreeCommand,
-        root_id: int,
-        state: TreeState,
-        change: TreeChange,
-    ) -> None:
+    def __init__(self, conn: Connection, change: TreeChange) -> None:
         self._conn = conn
-        self._command = command
-        self._root_uuid = command.root_uuid
-        self._root_id = root_id
-        self._state = state
         self._change = change
-        # UUID -> id, for the providers that already exist.
-        self._ids = {uuid: member.id for uuid, member in state.members.items()}
-        self._ids[command.root_uuid] = root_id
+        # UUID -> id, for the providers that exist.
+        self._ids = dict(change.ids)
 
-    def write(self) -> None:
+    def write(self) -> Spellings:
         """Delete, rename, create and move providers. Then write their parts."""
-        if self._change.deleted:
-            self._delete()
+        self._delete()
         self._rename()
         self._create()
         self._move()
         self._write_inventories()
-        of_traits, of_aggregates = self._change.traits, self._change.aggregates
-        statements.remove_traits(self._links(of_traits.removed)).execute(self._conn)
-        statements.add_traits(self._links(of_traits.added)).execute(self._conn)
-        statements.remove_aggregates(self._links(of_aggregates.removed)).execute(self._conn)
-        added = {*self._links(of_aggregates.added), *self._new_aggregates()}
-        statements.add_aggregates(added).execute(self._conn)
+        self._write_links("trait", self._change.traits)
+        return self._write_links("aggregate", self._change.aggregates)
 
     def _delete(self) -> None:
         """Delete providers. Their descendants become children of the root until they are moved."""
-        conn, state = self._conn, self._state
-        ids = {member.id for member in self._change.deleted}
-        uuids = {member.key for member in self._change.deleted}
-        below = {member.id for member in state.members.values() if member.parent_key in uuids}
-        statements.move(dict.fromkeys(below, self._root_id)).execute(conn)
-        rows = [row.id for row_id in ids for row in state.inventories[row_id].values()]
-        inventory_statements.delete_unused(rows).execute(conn)
-        trait_links = {(row_id, each) for row_id in ids for each in state.trait_ids[row_id]}
-        statements.remove_traits(trait_links).execute(conn)
-        aggregate_links = {(row_id, each) for row_id in ids for each in state.aggregate_ids[row_id]}
-        statements.remove_aggregates(aggregate_links).execute(conn)
-        statements.delete(ids).execute(conn)
+        change = self._change
+        if change.deleted:
+            root_id = self._ids.get(change.root_uuid, 0)
+            statements.move(dict.fromkeys(change.detached, root_id)).execute(self._conn)
+            is_root = root_id in change.deleted
+            provider_statements.delete(change.deleted, is_root=is_root).execute(self._conn)
 
     def _rename(self) -> None:
         """Rename providers. Two providers can exchange their names."""
-        members = self._state.members
-        renamed = {
-            members[uuid].id: listed.name
-            for uuid, listed in self._change.moved.items()
-            if members[uuid].name != listed.name
-        }
-        old_names = {members[uuid].name.casefold() for uuid in self._change.moved}
+        renamed = {row_id: new for row_id, (_old, new) in self._change.renamed.items()}
+        old_names = {old.casefold() for old, _new in self._change.renamed.values()}
         if any(name.casefold() in old_names for name in renamed.values()):
-            between = {row_id: f"renamed {uuid_module.uuid4()}" for row_id in renamed}
-            statements.rename(between).execute(self._conn)
+            self._free_names()
         try:
             statements.rename(renamed).execute(self._conn)
         except IntegrityError:
-            self._refuse_equal_names(renamed)
+            self._refuse_equal_names()
             raise
 
+    def _free_names(self) -> None:
+        """Give temporary names to the providers that are renamed."""
+        between = {row_id: f"renamed {uuid_module.uuid4()}" for row_id in self._change.renamed}
+        statements.rename(between).execute(self._conn)
+
     def _create(self) -> None:
-        """Create providers as children of the root."""
-        new = [listed for listed in self._change.created if listed.uuid != self._root_uuid]
+        """Create providers. A child of a new provider becomes a child of the root first."""
+        root_uuid, new = self._change.root_uuid, self._change.created
+        if new and root_uuid not in self._ids:
+            root, *new = sorted(new, key=lambda listed: listed.uuid != root_uuid)
+            generation = int(root.has_parts)
+            self._ids[root_uuid], _ = create_root(self._conn, root_uuid, root.name, generation)
         if not new:
             return
-        rows = [(listed.uuid, listed.name, int(listed.has_parts)) for listed in new]
+        root_id = self._ids[root_uuid]
+        rows = []
+        for listed in new:
+            parent_id = self._ids.get(listed.parent_uuid or "", root_id)
+            rows.append((listed.uuid, listed.name, int(listed.has_parts), parent_id))
         try:
-            statements.create(rows, self._root_id).execute(self._conn)
+            statements.create(rows, root_id).execute(self._conn)
         except IntegrityError:
-            self._refuse_equal_names({})
+            self._refuse_equal_names()
             raise
         for row in provider_statements.locked([listed.uuid for listed in new]).rows(self._conn):
             self._ids[row.uuid] = row.id
 
-    def _refuse_equal_names(self, renamed: Mapping[int, str]) -> None:
+    def _refuse_equal_names(self) -> None:
         """Raise ProviderNameTaken if the database does not distinguish two names of the tree.
 
         A duplicate has made a statement of this transaction fail. On engines that compare bytes,
         it can only be a provider of another transaction. On other engines, the failed statement has
         had no effect and the transaction continues. Its names are written one by one to find the
         first one that is taken. The caller then ends the transaction with an error.
-
-        Args:
-            renamed: names by id, if the providers of the tree have not been renamed yet.
         """
         if not dialect_of(self._conn).bytes_of_text:
             return
-        between = {row_id: f"renamed {uuid_module.uuid4()}" for row_id in renamed}
-        statements.rename(between).execute(self._conn)
-        for index, listed in enumerate(self._command.providers):
-            row_id = self._ids.get(listed.uuid)
+        self._free_names()
+        for index, listed in enumerate(self._change.listed):
             clashing = provider_statements.clashing(listed.uuid, listed.name).rows(self._conn)
             for _id, uuid, name in clashing:
                 if identifiers.key(uuid) != listed.uuid:
                     with at_member(f"providers[{index}].name"):
                         raise ProviderNameTaken(listed.name, name)
+            row_id = self._ids.get(listed.uuid)
             if row_id is None:
-                row = (listed.uuid, listed.name, 0)
-                statements.create([row], self._root_id).execute(self._conn)
-            elif row_id in renamed:
+                root_id = self._ids[self._change.root_uuid]
+                row = (listed.uuid, listed.name, 0, root_id)
+                statements.create([row], root_id).execute(self._conn)
+            elif row_id in self._change.renamed:
                 statements.rename({row_id: listed.name}).execute(self._conn)
 
     def _move(self) -> None:
-        """Set the parents of moved providers, and of new ones that are not children of the root."""
-        members = self._state.members
-        parents: dict[int, int] = {}
-        for listed in (*self._change.created, *self._change.moved.values()):
-            member = members.get(listed.uuid)
-            present = self._root_uuid if member is None else member.parent_key
-            if listed.parent_uuid is not None and present != listed.parent_uuid:
-                parents[self._ids[listed.uuid]] = self._ids[listed.parent_uuid]
-        statements.move(parents).execute(self._conn)
+        """Set the parents of moved providers, and of the children of new ones."""
+        parents = dict(self._change.moved)
+        new = {listed.uuid for listed in self._change.created} - {self._change.root_uuid}
+        for listed in self._change.created:
+            if listed.parent_uuid in new:
+                parents[listed.uuid] = listed.parent_uuid
+        ids = {self._ids[uuid]: self._ids[parent] for uuid, parent in parents.items()}
+        statements.move(ids).execute(self._conn)
 
     def _write_inventories(self) -> None:
         records = {
@@ -147,30 +214,62 @@ class TreeWriter:
             if listed.inventories
         }
         nothing: dict[int, dict[str, Inventory]] = {row_id: {} for row_id in records}
-        new = inventory_change(self._conn, nothing, records, self._state.class_ids)
+        new = inventory_change(self._conn, nothing, records, self._change.class_ids)
         new.insert_and_update(self._conn, are_new=True)
-        changes = self._change.inventories.values()
-        change = InventoryChange(
-            tuple(row for each in changes for row in each.created),
-            {row_id: record for each in changes for row_id, record in each.updated.items()},
-            tuple(row for each in changes for row in each.deleted),
-        )
+        change = InventoryChange.union(self._change.inventories)
         change.insert_and_update(self._conn)
         change.delete(self._conn)
 
-    def _links(self, ids: Mapping[str, Collection[int]]) -> set[tuple[int, int]]:
-        """Return (provider id, id) for each trait or aggregate, given by UUID of the provider."""
-        return {(self._ids[uuid], row_id) for uuid, row_ids in ids.items() for row_id in row_ids}
+    def _write_links(self, kind: str, change: LinkChange) -> Spellings:
+        """Write traits or aggregates. Return the spellings of new aggregates."""
+        texts = [text for _uuid, text in change.created]
+        ids = _create_aggregates(self._conn, texts) if texts else {}
+        stored = identifiers.match(texts, {spelling: spelling for spelling in ids})
+        added = change.added | {(uuid, ids[stored[text]]) for uuid, text in change.created}
+        associations.remove(kind, self._with_ids(change.removed)).execute(self._conn)
+        associations.add(kind, self._with_ids(added)).execute(self._conn)
+        return stored
 
-    def _new_aggregates(self) -> set[tuple[int, int]]:
-        """Create aggregates. Return (provider id, aggregate id) pairs."""
-        created = self._change.aggregates.created
-        texts = [text for of_provider in created.values() for text in of_provider]
-        if not texts:
-            return set()
-        ids = identifiers.match(texts, aggregates.create(self._conn, texts))
-        return {
-            (self._ids[uuid], ids[text])
-            for uuid, of_provider in created.items()
-            for text in of_provider
-        }
+    def _with_ids(self, links: Collection[tuple[str, int]]) -> set[tuple[int, int]]:
+        """Replace the UUIDs of providers by their ids."""
+        return {(self._ids[uuid], row_id) for uuid, row_id in links}
+
+
+def _create_aggregates(conn: Connection, texts: Collection[str]) -> dict[str, int]:
+    """Create rows for aggregates that have none in any spelling. Return spelling -> id.
+
+    If the request contains several spellings of an aggregate, the row contains the first one.
+    """
+    spellings: dict[str, str] = {}
+    for text in texts:
+        spellings.setdefault(identifiers.key(text), identifiers.new_spelling(text))
+    return catalog.create(conn, {"aggregate": spellings.values()})["aggregate"]
+
+
+def create_root(
+    conn: Connection, uuid: str, name: str, generation: int = 0
+) -> tuple[int, datetime]:
+    """Create the root of a new tree with a UUID and a name that are free.
+
+    Returns the id and the time of creation.
+    """
+    revision = locking.new_revision()
+    row = provider_statements.create(uuid, name, None, None, revision, generation)
+    row_id = row.insert(conn)
+    # The root id of a root is its own id, which is generated by the INSERT.
+    provider_statements.set_root([row_id], row_id).execute(conn)
+    are_free = partial(_are_free, uuid=uuid, name=name)
+    locking.leave_commit_marker(conn, {row_id: None}, revision, are_free)
+    return row_id, row.params["created_at"]
+
+
+def _are_free(conn: Connection, uuid: str, name: str) -> bool:
+    """Return whether the uuid and the name are free. Wait for transactions that are using them."""
+    attempt = conn.begin_nested()
+    try:
+        provider_statements.create(uuid, name, None, None, 0).execute(conn)
+    except IntegrityError:
+        return False
+    finally:
+        attempt.rollback()
+    return True

@@ -91,11 +91,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "allocations.on_provider": (1,),
     "allocations.show": ([UUID],),
     "allocations.update_consumers": ({1: {**OWNER, "generation": 3}},),
-    "associations.add_aggregates": (1, [2]),
-    "associations.add_traits": (1, [2]),
     "associations.aggregates_of": (1,),
-    "associations.remove_aggregates": (1, [2]),
-    "associations.remove_traits": (1, [2]),
     "associations.traits_of": (1,),
     "audit.consumers": (0, 10_000),
     "audit.crowded_hosts": ("MISC_SHARES_VIA_AGGREGATE",),
@@ -214,17 +210,12 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "provider_parts.inventories": ([1],),
     "provider_parts.trait_ids": ([1],),
     "provider_list.listed_with_ids": (ProviderCondition(), [1]),
-    "provider_trees.add_aggregates": ({(1, 2)},),
-    "provider_trees.add_traits": ({(1, 2)},),
     "provider_trees.aggregate_ids": ([1],),
-    "provider_trees.create": ([(UUID, "host", 1)], 1),
-    "provider_trees.delete": ([1],),
+    "provider_trees.create": ([(UUID, "host", 1, 2)], 1),
     "provider_trees.in_use": ([1],),
     "provider_trees.members": ([UUID],),
     "provider_trees.members_and_others": ([UUID], [UUID], ["host"]),
     "provider_trees.move": ({1: 2},),
-    "provider_trees.remove_aggregates": ({(1, 2)},),
-    "provider_trees.remove_traits": ({(1, 2)},),
     "provider_trees.rename": ({1: "host"},),
     "providers.bump_generations": ({1: 1, 2: 1, 3: 2}, {1: 4, 2: 0}),
     "providers.clashing": (UUID, "host"),
@@ -254,6 +245,11 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
 
 # function -> what is particular -> its arguments
 VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "associations.add": {kind: (kind, {(1, 2)}) for kind in ("trait", "aggregate")},
+    "associations.remove": {
+        "traits of a provider": ("trait", {(1, 2), (1, 3)}),
+        "aggregates of several": ("aggregate", {(1, 2), (3, 4)}),
+    },
     "integrity.delete_lost": {
         "inventories": ("inventories", [(1, 77, 0, 8)]),
         "traits": ("traits", [(7, 1), (8, 1)]),
@@ -386,10 +382,13 @@ BUILT: Mapping[str, Mapping[str, Callable[[], Query | Writes]]] = {
     },
     "providers.delete": {
         "a root with something of each": lambda: providers.delete(
-            1, {"inventories": 1, "traits": 1, "aggregates": 1}, is_root=True
+            {1: {"inventories": 1, "traits": 1, "aggregates": 1}}, is_root=True
         ),
-        "a provider below, with nothing": lambda: providers.delete(
-            1, {"inventories": 0, "traits": 0, "aggregates": 0}, is_root=False
+        "providers below": lambda: providers.delete(
+            {
+                1: {"inventories": 0, "traits": 0, "aggregates": 0},
+                2: {"inventories": 3, "traits": 0, "aggregates": 0},
+            }
         ),
     },
 }

@@ -270,15 +270,12 @@ SCENARIOS = {
             BUMP,
             "inventories.create",
             "inventories.create_unused",
-            "inventories.delete_unused",
-            "provider_trees.add_aggregates",
-            "provider_trees.add_traits",
+            "associations.add",
+            "associations.remove",
             "provider_trees.create",
-            "provider_trees.delete",
             "provider_trees.move",
-            "provider_trees.remove_aggregates",
-            "provider_trees.remove_traits",
             "provider_trees.rename",
+            "providers.delete",
         },
         lambda it: it.put_tree(
             it.listed(it.host, None, "renamed", traits=[it.custom("B")], aggregates=[]),
@@ -304,7 +301,7 @@ SCENARIOS = {
         ),
     ),
     "traits come and go": Scenario(
-        {UNCHANGED, "associations.add_traits", "associations.remove_traits"},
+        {UNCHANGED, "associations.add", "associations.remove"},
         _request(
             "PUT",
             "{scene.path}/traits",
@@ -315,8 +312,8 @@ SCENARIOS = {
         {
             UNCHANGED,
             "names.add_unless_present",
-            "associations.add_aggregates",
-            "associations.remove_aggregates",
+            "associations.add",
+            "associations.remove",
         },
         _request(
             "PUT",

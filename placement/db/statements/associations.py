@@ -1,23 +1,21 @@
 """The traits and aggregates of providers."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
 from placement.db.fragments import changed_at
-from placement.db.statement import Query, Writes
+from placement.db.statement import Query, Write, Writes, chunks
 
 _PROVIDER = sa.bindparam("provider_id", type_=sa.Integer)
+_trait_link, _aggregate_link = t.resource_provider_traits, t.resource_provider_aggregates
 
-# -- traits ------------------------------------------------------------------------------------
-
-_link = t.resource_provider_traits
 _TRAITS_OF = (
     sa.select(t.traits.c.id, t.traits.c.name, changed_at(t.traits))
-    .join_from(_link, t.traits, t.traits.c.id == _link.c.trait_id)
-    .where(_link.c.resource_provider_id == _PROVIDER)
+    .join_from(_trait_link, t.traits, t.traits.c.id == _trait_link.c.trait_id)
+    .where(_trait_link.c.resource_provider_id == _PROVIDER)
     .order_by(t.traits.c.name)
 )
 
@@ -27,26 +25,14 @@ def traits_of(provider_id: int) -> Query:
     return Query(_TRAITS_OF, {"provider_id": provider_id})
 
 
-def add_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:
-    """Add traits to a provider. The provider must not have any of them."""
-    return _add(t.resource_provider_traits.c.trait_id, provider_id, trait_ids)
-
-
-def remove_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:
-    """Remove traits from a provider. The provider must have all of them."""
-    return _remove(t.resource_provider_traits.c.trait_id, provider_id, trait_ids)
-
-
-# -- aggregates --------------------------------------------------------------------------------
-
 _AGGREGATES_OF = (
     sa.select(t.placement_aggregates.c.id, t.placement_aggregates.c.uuid)
     .join_from(
-        t.resource_provider_aggregates,
+        _aggregate_link,
         t.placement_aggregates,
-        t.placement_aggregates.c.id == t.resource_provider_aggregates.c.aggregate_id,
+        t.placement_aggregates.c.id == _aggregate_link.c.aggregate_id,
     )
-    .where(t.resource_provider_aggregates.c.resource_provider_id == _PROVIDER)
+    .where(_aggregate_link.c.resource_provider_id == _PROVIDER)
     .order_by(t.placement_aggregates.c.uuid)
 )
 
@@ -56,29 +42,50 @@ def aggregates_of(provider_id: int) -> Query:
     return Query(_AGGREGATES_OF, {"provider_id": provider_id})
 
 
-def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
-    """Add a provider to aggregates. The provider must not be in any of them."""
-    return _add(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
+# -- links of several providers ----------------------------------------------------------------
+
+Links = Collection[tuple[int, int]]  # (provider id, id of the trait or aggregate)
+
+_COLUMNS: Mapping[str, sa.Column[int]] = {
+    "trait": _trait_link.c.trait_id,
+    "aggregate": _aggregate_link.c.aggregate_id,
+}
 
 
-def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
-    """Remove a provider from aggregates. The provider must be in all of them."""
-    return _remove(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
-
-
-# -- both --------------------------------------------------------------------------------------
-
-
-def _add(column: sa.Column[int], provider_id: int, ids: Collection[int]) -> Writes:
-    rows = []
+def add(kind: str, links: Links) -> Writes:
+    """Add traits or aggregates that the providers do not have."""
+    column = _COLUMNS[kind]
     created_at = t.now()
-    for row_id in sorted(ids):
-        row = {"resource_provider_id": provider_id, column.name: row_id, "created_at": created_at}
-        rows.append(row)
+    rows = [
+        {"resource_provider_id": provider_id, column.name: row_id, "created_at": created_at}
+        for provider_id, row_id in sorted(links)
+    ]
     return bulk.insert(column.table, rows)
 
 
-def _remove(column: sa.Column[int], provider_id: int, ids: Collection[int]) -> Writes:
-    link = column.table
-    delete = sa.delete(link).where(link.c.resource_provider_id == _PROVIDER, bulk.in_list(column))
-    return bulk.write_by(delete, ids, {"provider_id": provider_id})
+def remove(kind: str, links: Links) -> Writes:
+    """Remove traits or aggregates that the providers have."""
+    return Writes(_remove(kind, chunk) for chunk in chunks(sorted(links)))
+
+
+def _remove(kind: str, links: Links) -> Write:
+    provider_ids, row_ids = map(sorted, map(set, zip(*links, strict=True)))
+    params = {"ids": provider_ids}
+    if len(provider_ids) == 1:
+        delete = _DELETE_OF_ONE[kind]
+        params["linked"] = row_ids
+    else:
+        # The engines use no index for a list of pairs alone.
+        column = _COLUMNS[kind]
+        pair = sa.tuple_(column.table.c.resource_provider_id, column)
+        delete = _DELETE[kind].where(pair.in_(links))
+    return Write(delete, params, matches=len(links))
+
+
+_DELETE = {
+    kind: sa.delete(column.table).where(bulk.in_list(column.table.c.resource_provider_id))
+    for kind, column in _COLUMNS.items()
+}
+_DELETE_OF_ONE = {
+    kind: delete.where(bulk.in_list(_COLUMNS[kind], "linked")) for kind, delete in _DELETE.items()
+}

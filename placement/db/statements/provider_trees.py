@@ -9,7 +9,7 @@ from placement.db import bulk
 from placement.db import tables as t
 from placement.db.constructs import any_text
 from placement.db.json_rows import JsonRow, parse_each
-from placement.db.statement import Queries, Query, Write, Writes, chunks
+from placement.db.statement import Queries, Query, Writes
 
 _provider = t.resource_providers
 _root = _provider.alias("root")
@@ -71,20 +71,20 @@ def _parse(rows: Sequence[Any]) -> Sequence[Any]:
 # -- providers ---------------------------------------------------------------------------------
 
 
-def create(rows: Sequence[tuple[str, str, int]], root_id: int) -> Writes:
-    """Insert providers (UUID, name, generation) below the root of a tree."""
+def create(rows: Sequence[tuple[str, str, int, int]], root_id: int) -> Writes:
+    """Insert providers (UUID, name, generation, parent id) into the tree of a root."""
     created_at = t.now()
     values = [
         {
             "uuid": uuid,
             "name": name,
             "generation": generation,
-            "parent_provider_id": root_id,
+            "parent_provider_id": parent_id,
             "root_provider_id": root_id,
             "revision": 0,
             "created_at": created_at,
         }
-        for uuid, name, generation in rows
+        for uuid, name, generation, parent_id in rows
     ]
     return bulk.insert(_provider, values)
 
@@ -99,14 +99,6 @@ def move(parents: Mapping[int, int]) -> Writes:
     return bulk.set_by_id(_provider.c.parent_provider_id, parents, updated_at=t.now())
 
 
-_DELETE = sa.delete(_provider).where(bulk.in_list(_provider.c.id))
-
-
-def delete(ids: Collection[int]) -> Writes:
-    """Delete providers that have no parts and no children."""
-    return bulk.write_by(_DELETE, ids)
-
-
 _IN_USE = (
     sa.select(t.allocations.c.resource_provider_id)
     .where(bulk.in_list(t.allocations.c.resource_provider_id))
@@ -119,68 +111,12 @@ def in_use(ids: Collection[int]) -> Queries:
     return bulk.select_by(_IN_USE, ids)
 
 
-# -- traits and aggregates of several providers ------------------------------------------------
-
-_TRAIT = t.resource_provider_traits.c.trait_id
-_AGGREGATE = t.resource_provider_aggregates.c.aggregate_id
-Links = Collection[tuple[int, int]]  # (provider id, id of the trait or aggregate)
-
-_AGGREGATE_IDS = sa.select(t.resource_provider_aggregates.c.resource_provider_id, _AGGREGATE).where(
-    bulk.in_list(t.resource_provider_aggregates.c.resource_provider_id)
-)
+_AGGREGATE_LINK = t.resource_provider_aggregates
+_AGGREGATE_IDS = sa.select(
+    _AGGREGATE_LINK.c.resource_provider_id, _AGGREGATE_LINK.c.aggregate_id
+).where(bulk.in_list(_AGGREGATE_LINK.c.resource_provider_id))
 
 
 def aggregate_ids(provider_ids: Collection[int]) -> Queries:
     """Select (provider id, aggregate id) of the providers' aggregates."""
     return bulk.select_by(_AGGREGATE_IDS, provider_ids)
-
-
-def add_traits(links: Links) -> Writes:
-    """Add traits to providers."""
-    return _add(_TRAIT, links)
-
-
-def remove_traits(links: Links) -> Writes:
-    """Remove traits from providers."""
-    return _remove(_TRAIT, links)
-
-
-def add_aggregates(links: Links) -> Writes:
-    """Add providers to aggregates."""
-    return _add(_AGGREGATE, links)
-
-
-def remove_aggregates(links: Links) -> Writes:
-    """Remove providers from aggregates."""
-    return _remove(_AGGREGATE, links)
-
-
-def _add(column: sa.Column[int], links: Links) -> Writes:
-    created_at = t.now()
-    rows = [
-        {"resource_provider_id": provider_id, column.name: row_id, "created_at": created_at}
-        for provider_id, row_id in sorted(links)
-    ]
-    return bulk.insert(column.table, rows)
-
-
-def _remove(column: sa.Column[int], links: Links) -> Writes:
-    return Writes(
-        Write(
-            _remove_links(column),
-            {"ids": sorted({provider_id for provider_id, _row_id in chunk}), "links": chunk},
-            matches=len(chunk),
-        )
-        for chunk in chunks(sorted(links))
-    )
-
-
-def _remove_links(column: sa.Column[int]) -> sa.Delete:
-    link = column.table
-    pair = sa.tuple_(link.c.resource_provider_id, column)
-    # The first condition allows the engine to use an index, which it does not use for a list of
-    # pairs.
-    return sa.delete(link).where(
-        bulk.in_list(link.c.resource_provider_id),
-        pair.in_(sa.bindparam("links", expanding=True)),
-    )

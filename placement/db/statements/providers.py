@@ -217,23 +217,25 @@ _OWNED_TABLES: Mapping[str, sa.Table] = {
 }
 
 
-def delete(provider_id: int, counts: Mapping[str, int], *, is_root: bool) -> Writes:
-    """Delete a provider and the rows that belong to it.
+def delete(counts: Mapping[int, Mapping[str, int]], *, is_root: bool = False) -> Writes:
+    """Delete providers and the rows that belong to them.
 
     Args:
-        provider_id: the provider.
-        counts: number of its `inventories`, `traits` and `aggregates`.
-        is_root: whether it is the root of its tree.
+        counts: provider id -> number of its `inventories`, `traits` and `aggregates`.
+        is_root: whether the only provider is the root of its tree.
     """
     writes = []
-    for name, table in _OWNED_TABLES.items():
-        if counts[name]:
-            delete_all = sa.delete(table).where(table.c.resource_provider_id == provider_id)
-            writes.append(Write(delete_all, matches=counts[name]))
-    row = _provider.c.id == provider_id
-    if is_root:
-        # MariaDB does not delete a row to which its own foreign key refers.
-        detach = sa.update(_provider).where(row).values(root_provider_id=None)
-        writes.append(Write(detach, matches=1))
-    writes.append(Write(sa.delete(_provider).where(row), matches=1))
+    for chunk in mapping_chunks(counts):
+        params = {"ids": list(chunk)}
+        for name, table in _OWNED_TABLES.items():
+            matches = sum(of_provider[name] for of_provider in chunk.values())
+            if matches:
+                rows = sa.delete(table).where(bulk.in_list(table.c.resource_provider_id))
+                writes.append(Write(rows, params, matches=matches))
+        row = bulk.in_list(_provider.c.id)
+        if is_root:
+            # MariaDB does not delete a row to which its own foreign key refers.
+            detach = sa.update(_provider).where(row).values(root_provider_id=None)
+            writes.append(Write(detach, params, matches=len(chunk)))
+        writes.append(Write(sa.delete(_provider).where(row), params, matches=len(chunk)))
     return Writes(writes)

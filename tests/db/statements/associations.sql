@@ -1,6 +1,4 @@
--- associations.add_aggregates: Add a provider to aggregates. The provider must not be in any of them.
-INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id, created_at)
-VALUES (:resource_provider_id_0, :aggregate_id_0, :created_at_0);
+-- associations.add: Add traits or aggregates that the providers do not have.
 
 -- associations.add_traits: Add traits to a provider. The provider must not have any of them.
 INSERT INTO resource_provider_traits (resource_provider_id, trait_id, created_at)
@@ -13,15 +11,18 @@ FROM resource_provider_aggregates JOIN placement_aggregates ON placement_aggrega
 WHERE resource_provider_aggregates.resource_provider_id = :provider_id
 ORDER BY placement_aggregates.uuid;
 
--- associations.remove_aggregates: Remove a provider from aggregates. The provider must be in all of them.
-DELETE FROM resource_provider_aggregates
-WHERE resource_provider_aggregates.resource_provider_id = :provider_id AND
-    resource_provider_aggregates.aggregate_id IN (:ids …);
+-- associations.remove: Remove traits or aggregates that the providers have.
 
 -- associations.remove_traits: Remove traits from a provider. The provider must have all of them.
 DELETE FROM resource_provider_traits
-WHERE resource_provider_traits.resource_provider_id = :provider_id AND
-    resource_provider_traits.trait_id IN (:ids …);
+WHERE resource_provider_traits.resource_provider_id IN (:ids …) AND
+    resource_provider_traits.trait_id IN (:linked …);
+
+-- aggregates of several
+DELETE FROM resource_provider_aggregates
+WHERE resource_provider_aggregates.resource_provider_id IN (:ids …) AND
+    (resource_provider_aggregates.resource_provider_id, resource_provider_aggregates.aggregate_id)
+    IN ((1, 2), (3, 4));
 
 -- associations.traits_of: Select (id, name, changed_at) of the traits of a provider.
 SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at

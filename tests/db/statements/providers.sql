@@ -27,24 +27,26 @@ INSERT INTO resource_providers (created_at, uuid, name, generation, root_provide
     parent_provider_id, revision)
 VALUES (:created_at, :uuid, :name, :generation, :root_provider_id, :parent_provider_id, :revision);
 
--- providers.delete: Delete a provider and the rows that belong to it.
+-- providers.delete: Delete providers and the rows that belong to them.
 
 -- a root with something of each
 DELETE FROM inventories
-WHERE inventories.resource_provider_id = 1;
+WHERE inventories.resource_provider_id IN (:ids …);
 DELETE FROM resource_provider_traits
-WHERE resource_provider_traits.resource_provider_id = 1;
+WHERE resource_provider_traits.resource_provider_id IN (:ids …);
 DELETE FROM resource_provider_aggregates
-WHERE resource_provider_aggregates.resource_provider_id = 1;
+WHERE resource_provider_aggregates.resource_provider_id IN (:ids …);
 UPDATE resource_providers
 SET root_provider_id=:root_provider_id
-WHERE resource_providers.id = 1;
+WHERE resource_providers.id IN (:ids …);
 DELETE FROM resource_providers
-WHERE resource_providers.id = 1;
+WHERE resource_providers.id IN (:ids …);
 
--- a provider below, with nothing
+-- providers below
+DELETE FROM inventories
+WHERE inventories.resource_provider_id IN (:ids …);
 DELETE FROM resource_providers
-WHERE resource_providers.id = 1;
+WHERE resource_providers.id IN (:ids …);
 
 -- providers.locked: Select providers with the fields of `LockedProvider`. The statement does not lock them.
 SELECT resource_providers.uuid, resource_providers.generation, resource_providers.id,
