@@ -88,15 +88,25 @@ class Consumer:
 def from_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[int, int]]:
     """Return uuid -> consumer, and root id -> revision of the trees that the consumers use.
 
-    `rows` contains a row for each allocation, or one row without an allocation.
+    `rows` contains a row for each allocation, or one row without an allocation: the id and the
+    fields of the consumer, the values of the allocation, and the claim record, or nulls.
     """
     revisions: dict[int, int] = {}
-    rows_of_consumers: dict[str, list[_ConsumerRow]] = defaultdict(list)
-    for row in map(_ConsumerRow._make, sorted(rows, key=itemgetter(0))):
-        rows_of_consumers[row.uuid].append(row)
-        if row.root_id is not None:
-            revisions[row.root_id] = row.revision
-    return {uuid: _consumer_from_rows(rows) for uuid, rows in rows_of_consumers.items()}, revisions
+    heads: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {}
+    allocations: dict[str, list[AllocationRow]] = defaultdict(list)
+    for row in sorted(rows, key=itemgetter(0)):
+        head, allocation, record = row[:6], row[6:13], row[13:]
+        heads[head[1]] = head, record
+        if allocation[0] is not None:
+            allocations[head[1]].append(_allocation(allocation, revisions))
+    consumers: dict[str, Consumer] = {}
+    for uuid, (head, record) in heads.items():
+        row_id, _uuid, generation, project_id, user_id, type_id = head
+        owner = project_id, user_id, type_id
+        key = None if record[0] is None else RecordKey._make(record)
+        held = tuple(allocations[uuid])
+        consumers[uuid] = Consumer(row_id, uuid, generation, *owner, held, key)
+    return consumers, revisions
 
 
 def unrecorded_from_rows(
@@ -108,65 +118,17 @@ def unrecorded_from_rows(
     """
     revisions: dict[int, int] = {}
     allocations: dict[str, list[AllocationRow]] = defaultdict(list)
-    for uuid, row_id, provider_id, class_id, used, root_id, revision, inventory_id in rows:
-        allocation = AllocationRow(row_id, (provider_id, class_id), used, root_id, inventory_id)
-        allocations[identifiers.key(uuid)].append(allocation)
-        if root_id is not None:
-            revisions[root_id] = revision
+    for uuid, *allocation in rows:
+        allocations[identifiers.key(uuid)].append(_allocation(allocation, revisions))
     return dict(allocations), revisions
 
 
-class _ConsumerRow(NamedTuple):
-    """A consumer with one allocation. If it has none, the fields of the allocation are None."""
-
-    # Id of the consumer's row.
-    id: int
-    # UUID of the consumer.
-    uuid: str
-    # Generation of the consumer.
-    generation: int
-    # Id of the project's row.
-    project_id: int
-    # Id of the user's row.
-    user_id: int
-    # Id of the type's row, or None if the consumer has no type.
-    type_id: int | None
-    # Id of the allocation's row, or None if the consumer has no allocation.
-    allocation_id: int | None
-    # Id of the provider of the allocation.
-    provider_id: int
-    # Id of the resource class of the allocation.
-    class_id: int
-    # Allocated amount in units of the class.
-    used: int
-    # Root of the provider's tree, or None if the provider is missing in an adopted database.
-    root_id: int | None
-    # Revision of the provider's tree.
-    revision: int
-    # Id of the inventory, or None if the inventory is missing in an adopted database.
-    inventory_id: int | None
-    # Id of the claim record, or None if the consumer has none.
-    record_id: int | None = None
-    # Generation at which the consumer is a hold, or None if it is not a hold.
-    hold_generation: int | None = None
-    # End of the hold in seconds since 1970, or None if it is not a hold.
-    expires_at: int | None = None
-
-
-def _consumer_from_rows(rows: Sequence[_ConsumerRow]) -> Consumer:
-    allocations: list[AllocationRow] = []
-    for row in rows:
-        if row.allocation_id is not None:
-            key = (row.provider_id, row.class_id)
-            allocations.append(
-                AllocationRow(row.allocation_id, key, row.used, row.root_id, row.inventory_id)
-            )
-    row = rows[0]  # the columns of the consumer are the same in all rows
-    owner = row.project_id, row.user_id, row.type_id
-    record = None
-    if row.record_id is not None:
-        record = RecordKey(row.record_id, row.hold_generation, row.expires_at)
-    return Consumer(row.id, row.uuid, row.generation, *owner, tuple(allocations), record)
+def _allocation(values: Sequence[Any], revisions: dict[int, int]) -> AllocationRow:
+    """Return an allocation, and add the revision of its tree to `revisions`."""
+    row_id, provider_id, class_id, used, root_id, revision, inventory_id = values
+    if root_id is not None:
+        revisions[root_id] = revision
+    return AllocationRow(row_id, (provider_id, class_id), used, root_id, inventory_id)
 
 
 def stored_uuid(uuid: str, consumers: Mapping[str, Consumer]) -> str:
