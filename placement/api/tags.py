@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from placement import __version__
 from placement.api.handler import Call
 from placement.api.history import Versioned
-from placement.objects import revisions
+from placement.objects import providers, revisions
 from placement.objects.provider_list import ProviderList
 from placement.objects.providers import Provider
 from placement.objects.revisions import State
@@ -36,28 +36,27 @@ class Unmodified(Exception):
 
 
 def read_provider(
-    call: Call,
-    read: Callable[[Connection, str, Callable[[Provider], object]], tuple[Provider, T]],
+    call: Call, read: Callable[[Connection, Provider], T]
 ) -> tuple[Provider, T, str | None]:
     """Read the provider in the path and a part of it.
 
     Args:
         call: the request.
-        read: returns the provider and the part (see `providers.get_with`).
+        read: returns the part of a provider.
 
     Returns:
         The provider, the part, and the tag of the response, or None if it has none.
 
     Raises:
         Unmodified: the client has stated the tag.
-        The errors of `read`.
+        ProviderNotFound
     """
 
     def tag_of(provider: Provider) -> str | None:
         return _tag(call, partial(revisions.state_of_tree, provider.revision))
 
     with call.service.database.read_trees() as conn:
-        provider, part = read(conn, call.path["uuid"], tag_of)
+        provider, part = providers.get_with(conn, call.path["uuid"], partial(read, conn), tag_of)
     return provider, part, tag_of(provider)
 
 

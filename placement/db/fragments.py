@@ -124,25 +124,26 @@ def stock_with_free_capacity(provider_id: ColumnElement[int], class_id: int) -> 
 
 
 def _stock(provider_id: ColumnElement[int], class_id: int) -> Selection:
-    inventory = t.inventories
-    return (
-        sa.select(sa.literal(1))
-        .select_from(inventory)
-        .where(
-            inventory.c.resource_provider_id == provider_id,
-            inventory.c.resource_class_id == class_id,
-        )
-    )
+    column = t.inventories.c
+    key = column.resource_provider_id == provider_id, column.resource_class_id == class_id
+    return sa.select(sa.literal(1)).select_from(t.inventories).where(*key)
 
 
 def any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> Selection:
     """Select a row if the provider has at least one of the traits (ids)."""
-    link = t.resource_provider_traits
-    return (
-        sa.select(sa.literal(1))
-        .select_from(link)
-        .where(link.c.resource_provider_id == provider_id, link.c.trait_id.in_(sorted(traits)))
-    )
+    return _linked(sa.literal(1), t.resource_provider_traits.c.trait_id, provider_id, traits)
+
+
+def _linked(
+    result: ColumnElement[int],
+    column: sa.Column[int],
+    provider_id: ColumnElement[int],
+    ids: Collection[int],
+) -> Selection:
+    """Select from the rows that link a provider to one of the ids in the column."""
+    link = column.table
+    is_linked = link.c.resource_provider_id == provider_id, column.in_(sorted(ids))
+    return sa.select(result).select_from(link).where(*is_linked)
 
 
 def has_any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> ColumnElement[bool]:
@@ -155,26 +156,15 @@ def has_all_traits(provider_id: ColumnElement[int], traits: Collection[int]) -> 
 
     This is a single condition for any number of traits.
     """
-    link = t.resource_provider_traits
-    count = (
-        sa.select(sa.func.count())
-        .select_from(link)
-        .where(link.c.resource_provider_id == provider_id, link.c.trait_id.in_(sorted(traits)))
-        .scalar_subquery()
-    )
+    column = t.resource_provider_traits.c.trait_id
+    count = _linked(sa.func.count(), column, provider_id, traits).scalar_subquery()
     return count == len(set(traits))
 
 
 def any_aggregate(provider_id: ColumnElement[int], aggregates: Collection[int]) -> Selection:
     """Select a row if the provider is directly in at least one of the aggregates (ids)."""
-    link = t.resource_provider_aggregates
-    return (
-        sa.select(sa.literal(1))
-        .select_from(link)
-        .where(
-            link.c.resource_provider_id == provider_id, link.c.aggregate_id.in_(sorted(aggregates))
-        )
-    )
+    column = t.resource_provider_aggregates.c.aggregate_id
+    return _linked(sa.literal(1), column, provider_id, aggregates)
 
 
 def in_any_aggregate(

@@ -3,13 +3,13 @@
 An aggregate is only a UUID. The first request that names it creates its row.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from sqlalchemy.engine import Connection
 
 from placement.db.statement import Unchanged
-from placement.db.statements import associations, provider_snapshots
+from placement.db.statements import provider_parts, provider_snapshots
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.objects import identifiers, provider_snapshot, providers
 from placement.objects.providers import Provider
@@ -17,15 +17,9 @@ from placement.objects.tree_state import TreeChange
 from placement.objects.unset import Unset
 
 
-def get_for_provider(
-    conn: Connection, uuid: str, seen: Callable[[Provider], object]
-) -> tuple[Provider, list[str]]:
-    """Return a provider and its direct aggregates (see `providers.get_with`)."""
-
-    def read(provider: Provider) -> list[str]:
-        return [row.uuid for row in associations.aggregates_of(provider.id).rows(conn)]
-
-    return providers.get_with(conn, uuid, read, seen)
+def read(conn: Connection, provider: Provider) -> list[str]:
+    """Return the direct aggregates of a provider."""
+    return [uuid for _provider_id, uuid in provider_parts.aggregates([provider.id]).rows(conn)]
 
 
 def replace(

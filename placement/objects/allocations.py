@@ -21,7 +21,6 @@ from placement.objects import (
     claim_records,
     identifiers,
     locking,
-    providers,
 )
 from placement.objects.allocation_change import (
     AllocationChange,
@@ -262,21 +261,14 @@ def _by_provider(rows: Sequence[Any]) -> dict[str, ProviderAllocations]:
     return by_provider
 
 
-def get_for_provider(
-    conn: Connection, uuid: str, seen: Callable[[Provider], object]
-) -> tuple[Provider, Consumers]:
-    """Return a provider and its consumers (see `providers.get_with`)."""
-
-    def read(provider: Provider) -> Sequence[Any]:
-        return statements.on_provider(provider.id).rows(conn)
-
-    provider, rows = providers.get_with(conn, uuid, read, seen)
+def read_consumers(conn: Connection, provider: Provider) -> Consumers:
+    """Return the consumers of a provider."""
+    rows = statements.on_provider(provider.id).rows(conn)
     by_consumer: dict[str, Holding] = {}
     for row in rows:
-        if row.uuid not in by_consumer:
-            by_consumer[row.uuid] = Holding({}, row.generation)
-        by_consumer[row.uuid].resources[row.class_name] = row.used
-    return provider, Consumers(by_consumer, _last_change(rows))
+        holding = by_consumer.setdefault(row.uuid, Holding({}, row.generation))
+        holding.resources[row.class_name] = row.used
+    return Consumers(by_consumer, _last_change(rows))
 
 
 def _last_change(rows: Sequence[Any]) -> datetime | None:

@@ -10,7 +10,6 @@ from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import (
     InventoryExists,
     InventoryMissing,
-    InventoryNotFound,
     NoInventoryToDelete,
     ResourceClassNotFound,
     SingleInventoryInUse,
@@ -28,43 +27,10 @@ from placement.objects.inventory_rows import Inventory, as_stored
 from placement.objects.providers import Provider
 from placement.objects.tree_state import TreeChange
 
-# -- reading --------------------------------------------------------------------------------
 
-
-def get_for_provider(
-    conn: Connection, uuid: str, seen: Callable[[Provider], object]
-) -> tuple[Provider, dict[str, Inventory]]:
-    """Return a provider and its inventories by class (see `providers.get_with`)."""
-    return providers.get_with(conn, uuid, lambda provider: _read(conn, provider.id), seen)
-
-
-def get(
-    conn: Connection,
-    uuid: str,
-    seen: Callable[[Provider], object],
-    resource_class: str,
-) -> tuple[Provider, Inventory]:
-    """Return one inventory (see `get_for_provider`). Also raises InventoryNotFound."""
-    provider, inventories = get_for_provider(conn, uuid, seen)
-    if resource_class not in inventories:
-        raise InventoryNotFound(resource_class, provider.uuid)
-    return provider, inventories[resource_class]
-
-
-def usages(
-    conn: Connection, uuid: str, seen: Callable[[Provider], object]
-) -> tuple[Provider, Mapping[str, int]]:
-    """Return a provider and class -> used amount (see `get_for_provider`)."""
-    provider, inventories = get_for_provider(conn, uuid, seen)
-    return provider, {name: inventory.used for name, inventory in inventories.items()}
-
-
-def _read(conn: Connection, provider_id: int) -> dict[str, Inventory]:
-    """Return the inventories of one provider by class."""
-    return inventory_rows.read(conn, [provider_id])[provider_id]
-
-
-# -- writing --------------------------------------------------------------------------------
+def read(conn: Connection, provider: Provider) -> dict[str, Inventory]:
+    """Return the inventories of a provider by class."""
+    return inventory_rows.read(conn, [provider.id])[provider.id]
 
 
 def replace(

@@ -9,9 +9,7 @@ from sqlalchemy.engine import Connection
 from placement.db.statements import provider_parts as statements
 from placement.db.statements import trees
 from placement.inventory import FIELDS
-from placement.objects import providers
 from placement.objects.allocations import Holding
-from placement.objects.providers import Provider
 
 
 class Part(Enum):
@@ -41,13 +39,6 @@ def read(
         if part not in values:  # one statement reads inventories and usages
             values |= _READERS[part](conn, provider_ids)
     return {part: values[part] for part in parts}
-
-
-def get_for_provider(
-    conn: Connection, uuid: str, seen: Callable[[Provider], object], parts: Collection[Part]
-) -> tuple[Provider, dict[Part, ByProvider]]:
-    """Return a provider and its requested parts (see `providers.get_with`)."""
-    return providers.get_with(conn, uuid, lambda provider: read(conn, [provider.id], parts), seen)
 
 
 def _inventories(conn: Connection, provider_ids: Collection[int]) -> dict[Part, ByProvider]:

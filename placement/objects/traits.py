@@ -1,6 +1,6 @@
 """Traits, and the traits of providers."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -89,16 +89,10 @@ def delete(conn: Connection, name: str) -> None:
         raise
 
 
-def get_for_provider(
-    conn: Connection, uuid: str, seen: Callable[[Provider], object]
-) -> tuple[Provider, list[Trait]]:
-    """Return a provider and its traits (see `providers.get_with`)."""
-
-    def read(provider: Provider) -> list[Trait]:
-        rows = associations.traits_of(provider.id).rows(conn)
-        return [Trait(row.name, row.changed_at) for row in rows]
-
-    return providers.get_with(conn, uuid, read, seen)
+def read(conn: Connection, provider: Provider) -> list[Trait]:
+    """Return the traits of a provider."""
+    rows = associations.traits_of(provider.id).rows(conn)
+    return [Trait(row.name, row.changed_at) for row in rows]
 
 
 def replace(

@@ -91,7 +91,6 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "allocations.on_provider": (1,),
     "allocations.show": ([UUID],),
     "allocations.update_consumers": ({1: {**OWNER, "generation": 3}},),
-    "associations.aggregates_of": (1,),
     "associations.traits_of": (1,),
     "audit.consumers": (0, 10_000),
     "audit.crowded_hosts": ("MISC_SHARES_VIA_AGGREGATE",),

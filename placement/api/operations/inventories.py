@@ -1,7 +1,6 @@
 """Inventories of a provider and their usages."""
 
 from collections.abc import Mapping
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -12,6 +11,7 @@ from placement.api.history import Feature, Versioned
 from placement.api.json_body import Schema
 from placement.api.members import AMOUNTS, CLASS_KEY, GENERATION_MEMBER, AtGeneration
 from placement.api.shapes import Json, Object, Property, Table
+from placement.errors import InventoryNotFound
 from placement.inventory import InventoryRecord
 from placement.objects import inventories
 from placement.vocabulary import INVENTORY_AMOUNTS, MAX_INTEGER
@@ -79,7 +79,7 @@ def read_records(body: Mapping[str, Any]) -> dict[str, InventoryRecord]:
 
 def list_inventories(call: Call) -> Reply:
     """List the inventories of a provider, by resource class."""
-    provider, rows, tag = tags.read_provider(call, inventories.get_for_provider)
+    provider, rows, tag = tags.read_provider(call, inventories.read)
     records = {name: row.record for name, row in rows.items()}
     changed_at = newest([row.changed_at for row in rows.values()])
     answer = AtGeneration(provider.generation, records)
@@ -88,8 +88,11 @@ def list_inventories(call: Call) -> Reply:
 
 def show_inventory(call: Call) -> Reply:
     """Show a provider's inventory of one resource class."""
-    read = partial(inventories.get, resource_class=call.path["resource_class"])
-    provider, row, tag = tags.read_provider(call, read)
+    name = call.path["resource_class"]
+    provider, rows, tag = tags.read_provider(call, inventories.read)
+    if name not in rows:
+        raise InventoryNotFound(name, provider.uuid)
+    row = rows[name]
     inventory = AtGeneration(provider.generation, row.record)
     return Reply(200, inventory, changed_at=row.changed_at or NOW, tag=tag)
 
@@ -158,6 +161,7 @@ def delete_inventory(call: Call) -> Reply:
 
 def show_provider_usages(call: Call) -> Reply:
     """Show the usage of each inventory of a provider."""
-    provider, used, tag = tags.read_provider(call, inventories.usages)
+    provider, rows, tag = tags.read_provider(call, inventories.read)
+    used = {name: row.used for name, row in rows.items()}
     answer = AtGeneration(provider.generation, used)
     return Reply(200, answer, changed_at=NOW, tag=tag)

@@ -240,8 +240,9 @@ def show_resource_provider(call: Call) -> Reply:
     if not included and not tags.TAGGED.at(call.version):
         provider = call.read_one(providers.get, uuid=call.path["uuid"])
         return Reply(200, WithParts([provider]), changed_at=provider.changed_at or NOW)
-    read = partial(provider_parts.get_for_provider, parts=included)
-    provider, values, tag = tags.read_provider(call, read)
+    provider, values, tag = tags.read_provider(
+        call, lambda conn, provider: provider_parts.read(conn, [provider.id], included)
+    )
     view = View(call.version)
     parts = {part: part_texts(part, by_id, view) for part, by_id in values.items()}
     changed_at = NOW if parts else provider.changed_at or NOW

@@ -25,23 +25,6 @@ def traits_of(provider_id: int) -> Query:
     return Query(_TRAITS_OF, {"provider_id": provider_id})
 
 
-_AGGREGATES_OF = (
-    sa.select(t.placement_aggregates.c.id, t.placement_aggregates.c.uuid)
-    .join_from(
-        _aggregate_link,
-        t.placement_aggregates,
-        t.placement_aggregates.c.id == _aggregate_link.c.aggregate_id,
-    )
-    .where(_aggregate_link.c.resource_provider_id == _PROVIDER)
-    .order_by(t.placement_aggregates.c.uuid)
-)
-
-
-def aggregates_of(provider_id: int) -> Query:
-    """Select (id, uuid) of the aggregates that a provider is directly in."""
-    return Query(_AGGREGATES_OF, {"provider_id": provider_id})
-
-
 # -- links of several providers ----------------------------------------------------------------
 
 Links = Collection[tuple[int, int]]  # (provider id, id of the trait or aggregate)
