@@ -16,6 +16,8 @@ DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 JAVASCRIPT := --quiet --config placement/explorer/deno.json
 OPEN ?= $(BIN)/python -m webbrowser
 DB ?= sqlite:///$(CURDIR)/.run/placement.db
+# PERF: hundreds of processes import the same modules, and each would compile them.
+unexport PYTHONDONTWRITEBYTECODE
 # Added to a command: make test ARGUMENTS='-k claims', make bench ARGUMENTS='--sizes 1000'.
 ARGUMENTS ?=
 # Tests of what libraries do for the service: a sample of its statements and responses, and the rest.

@@ -94,8 +94,6 @@ class Run:
         for name, other in BESIDES.items():
             if name != job.name:
                 environment.pop(other.asked_by, None)
-        # PERF: hundreds of processes import the same modules, and each would compile them.
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         output = tempfile.NamedTemporaryFile(prefix="tests-")  # noqa: SIM115
         command = [
             *(sys.executable, "-m", "pytest", "-p", "tests.selection"),
