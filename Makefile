@@ -21,7 +21,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # Added to a command: make test ARGUMENTS='-k claims', make bench ARGUMENTS='--sizes 1000'.
 ARGUMENTS ?=
 # Tests of what libraries do for the service: a sample of its statements and responses, and the rest.
-STATEMENTS := tests/db tests/migrations tests/api/test_gabbits.py tests/cluster/test_race.py
+# The other tests of the sample in tests/db run on MariaDB.
+STATEMENTS := $(patsubst %,tests/db/test_%.py,connections lock_order pooled_connections prepared) \
+  tests/migrations tests/api/test_gabbits.py tests/cluster/test_race.py
 LIBRARIES := $(patsubst %,tests/api/test_%.py,authentication generators metrics_page \
   openstack_commands policy request_log wsgi_stack) tests/cluster/test_metrics.py
 # Releases of OpenStack whose pins `make openstack` installs: files of requirements/openstack.
