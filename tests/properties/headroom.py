@@ -58,22 +58,24 @@ def _packed(world: World, patterns: Sequence[Amounts], limit: int) -> int:
         inventory = world[uuid].inventories[name]
         free.append(inventory.capacity - inventory.used)
     columns = [tuple(pattern.get(row, 0) for row in rows) for pattern in patterns]
-    known: dict[tuple[int, tuple[int, ...]], int] = {}
+    known: dict[tuple[int, tuple[int, ...], int], int] = {}
 
-    def most(first: int, room: tuple[int, ...]) -> int:
-        key = first, room
+    def most(first: int, room: tuple[int, ...], limit: int) -> int:
+        key = first, room, limit
         if key not in known:
             if len(known) > MAX_STATES:
                 raise TooManyStatesError
             best = 0
             for number in range(first, len(columns)):
+                if best == limit:
+                    break
                 rest = tuple(a - b for a, b in zip(room, columns[number], strict=True))
                 if min(rest) >= 0:
-                    best = max(best, 1 + most(number, rest))
+                    best = max(best, 1 + most(number, rest, limit - 1))
             known[key] = best
         return known[key]
 
-    return min(limit, most(0, tuple(free)))
+    return most(0, tuple(free), limit)
 
 
 def _one_by_one(world: World, query: Query, limit: int, known: dict[object, int]) -> int:
