@@ -27,12 +27,12 @@ from tests.kit.engines import SERVERS, installed
 from tests.selection import has_tests_of_servers
 
 ENGINES = ("sqlite", *SERVERS)
-# Part -> its folders. The first two often wait; the others compute, the longest first.
+# Part -> its folders. The first often waits; the others compute, the longest first.
 PARTS: Mapping[str, Sequence[str]] = {
     "processes": ("tests/cluster",),
+    "rest": (),
     "deployment": ("tests/deploy", "tests/explorer"),
     "api": ("tests/api",),
-    "rest": (),
     "properties": ("tests/properties",),
 }
 NAMED = [folder for folders in PARTS.values() for folder in folders]

@@ -192,7 +192,18 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         [
             "test_oracle.py",
             "test_candidates.py::test_older_versions_answer_as_much_as_they_can_express",
-            "test_explanation.py::test_paths_of_relaxations_lead_to_the_values_in_body_and_query",
+        ],
+    ),
+    Rule(
+        "searches in memory, of trees that other properties read with the same statements",
+        "tests/properties",
+        [
+            "test_explanation.py",
+            "test_headroom.py",
+            "test_order.py",
+            "test_reasons.py",
+            "test_similar_hosts.py",
+            "test_taints.py",
         ],
     ),
     Rule(
