@@ -18,8 +18,7 @@ from oslo_context.context import RequestContext
 from placement.api import body_stream, dry_run, json_body, media_types, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
-from placement.api.history import LINES, Feature, Versioned
-from placement.api.microversion import Microversion, exists_from
+from placement.api.history import LINES, Feature, Microversion, Versioned, exists_from
 from placement.api.policy import Policy
 from placement.api.problems import RequestRefused
 from placement.api.request_log import OPERATION_KEY

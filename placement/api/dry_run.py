@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from placement.api.history import v
-from placement.api.microversion import HEADER as VERSION_HEADER
-from placement.api.microversion import Microversion
+from placement.api.history import HEADER as VERSION_HEADER
+from placement.api.history import Microversion, v
 from placement.api.parameters import Parameter, bad, last_values, pairs
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy.engine import Connection
 
-from placement.api.microversion import Microversion
+from placement.api.history import Microversion
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database

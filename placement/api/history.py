@@ -1,4 +1,4 @@
-"""The history of all microversions, with the features that they introduced.
+"""Microversions: their history, the features that they introduced, and the header of a request.
 
 The history contains two series of versions. The 1.x versions are defined by OpenStack. A new
 version of OpenStack is added before 2.0. The 2.x versions are defined by this service and include
@@ -9,14 +9,57 @@ values by version (`Versioned`), and a `Feature`, which becomes a named option b
 of them checks on import that its versions exist.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
-from placement.api.microversion import Microversion
+import microversion_parse
 
 T = TypeVar("T")
 U = TypeVar("U")
+
+SERVICE = "placement"
+HEADER = "OpenStack-API-Version"
+
+# A header that does not name the service.
+_VERSION_ALONE = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}|latest", re.ASCII)
+
+
+class Microversion(NamedTuple):
+    """Major and minor number, compared numerically."""
+
+    # Number before the dot.
+    major: int
+    # Number after the dot.
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+def exists_from(version: object) -> str:
+    """Return the end of a sentence about an operation or a parameter of later versions."""
+    return f"exists from microversion {version} on: send {HEADER}: {SERVICE} {version} or later"
+
+
+def ignored(header: str | None) -> str:
+    """Return the end of a sentence about a header that contains a version but no service, or "".
+
+    Such a header is ignored, like the headers of other services.
+    """
+    version = (header or "").strip()
+    if not _VERSION_ALONE.fullmatch(version):
+        return ""
+    return (
+        f"; the header {HEADER}: {version} is ignored, because it does not name the service: send "
+        f"{HEADER}: {SERVICE} {version}"
+    )
+
+
+class MalformedVersionError(ValueError):
+    """The header does not contain a version. The argument is the value of the header."""
 
 
 def v(text: str) -> Microversion:
@@ -167,3 +210,25 @@ class Versioned(Generic[T]):
             if since is None or v(at) > v(since):
                 table[at] = change(value)
         return Versioned(table)
+
+
+# PERF: most callers use one of a few versions.
+@lru_cache(maxsize=100)
+def requested(header: str | None, latest: Microversion) -> Microversion:
+    """Return the version of a header, or 1.0 for a header without a version.
+
+    The caller must check whether the version is supported.
+
+    Raises:
+        MalformedVersionError: the header is malformed.
+    """
+    stated = microversion_parse.get_version({HEADER.lower(): header or ""}, service_type=SERVICE)
+    if stated is None:
+        return Microversion(1, 0)
+    if stated == "latest":
+        return latest
+    try:
+        version = microversion_parse.parse_version_string(stated)
+    except TypeError:
+        raise MalformedVersionError(stated) from None
+    return Microversion(version.major, version.minor)

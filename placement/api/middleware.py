@@ -5,8 +5,17 @@ from typing import Any
 
 import falcon
 
-from placement.api.history import HISTORY, LATEST, LINES, OLDEST, Line
-from placement.api.microversion import HEADER, MalformedVersionError, Microversion, requested
+from placement.api.history import (
+    HEADER,
+    HISTORY,
+    LATEST,
+    LINES,
+    OLDEST,
+    Line,
+    MalformedVersionError,
+    Microversion,
+    requested,
+)
 from placement.api.problems import RequestRefused
 from placement.api.request_log import REQUEST_ID_KEY, VERSION_KEY
 

@@ -16,8 +16,7 @@ from placement import __version__
 from placement.api import dry_run, problems, samples
 from placement.api.candidate_requests.query_form import SUFFIX
 from placement.api.components import Components, example_of
-from placement.api.history import HISTORY, v
-from placement.api.microversion import HEADER, Microversion
+from placement.api.history import HEADER, HISTORY, Microversion, v
 from placement.api.routes import OPERATIONS, Route
 from placement.api.shapes import Fragment
 from placement.api.tags import TAGGED

@@ -7,8 +7,7 @@ from enum import Enum
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode
 
-from placement.api.history import HISTORY, v
-from placement.api.microversion import Microversion, exists_from
+from placement.api.history import HISTORY, Microversion, exists_from, v
 from placement.api.shapes import Fragment
 from placement.errors import BadQuery
 from placement.objects import identifiers

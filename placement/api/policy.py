@@ -40,6 +40,7 @@ BASE = {
 
 # Rule for explanations of why hosts cannot serve a request.
 EXPLAIN = "placement:allocation_candidates:explain"
+METRICS_RULE = "placement:metrics"
 
 DEFAULT = "rule:admin_or_service_api"
 OTHER_DEFAULTS = {

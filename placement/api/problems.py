@@ -15,9 +15,8 @@ import falcon
 import orjson
 
 from placement import errors
-from placement.api import microversion
-from placement.api.history import Feature
-from placement.api.microversion import Microversion
+from placement.api import history
+from placement.api.history import Feature, Microversion
 from placement.runtime import events
 from placement.runtime.events import Event
 from placement.runtime.suggestions import did_you_mean, nearest
@@ -132,7 +131,7 @@ def _version(req: falcon.Request) -> Microversion | None:
 
 
 def _ignored(req: falcon.Request) -> str:
-    return microversion.ignored(req.get_header(microversion.HEADER))
+    return history.ignored(req.get_header(history.HEADER))
 
 
 def domain_error(

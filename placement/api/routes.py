@@ -9,7 +9,6 @@ from placement.api.candidate_requests import query_form, schema
 from placement.api.handler import Call, Reply
 from placement.api.history import HISTORY, Versioned, v
 from placement.api.json_body import Schema
-from placement.api.metrics_page import METRICS_RULE
 from placement.api.operations import (
     aggregates,
     allocation_bodies,
@@ -33,7 +32,7 @@ from placement.api.operations import (
     usages,
 )
 from placement.api.parameters import Parameter
-from placement.api.policy import EXPLAIN
+from placement.api.policy import EXPLAIN, METRICS_RULE
 from placement.api.shapes import CREATED, ENSURED, NO_CONTENT, Response, Shape
 
 Handler = Callable[[Call], Reply]

@@ -11,8 +11,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from placement.api.history import Versioned, v
-from placement.api.microversion import Microversion
+from placement.api.history import Microversion, Versioned, v
 
 Fragment = Mapping[str, Any]  # a JSON schema, or a part of one
 Renderer = Callable[[Any], Any]

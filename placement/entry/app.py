@@ -14,10 +14,10 @@ from sqlalchemy.exc import DatabaseError
 from placement import __version__, config
 from placement.api import dispatch, openapi, problems, wsgi_stack
 from placement.api.handler import Service
-from placement.api.metrics_page import MetricsPage, Page
 from placement.api.middleware import Intake, Negotiation
 from placement.api.policy import Policy
 from placement.api.routes import GUARDED, OPERATIONS, PUBLIC_PATHS
+from placement.api.wsgi_stack import MetricsPage, Page
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import MetricsSettings, Settings
 from placement.db import schema

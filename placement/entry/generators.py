@@ -13,7 +13,7 @@ from oslo_policy import policy as oslo_policy
 
 from placement import config
 from placement.api import policy, wsgi_stack
-from placement.api.metrics_page import METRICS_RULE
+from placement.api.policy import METRICS_RULE
 from placement.api.routes import GUARDED, ROUTES
 from placement.entry import console
 from placement.errors import ConfigurationError

@@ -6,8 +6,7 @@ import falcon.testing
 import pytest
 
 from placement.api.candidate_requests.query_form import GROUP_PARAMETERS
-from placement.api.history import HISTORY, v
-from placement.api.microversion import Microversion
+from placement.api.history import HISTORY, Microversion, v
 from placement.api.operations import inventories, root, traits
 from placement.api.parameters import Parameter
 from placement.api.routes import OPERATIONS, ROUTES, Route, operations

@@ -14,8 +14,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 
-from placement.api.history import HISTORY, v
-from placement.api.microversion import Microversion
+from placement.api.history import HISTORY, Microversion, v
 from placement.api.openapi import describe
 from tests.kit.builders import make_app
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from placement.api.history import LATEST
-from placement.api.operations.summaries import whole_trees
+from placement.api.operations.candidate_texts import whole_trees
 from placement.api.shapes import View
 from placement.candidates import TreeCache
 from placement.candidates.budget import uncharged

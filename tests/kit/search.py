@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from placement.api.candidate_requests.query_form import parse_candidates
-from placement.api.history import LATEST
-from placement.api.microversion import Microversion
+from placement.api.history import LATEST, Microversion
 from placement.api.parameters import pairs
 from placement.candidates import SearchResult, TreeCache, find_candidates
 from tests.kit.builders import make_database

@@ -11,8 +11,7 @@ from typing import Any
 from placement.api.candidate_requests.checks import CHECK_RESOURCES, NOT_SPLIT, check
 from placement.api.candidate_requests.json_form import request_of
 from placement.api.candidate_requests.terms import Members, effective, read_terms, resources
-from placement.api.history import Feature, Versioned, v
-from placement.api.microversion import Microversion
+from placement.api.history import Feature, Microversion, Versioned, v
 from placement.api.parameters import Pairs, Parameter, bad, positive, unknown
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, parameter_of
 from placement.candidates.terms import ROOT_TERMS

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from placement.api.history import Feature
-from placement.api.microversion import Microversion
+from placement.api.history import Feature, Microversion
 from placement.api.parameters import PROVIDER_UUID, Pairs, bad, check_feature
 from placement.candidates.terms import (
     ForbiddenTrait,

@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from placement.api import samples, tags
 from placement.api.handler import NOW, Call, Reply, newest
-from placement.api.history import Feature
+from placement.api.history import Feature, Microversion
 from placement.api.members import (
     AMOUNTS,
     GENERATION_MEMBER,
@@ -14,7 +14,6 @@ from placement.api.members import (
     UUID_KEY,
     AtGeneration,
 )
-from placement.api.microversion import Microversion
 from placement.api.operations.allocation_bodies import read_claim, read_claims
 from placement.api.parameters import (
     DASHED_UUID,

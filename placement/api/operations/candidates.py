@@ -19,9 +19,14 @@ from placement.api.candidate_requests.query_form import parse_candidates, to_jso
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Feature
 from placement.api.members import AMOUNTS, UUID, UUID_KEY
-from placement.api.operations.candidate_texts import RenderInput, texts
+from placement.api.operations.candidate_texts import (
+    SUMMARY,
+    RenderInput,
+    texts,
+    used_providers,
+    whole_trees,
+)
 from placement.api.operations.explanations import EXPLANATION, Explained
-from placement.api.operations.summaries import SUMMARY, used_providers, whole_trees
 from placement.api.parameters import pairs
 from placement.api.policy import EXPLAIN
 from placement.api.shapes import Array, Custom, Json, Object, Property, Renderer, Table, View, ready

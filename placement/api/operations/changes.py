@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from placement.api import samples
 from placement.api.handler import Call, Reply
+from placement.api.history import Microversion
 from placement.api.members import ROOT_UUID
-from placement.api.microversion import Microversion
 from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, pairs, positive
 from placement.api.shapes import Array, Json, Object, Property
 from placement.objects import changes

@@ -11,8 +11,8 @@ from placement.api.bodies import body_since_2
 from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.candidate_requests.schema import REQUEST
 from placement.api.handler import NOW, Call, Reply
+from placement.api.history import Microversion
 from placement.api.members import UTC_TIME, next_links
-from placement.api.microversion import Microversion
 from placement.api.operations.allocations import BY_PROVIDER
 from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
 from placement.api.parameters import (

@@ -19,9 +19,8 @@ from placement.api.candidate_requests.terms import (
     terms_of,
 )
 from placement.api.handler import NOW, Call, Reply, newest
-from placement.api.history import Feature, Versioned
+from placement.api.history import Feature, Microversion, Versioned
 from placement.api.json_body import Schema
-from placement.api.microversion import Microversion
 from placement.api.operations.provider_shapes import (
     ProviderTexts,
     WithParts,

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 from placement.api.handler import NOW, Call, Reply
+from placement.api.history import Microversion
 from placement.api.members import AMOUNTS
-from placement.api.microversion import Microversion
 from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, pairs
 from placement.api.shapes import Json, Object, Property, Table
 from placement.errors import BadQuery

@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from placement.api.history import HISTORY, LATEST, Versioned, v
-from placement.api.microversion import MalformedVersionError, requested
+from placement.api.history import (
+    HISTORY,
+    LATEST,
+    MalformedVersionError,
+    Versioned,
+    requested,
+    v,
+)
 
 
 @pytest.mark.parametrize(
@@ -64,9 +70,7 @@ sys.modules["placement.api.history"] = module
 exec(text.replace(line, f'    v("{newest}"): "A later one.",' + chr(10) + line), module.__dict__)
 
 from placement.api import history, routes
-from placement.api.history import Feature, v
-from placement.api.microversion import HEADER
-from placement.api.history import Versioned
+from placement.api.history import HEADER, Feature, Versioned, v
 from tests.kit.service import Service
 
 with Service(Path(sys.argv[1])) as service:

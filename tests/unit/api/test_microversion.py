@@ -2,7 +2,7 @@
 
 import pytest
 
-from placement.api.microversion import MalformedVersionError, Microversion, requested
+from placement.api.history import MalformedVersionError, Microversion, requested
 
 LATEST = Microversion(1, 39)
 

@@ -10,8 +10,7 @@ import pytest
 
 from placement import errors
 from placement.api import problems
-from placement.api.history import LATEST, v
-from placement.api.microversion import Microversion
+from placement.api.history import LATEST, Microversion, v
 
 NEWER, OLDER = v("1.23"), v("1.22")
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from placement.api import parameters
 from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.candidate_requests.terms import TOO_MUCH
-from placement.api.history import HISTORY, LATEST, v
-from placement.api.microversion import Microversion
+from placement.api.history import HISTORY, LATEST, Microversion, v
 from placement.api.operations.providers import (
     NO_LIMIT,
     parse_page,
