@@ -1,6 +1,6 @@
 """Immutable values of the search, independent of SQL and HTTP."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple
@@ -72,9 +72,14 @@ class Member(NamedTuple):
         return self._replace(stocks=Stocks({**self.stocks, **changed}))
 
     def after(self, amounts: Mapping[str, int]) -> "Member":
-        """Return the provider after adding these amounts (class -> units) to its usages."""
+        """Return the provider after adding these amounts (class -> units) to its usages.
+
+        Allocations without an inventory use no capacity.
+        """
         stocks = self.stocks
-        return self.with_usage({name: stocks[name].used + units for name, units in amounts.items()})
+        return self.with_usage(
+            {name: stocks[name].used + units for name, units in amounts.items() if name in stocks}
+        )
 
     def unused(self) -> "Member":
         """Return the provider without usages."""
@@ -212,6 +217,11 @@ class Pool:
     def root(self) -> str:
         """The UUID of the anchor, or empty without an anchor."""
         return "" if self.anchor is None else self.anchor.uuid
+
+    @property
+    def profile(self) -> Hashable:
+        """A key of all data of the pool, except for the names of its own members."""
+        return None if self.anchor is None else self.anchor.profile, self.reached
 
     def tree(self, position: int) -> Tree:
         """Return the tree of the member at a position."""

@@ -82,7 +82,7 @@ class CandidateRequest:
     # Suffixes of groups whose provider serves no other suffixed group.
     isolate: frozenset[str] = frozenset()
     # The relative positions of groups in a tree.
-    same_subtree: tuple[SubtreeRule, ...] = ()
+    subtree_rules: tuple[SubtreeRule, ...] = ()
     # Conditions on the root of the anchor's tree. They apply even if the root serves nothing.
     root: tuple[Term, ...] = ()
     # Maximum number of candidates, or None for no limit.

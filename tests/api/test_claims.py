@@ -573,8 +573,8 @@ def test_several_claims_begin_again_together_when_one_is_lost(
 
 
 def test_the_work_of_several_searches_is_bounded_as_that_of_one(tmp_path: Path) -> None:
-    """One search takes 17 steps here, and 40 more if the trees are not cached."""
-    with Service(tmp_path, placement={"max_search_steps": 90}) as service:
+    """One search takes 10 steps here, and 45 more if the trees are not cached."""
+    with Service(tmp_path, placement={"max_search_steps": 75}) as service:
         assert service.claim(201, body())
         before = service.dump()
         error = service.claim(503, several(*[ONE_VCPU] * 9))

@@ -43,7 +43,7 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
             QUERY_MISSING_VALUE,
         )
     joined: set[str] = set()
-    for rule in request.same_subtree:
+    for rule in request.subtree_rules:
         joined |= rule.inside | rule.outside
     for group in request.groups:
         suffix = group.suffix
@@ -63,7 +63,7 @@ def _check_joins(request: CandidateRequest) -> None:
         BadQuery: a rule has no group inside, or a group that is both inside and outside, or
             `isolate` names an unknown group.
     """
-    for rule in request.same_subtree:
+    for rule in request.subtree_rules:
         if not rule.inside:
             suffix = min(rule.outside)
             path = request.error_path("same_subtree", "", suffix)

@@ -97,7 +97,7 @@ def request_of(body: Mapping[str, Any], error_path: ErrorPath) -> CandidateReque
     return CandidateRequest(
         tuple(_group(suffix, group) for suffix, group in groups.items()),
         isolate=suffixed if policy == "isolate" else frozenset(isolated or ()),
-        same_subtree=_rules(body.get("same_subtree", ())),
+        subtree_rules=_rules(body.get("same_subtree", ())),
         root=terms_of(body.get("root", {}), ROOT_TERMS),
         limit=_limit(body),
         tolerate=frozenset(body.get("tolerate", ())),

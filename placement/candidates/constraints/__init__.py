@@ -1,18 +1,22 @@
 """The conditions on several slots of a request, the cheapest first.
 
-Capacity, isolation and collective traits are monotonic: further placements never resolve a
-violation. `same_subtree` is not monotonic, because two siblings violate it until their parent is
-placed. Therefore, a placement is refused only if neither a placed provider nor a possible one can
-be the ancestor of all providers. The same applies to groups outside of a subtree: the top of the
-subtree is unknown until all its groups are placed.
+Most conditions are monotonic: further placements never resolve a violation. The rules about
+subtrees are not (`subtree.py`).
 """
 
-from placement.candidates.constraints.base import Constraint, Kinds, Undo, build_constraints
+from placement.candidates.constraints.base import (
+    Constraint,
+    Kinds,
+    Undo,
+    build_constraints,
+    shape,
+    signature,
+)
 from placement.candidates.constraints.capacity import Capacity
 from placement.candidates.constraints.collective_traits import CollectiveTraits
 from placement.candidates.constraints.isolation import Isolation, OnePerTree
-from placement.candidates.constraints.same_subtree import OutsideSubtree, SameSubtree
 from placement.candidates.constraints.spread import Spread
+from placement.candidates.constraints.subtree import OutsideSubtree, SameSubtree
 from placement.candidates.plan import SearchPlan
 
 # The order of construction and evaluation. CollectiveTraits reduces the options of the other
@@ -46,4 +50,6 @@ __all__ = [
     "Undo",
     "build_constraints",
     "kinds_of",
+    "shape",
+    "signature",
 ]

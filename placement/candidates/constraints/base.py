@@ -42,11 +42,7 @@ class Constraint(ABC):
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
-        """Return all inputs of `build` from the anchor's own members, except for options.
-
-        If two pools have equal signatures, equal options and the same sharing providers, they have
-        the same assignments, and only one of them is searched.
-        """
+        """Return what `build` reads from the anchor's own members, except for options."""
         return None
 
     @classmethod
@@ -102,6 +98,22 @@ class Constraint(ABC):
 
 # Classes of constraints, in the order of construction.
 Kinds = Sequence[type[Constraint]]
+
+
+def signature(kinds: Kinds, plan: SearchPlan, pool: Pool) -> Hashable:
+    """Return everything that constraints read from a pool, except for options.
+
+    Equal pools have equal sharing providers, which are at the same positions.
+    """
+    reached = (pool.local, pool.reached) if pool.reached else None
+    return reached, *[kind.signature(plan, pool) for kind in kinds]
+
+
+def shape(kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options) -> Hashable:
+    """Return a key that is equal for pools with the same assignments."""
+    distinct = tuple([tuple(options[requirement.slots[0]]) for requirement in plan.requirements])
+    # PERF: most requests have no constraints, and most pools have no sharing providers.
+    return distinct, signature(kinds, plan, pool) if kinds or pool.reached else None
 
 
 def build_constraints(

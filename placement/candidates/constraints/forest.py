@@ -1,6 +1,6 @@
 """The forest of a pool, and the possible common ancestors of the providers of several slots.
 
-All `same_subtree` constraints of a search share it.
+All constraints about subtrees of a pool share it.
 """
 
 from collections import Counter

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 
 from placement.candidates.budget import Budget, BudgetSpentError
-from placement.candidates.constraints import Kinds
+from placement.candidates.constraints import Kinds, signature
 from placement.candidates.explanation.explain_request import ExplainRequest, Joins
 from placement.candidates.model import Options, Pool
 from placement.candidates.request import CandidateRequest
@@ -103,5 +103,4 @@ class HostSolver:
 
 def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
     """Return everything that constraints read from a pool in addition to the options."""
-    of_kinds = [kind.signature(joins.plan, pool) for kind in joins.kinds]
-    return (*of_kinds, split_signature(joins.plan, pool), pool.reached)
+    return signature(joins.kinds, joins.plan, pool), split_signature(joins.plan, pool)

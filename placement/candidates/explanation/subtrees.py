@@ -1,4 +1,4 @@
-"""The causes of rejections at `same_subtree`."""
+"""The causes of rejections by rules about subtrees."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ class SubtreeRejection:
         Raises:
             BudgetSpentError: The limit on work was reached.
         """
-        rules = self._joins.plan.request.same_subtree
+        rules = self._joins.plan.request.subtree_rules
         if len(rules) != 1 or rules[0].outside:
             return GENERAL
         if self._serves_under(Refusal.SAME_SUBTREE) is False:
@@ -53,7 +53,7 @@ class SubtreeRejection:
     def _slots(self) -> list[int]:
         """Return the slots of the rule."""
         plan = self._joins.plan
-        return sorted(map(plan.slot_of, plan.request.same_subtree[0].inside))
+        return sorted(map(plan.slot_of, plan.request.subtree_rules[0].inside))
 
     def _above_all(self) -> tuple[Forest, list[int]]:
         """Return the forest, and the providers whose subtrees have an option for each slot."""
@@ -82,12 +82,12 @@ class SubtreeRejection:
     def _serves_with_group(self, parents: OptionList) -> bool:
         """Return whether the host would serve the request with a group for one of the parents."""
         request = self._joins.plan.request
-        (rule,) = request.same_subtree
+        (rule,) = request.subtree_rules
         joins = self._solver.plan(
             replace(
                 request,
                 groups=(*request.groups, RequestGroup(ADDED_GROUP)),
-                same_subtree=(rule._replace(inside=rule.inside | {ADDED_GROUP}),),
+                subtree_rules=(rule._replace(inside=rule.inside | {ADDED_GROUP}),),
             )
         )
         options = [*self._options, parents]

@@ -6,7 +6,6 @@ The bounds do not depend on the number of ways in which a request can be served,
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from placement.candidates.budget import Charge
 from placement.candidates.headroom.packing import largest_sum
 from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
@@ -28,16 +27,14 @@ def seats(
     return numbers
 
 
-def upper_bound(plan: SearchPlan, pool: Pool, options: Options, spend: Charge) -> int:
+def upper_bound(plan: SearchPlan, pool: Pool, options: Options) -> int:
     """Return a number of consumers that no packing can exceed.
 
     Args:
         plan: the plan of the request.
         pool: the providers.
         options: slot -> positions of the providers that can serve it, alone or in parts.
-        spend: charges the work.
     """
-    spend(2 * sum(map(len, options)) + 16)
     bounds = []
     for requirement in plan.requirements:
         slot = requirement.slots[0]

@@ -27,7 +27,6 @@ from placement.candidates.headroom.value import (
 from placement.candidates.model import Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
-from placement.candidates.search.anchors import MAX_CACHED_MEMBERS, dedup_key
 from placement.candidates.terms import MemberOf, of_kind
 from placement.candidates.trees.resolve import ResolvedRequest, resolve_all
 from placement.candidates.trees.scan import Scan
@@ -216,9 +215,7 @@ class _Measurement:
     def _add_tree(self, tree: Tree) -> None:
         """Measure one host."""
         pool = self._pools.pool(tree)
-        key: Hashable = None
-        if not self._plan.names_providers and len(pool.members) <= MAX_CACHED_MEMBERS:
-            key = dedup_key(pool)
+        key = None if self._plan.names_providers else pool.profile
         self._budget.spend(COST_PER_STEP + len(pool.members))
         known = None if key is None else self._known.get(key)
         if known is None:

@@ -11,7 +11,13 @@ from functools import cached_property
 from itertools import accumulate
 from operator import eq
 
-from placement.candidates.budget import REQUEST_DEADLINE, Budget, BudgetSpentError, Charge
+from placement.candidates.budget import (
+    COST_PER_PROVIDER,
+    REQUEST_DEADLINE,
+    Budget,
+    BudgetSpentError,
+    Charge,
+)
 from placement.candidates.explanation.causes import Rejection
 from placement.candidates.explanation.evaluation import ORDER
 from placement.candidates.headroom.limits import LimitFinder, limit_of
@@ -23,11 +29,6 @@ from placement.candidates.trace import Refusal
 from placement.candidates.trees.source import HostSource
 from placement.errors import DeadlineExceeded
 from placement.inventory import Stock
-
-# Cost of the columns of a host.
-COST_PER_HOST = 20
-# Cost of each class of a request on a host.
-COST_PER_CLASS = 2
 
 # Capacity of a host that has enough of every class.
 PLENTY = 1 << 62
@@ -173,7 +174,7 @@ class MeasuredHosts:
                     named=self._named,
                 )
                 self._read.append(batch)
-                self._budget.spend(len(trees) * COST_PER_HOST)
+                self._budget.spend(COST_PER_PROVIDER * len(trees) * len(self._classes))
                 yield batch
         except DeadlineExceeded:
             self._budget.ended_by = REQUEST_DEADLINE
@@ -215,7 +216,8 @@ class FlatCounter:
         Raises:
             BudgetSpentError: the limit on work was reached, and no host was added.
         """
-        self._spend(len(group.rows) * COST_PER_CLASS * len(self._amounts))
+        # Arithmetic takes half the time of checking providers one by one.
+        self._spend(COST_PER_PROVIDER // 2 * len(group.rows) * len(self._amounts))
         rejections = self._rejections.get(group.key)
         if rejections is None:
             rejections = self._limits.rejections(group.with_plenty(classes))

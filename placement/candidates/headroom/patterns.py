@@ -6,14 +6,14 @@ pattern, regardless of the groups that they serve.
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from placement.candidates.budget import COST_PER_RESULT, Budget, Charge
 from placement.candidates.constraints import Constraint, Kinds, Undo, kinds_of
 from placement.candidates.headroom.simplex import Pattern
 from placement.candidates.model import OptionList, Options, Pool, Row
 from placement.candidates.plan import SearchPlan
-from placement.candidates.search.anchors import solutions
+from placement.candidates.search.solver import solutions
 from placement.candidates.trace import Refusal
 
 
@@ -40,7 +40,7 @@ class Patterns(NamedTuple):
         return usage
 
 
-def _interchangeable(plan: SearchPlan) -> list[Sequence[int]]:
+def interchangeable(plan: SearchPlan) -> list[Sequence[int]]:
     """Return the sets of slots that have equal requirements and equal roles in all constraints."""
     kinds = kinds_of(plan)
     by_role: dict[Hashable, list[int]] = {}
@@ -54,7 +54,7 @@ class Ordered(Constraint):
     """Interchangeable slots use providers in ascending order. This yields each set only once."""
 
     code = Refusal.ISOLATE  # not reported
-    applies = staticmethod(_interchangeable)
+    applies = staticmethod(interchangeable)
 
     def __init__(self, slots: Sequence[int]) -> None:
         self.slots = frozenset(slots)
@@ -64,9 +64,9 @@ class Ordered(Constraint):
     @classmethod
     def build(
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
-    ) -> Sequence[Constraint]:
+    ) -> Sequence[Self]:
         """Create one constraint for each set of interchangeable slots."""
-        return [cls(slots) for slots in _interchangeable(plan)]
+        return [cls(slots) for slots in interchangeable(plan)]
 
     def add(self, slot: int, provider: int) -> Undo | None:
         """Place the provider if it is in order with the providers of the other slots."""

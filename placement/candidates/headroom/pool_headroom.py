@@ -6,8 +6,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from operator import floordiv
 
-from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Budget, BudgetSpentError
-from placement.candidates.constraints import kinds_of
+from placement.candidates.budget import (
+    COST_PER_PROVIDER,
+    COST_PER_RESULT,
+    COST_PER_STEP,
+    Budget,
+    BudgetSpentError,
+)
+from placement.candidates.constraints import kinds_of, shape
 from placement.candidates.headroom.bounds import seats, upper_bound
 from placement.candidates.headroom.packing import (
     Packing,
@@ -19,8 +25,8 @@ from placement.candidates.headroom.packing import (
 from placement.candidates.headroom.patterns import Patterns, PatternSearch, ignore
 from placement.candidates.model import Options, Pool, Row
 from placement.candidates.plan import SearchPlan
-from placement.candidates.search.anchors import shape_of, solutions
 from placement.candidates.search.candidate import Candidate
+from placement.candidates.search.solver import solutions
 from placement.candidates.search.splits import SplitSearches
 from placement.runtime.bounded import SizeLimitedDict
 
@@ -33,9 +39,6 @@ MAX_PATTERNS = 1000
 
 # Maximum number of shapes in memory, and of results.
 MAX_REMEMBERED = 20_000
-
-# Cost of a pool, in addition to the checks of its providers.
-COST_PER_POOL = 3 * COST_PER_RESULT
 
 
 @dataclass(slots=True, eq=False)
@@ -110,7 +113,7 @@ class PoolHeadrooms:
         options = self.options(pool, in_parts=True)
         if options is None:
             return PoolHeadroom()
-        upper = self._upper_bound(pool, options)
+        upper = upper_bound(self._plan, pool, options)
         whole = self.find_whole(pool)
         found = PoolHeadroom(whole.lower, max(upper, whole.lower), whole.usage.copy())
         with self._share() as budget:
@@ -132,7 +135,7 @@ class PoolHeadrooms:
         Args:
             in_parts: whether to include the providers of parts.
         """
-        self._budget.spend(COST_PER_POOL)
+        self._budget.spend(COST_PER_RESULT)
         if pool.anchor is not None and self._plan.root_refusal(pool.anchor) is not None:
             return None
         options = self._plan.options(pool, self._budget.spend, in_parts=in_parts)
@@ -140,28 +143,24 @@ class PoolHeadrooms:
 
     def find_among(self, pool: Pool, options: Options, *, by_itself: bool = False) -> PoolHeadroom:
         """Return the headroom of a pool whose slots have these providers."""
+        self._budget.spend(COST_PER_PROVIDER * sum(map(len, options)))
         by_itself = by_itself or not only_sharing(pool, options)
         if not self._kinds and by_itself:
             return self._fill_slots(pool, options)
-        shape = shape_of(self._kinds, self._plan, pool, options), by_itself
-        if shape not in self._patterns:
-            self._patterns[shape] = self._find_patterns(pool, options, by_itself=by_itself)
-        patterns = self._patterns[shape]
+        key: Hashable = (shape(self._kinds, self._plan, pool, options), by_itself)
+        if key not in self._patterns:
+            self._patterns[key] = self._find_patterns(pool, options, by_itself=by_itself)
+        patterns = self._patterns[key]
         if patterns is None:
-            key: Hashable = (shape, tuple([member.stocks for member in pool.members]))
+            key = key, tuple([member.stocks for member in pool.members])
         else:
-            self._budget.spend(2 * len(patterns.rows))
-            key = shape, tuple(patterns.free(pool))
+            key = key, tuple(patterns.free(pool))
         if key not in self._results:
             self._results[key] = self._pack(pool, options, patterns)
         return self._results[key]
 
-    def _upper_bound(self, pool: Pool, options: Options) -> int:
-        return upper_bound(self._plan, pool, options, self._budget.spend)
-
     def _fill_slots(self, pool: Pool, options: Options) -> PoolHeadroom:
         """Return the headroom if no constraint joins the slots. Each one is filled separately."""
-        self._budget.spend(4 * sum(map(len, options)))
         served = [
             (resources, seats(pool, resources, providers))
             for (_group, resources), providers in zip(self._plan.slots, options, strict=True)
@@ -187,7 +186,7 @@ class PoolHeadrooms:
 
     def _pack(self, pool: Pool, options: Options, patterns: Patterns | None) -> PoolHeadroom:
         """Find a packing with a share of the work."""
-        upper = self._upper_bound(pool, options)
+        upper = upper_bound(self._plan, pool, options)
         if patterns is None:
             found = PoolHeadroom(0, upper)
             with self._share() as budget:
@@ -196,7 +195,6 @@ class PoolHeadrooms:
         if not patterns.patterns:
             return PoolHeadroom()
         problem = PackingProblem(patterns.patterns, patterns.free(pool))
-        self._budget.spend(2 * sum(map(len, problem.patterns)))
         packing = pack_greedily(
             problem._replace(free=tightened(*problem)), upper, self._budget.spend
         )

@@ -125,9 +125,8 @@ class Totals:
         self, lower: int, upper: int, hosts: int, largest: int, aggregates: frozenset[str]
     ) -> None:
         """Add the sums of hosts whose roots are in the same aggregates (normalized UUIDs)."""
-        for key, sums in self.sums.items():
-            if key is None or key in aggregates:
-                sums.add(lower, upper, hosts, largest)
+        for key in (None, *(self.sums.keys() & aggregates)):
+            self.sums[key].add(lower, upper, hosts, largest)
 
     def headroom(self) -> Headroom:
         """Return the result."""

@@ -4,28 +4,22 @@ Hosts of one hardware model often have equal values for everything that a search
 first of these hosts is searched. The other hosts reuse its assignments or its refusal.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_STEP, Budget
-from placement.candidates.constraints import Constraint, Kinds, build_constraints, kinds_of
+from placement.candidates.constraints import kinds_of, shape
 from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
 from placement.candidates.search.candidate import Candidate
-from placement.candidates.search.solver import Assignments, Solutions, assignments
+from placement.candidates.search.solver import Assignments, solutions
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
 from placement.candidates.terms.amounts import AMOUNT_CODES
 from placement.candidates.trace import Refusal, Trace
 
-# Maximum total number of members and slots of the pools with cached results, and maximum number of
-# members of one such pool.
+# Maximum total number of members and slots of the pools with cached results.
 MAX_CACHED = 100_000
-MAX_CACHED_MEMBERS = 1000
-
-# Stop deduplicating once unique pools exceed 64 + 3 × duplicates.
-MAX_UNIQUE_POOLS = 64
-MIN_DUPLICATE_RATIO = 3
 
 # Yields the candidates of a pool after the first one, each with a flag that is True if it is known
 # to be the last.
@@ -90,17 +84,14 @@ class AnchorSearches:
         self._trace = trace
         # The constraints that apply to the plan.
         self._kinds = kinds_of(plan)
-        # Key of pools that are equal except for names -> the result of the first of these pools.
-        self._by_dedup_key: dict[Hashable, FirstResult] = {}
-        # Duplicates have different names. If the request names providers, they cannot share
-        # results.
-        self._deduplicates = not plan.names_providers
         # UUIDs of the roots of hosts from which no candidate may use providers.
         self._full_hosts = plan.request.full_hosts
-        self._unique_pools = 0  # pools without a duplicate
-        # Shape of pools with equal assignments -> the result of the first one.
-        self._by_shape: dict[Hashable, FirstResult] = {}
-        self._remembered = 0  # members and slots of the cached pools
+        # Profile or shape of pools -> the result of the first of these pools. Pools have equal
+        # profiles if they are equal except for names, and equal shapes if they have the same
+        # assignments.
+        self.known: dict[Hashable, FirstResult] = {}
+        # Number of members and slots of the pools in `known`.
+        self._size = 0
 
     def start(self, pool: Pool) -> Search:
         """Search the pool for its first candidate.
@@ -108,30 +99,25 @@ class AnchorSearches:
         Raises:
             BudgetSpentError: the search reached a limit.
         """
-        if not self._deduplicates or len(pool.members) > MAX_CACHED_MEMBERS:
+        full_hosts = self._full_hosts
+        if self._plan.names_providers or (full_hosts and pool.root in full_hosts):
             return self._search(pool, self._first_result(pool))
-        key = dedup_key(pool)
-        if self._full_hosts:
-            key = key, pool.root in self._full_hosts
-        result = self._by_dedup_key.get(key)
-        if result is not None:
-            # Reuse the result of the equal pool. Charge its first assignment as a step, as for the
-            # first assignment of a pool with a cached shape.
+        profile = pool.profile
+        result = self.known.get(profile)
+        if result is None:
+            result = self._keep(profile, pool, self._first_result(pool))
+        else:
             self.duplicates += 1
-            cost = COST_PER_STEP + len(pool.members)
-            if result.assignments is None:
-                self._budget.spend(cost)
-            else:
-                self._budget.step(cost=cost)
-            return self._search(pool, result)
-        result = self._first_result(pool)
-        self._unique_pools += 1
-        self._deduplicates = (
-            self._unique_pools <= MAX_UNIQUE_POOLS + MIN_DUPLICATE_RATIO * self.duplicates
-        )
-        if self._has_room(pool):
-            self._by_dedup_key[key] = result
+            # The first assignment is a step, as in the first pool.
+            charge = self._budget.spend if result.assignments is None else self._budget.step
+            charge(cost=COST_PER_STEP + len(pool.members))
         return self._search(pool, result)
+
+    def _keep(self, key: Hashable, pool: Pool, result: FirstResult) -> FirstResult:
+        self._size += len(pool.members) + len(self._plan.slots)
+        if self._size <= MAX_CACHED:
+            self.known[key] = result
+        return result
 
     def _first_result(self, pool: Pool) -> FirstResult:
         if pool.anchor is not None:
@@ -153,6 +139,11 @@ class AnchorSearches:
             return FirstResult(UNSERVED)
         return self._solve_jointly(pool, options)
 
+    def _unmet(self, pool: Pool, requirement: Requirement) -> FirstResult:
+        code = requirement.refusal(pool)
+        outcome = Outcome(unmet_slot=requirement.slots[0], with_capacity=code not in AMOUNT_CODES)
+        return FirstResult(outcome, refusal=(code, requirement.group.suffix))
+
     def _only_sharing_providers(self, pool: Pool, options: Options) -> bool:
         """Return whether all options are sharing providers of other trees.
 
@@ -165,14 +156,11 @@ class AnchorSearches:
 
     def _solve_jointly(self, pool: Pool, options: Options) -> FirstResult:
         """Search for the first assignment of all slots."""
-        shape: Hashable = None
-        if len(pool.members) <= MAX_CACHED_MEMBERS:
-            shape = shape_of(self._kinds, self._plan, pool, options)
-        alike = self._by_shape.get(shape)
-        if alike is not None:
-            # Reuse the result of an earlier pool of this shape.
+        key = shape(self._kinds, self._plan, pool, options)
+        known = self.known.get(key)
+        if known is not None:
             self._budget.step()
-            return alike
+            return known
         refuse = self._trace.refuse_placement
         found = solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
         assignments = Assignments(found, self._budget)
@@ -181,14 +169,7 @@ class AnchorSearches:
             result = FirstResult(outcome, None, (assignments.refusal or Refusal.ELSEWHERE, ""))
         else:
             result = FirstResult(SERVED, assignments)
-        if shape is not None and self._has_room(pool):
-            self._by_shape[shape] = result
-        return result
-
-    def _unmet(self, pool: Pool, requirement: Requirement) -> FirstResult:
-        code = requirement.refusal(pool)
-        outcome = Outcome(unmet_slot=requirement.slots[0], with_capacity=code not in AMOUNT_CODES)
-        return FirstResult(outcome, refusal=(code, requirement.group.suffix))
+        return self._keep(key, pool, result)
 
     def _search(self, pool: Pool, result: FirstResult) -> Search:
         """Count the outcome of a pool and return its search."""
@@ -212,44 +193,3 @@ class AnchorSearches:
         while (assignment := assignments.at(index)) is not None:
             index += 1
             yield Candidate(self._plan, pool, assignment), assignments.end == index
-
-    def _has_room(self, pool: Pool) -> bool:
-        """Add the size of a pool to the total, and return whether the result may be cached."""
-        self._remembered += len(pool.members) + len(self._plan.slots)
-        return self._remembered <= MAX_CACHED
-
-    @property
-    def shapes(self) -> int:
-        """Number of cached shapes."""
-        return len(self._by_shape)
-
-
-def dedup_key(pool: Pool) -> Hashable:
-    """Return a key of all data of a pool, except for the names of its own members."""
-    return None if pool.anchor is None else pool.anchor.profile, pool.reached
-
-
-def shape_of(kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options) -> Hashable:
-    """Return a key that is equal for pools with the same assignments.
-
-    The key consists of all data that the constraints read from a pool: their signatures of its own
-    members, and the identity of its sharing providers.
-    """
-    by_requirement = [tuple(options[each.slots[0]]) for each in plan.requirements]
-    signatures = [kind.signature(plan, pool) for kind in kinds]
-    return tuple(by_requirement), *signatures, (pool.local, pool.reached) if pool.reached else None
-
-
-def solutions(
-    kinds: Kinds,
-    plan: SearchPlan,
-    pool: Pool,
-    options: Options,
-    budget: Budget,
-    refuse: Callable[[Refusal], None],
-) -> Solutions:
-    """Build the constraints of these kinds, and yield the assignments that satisfy them."""
-    constraints: Sequence[Constraint] = ()
-    if kinds:
-        constraints, options = build_constraints(kinds, plan, pool, options, budget.spend)
-    return (yield from assignments(options, constraints, budget, refuse))

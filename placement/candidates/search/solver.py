@@ -8,13 +8,29 @@ product and filter it.
 from collections.abc import Callable, Generator, Sequence
 
 from placement.candidates.budget import Budget
-from placement.candidates.constraints import Constraint, Undo
-from placement.candidates.model import Assignment, Options
+from placement.candidates.constraints import Constraint, Kinds, Undo, build_constraints
+from placement.candidates.model import Assignment, Options, Pool
+from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
 # Yields assignments, each with a flag that is True if no other assignment follows. Returns the last
 # refusal.
 Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
+
+
+def solutions(
+    kinds: Kinds,
+    plan: SearchPlan,
+    pool: Pool,
+    options: Options,
+    budget: Budget,
+    refuse: Callable[[Refusal], None],
+) -> Solutions:
+    """Build the constraints of these kinds, and yield the assignments that satisfy them."""
+    constraints: Sequence[Constraint] = ()
+    if kinds:
+        constraints, options = build_constraints(kinds, plan, pool, options, budget.spend)
+    return (yield from assignments(options, constraints, budget, refuse))
 
 
 def assignments(

@@ -21,8 +21,9 @@ from placement.candidates.constraints.collective_traits import bits_met
 from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
-from placement.candidates.search.anchors import AnchorSearches, Search, solutions
+from placement.candidates.search.anchors import AnchorSearches, Search
 from placement.candidates.search.candidate import Candidate, SplitLayout
+from placement.candidates.search.solver import solutions
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
 from placement.candidates.trace import Refusal, Trace
 from placement.inventory import Stock, fits, largest

@@ -1,21 +1,19 @@
 """Simulations: changes of hosts and moves of consumers, on copies of the trees in memory."""
 
-from placement.candidates.simulation.changes import (
-    MAX_ADDED,
-    Add,
-    Change,
-    ClaimOnCopies,
-    Drain,
-    Remove,
-    SimulationRequest,
-)
 from placement.candidates.simulation.consumers import MAX_CONSUMERS
+from placement.candidates.simulation.copies import MAX_ADDED
 from placement.candidates.simulation.simulate import simulate
 from placement.candidates.simulation.value import (
+    Add,
     Allocations,
+    Change,
+    ClaimOnCopies,
     ConsumerMove,
+    Drain,
+    Remove,
     RequestSource,
     Simulation,
+    SimulationRequest,
     Unplaceable,
     Unplaced,
 )

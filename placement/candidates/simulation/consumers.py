@@ -60,7 +60,7 @@ class MovableConsumer:
         self.member: Membership | None = None
         if record is not None:
             self.is_expired = record.is_expired
-            amounts = totals_of(row.allocations)
+            amounts = totals_of(row.allocations.values())
             self.remembered = claim_records.remembered_request(record.request, amounts)
             self.member = membership_of(record.spread_group, row.project)
 
@@ -69,21 +69,13 @@ class MovableConsumer:
         """The sorted UUIDs of the roots of its allocations."""
         return sorted({self.root_of[provider] for provider in self.allocations})
 
-    def held_of(self, roots: Collection[str]) -> Allocations:
-        """Return the allocations from trees with these roots."""
-        return {
-            provider: amounts
-            for provider, amounts in self.allocations.items()
-            if self.root_of[provider] in roots
-        }
-
-    def held_elsewhere(self, roots: Collection[str]) -> Allocations:
-        """Return the allocations from other trees."""
-        return {
-            provider: amounts
-            for provider, amounts in self.allocations.items()
-            if self.root_of[provider] not in roots
-        }
+    def split(self, roots: Collection[str]) -> tuple[Allocations, Allocations]:
+        """Return the allocations from trees with these roots, and the other allocations."""
+        within: dict[str, Mapping[str, int]] = {}
+        elsewhere: dict[str, Mapping[str, int]] = {}
+        for provider, amounts in self.allocations.items():
+            (within if self.root_of[provider] in roots else elsewhere)[provider] = amounts
+        return within, elsewhere
 
     def move(self, source: RequestSource, mappings: Mappings) -> ConsumerMove:
         """Return its move from the first place to the last."""
@@ -115,12 +107,11 @@ def read_consumers(conn: Connection, drained: Collection[int]) -> list[MovableCo
 # -- sizes -------------------------------------------------------------------------------------
 
 
-def totals_of(allocations: Allocations) -> dict[str, int]:
-    """Return class -> units."""
-    totals: dict[str, int] = {}
-    for amounts in allocations.values():
-        for name, amount in amounts.items():
-            totals[name] = totals.get(name, 0) + amount
+def totals_of(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """Return class -> units of all parts."""
+    totals: Counter[str] = Counter()
+    for amounts in parts:
+        totals.update(amounts)
     return totals
 
 
@@ -133,7 +124,7 @@ def share_of(held: Allocations, capacities: Mapping[str, int]) -> Share:
             any other share is larger than all shares of other classes.
     """
     shares: list[Share] = [(False, Fraction(0))]
-    for name, amount in totals_of(held).items():
+    for name, amount in totals_of(held.values()).items():
         capacity = max(0, capacities.get(name, 0))
         if capacity:
             shares.append((False, Fraction(amount, capacity)))

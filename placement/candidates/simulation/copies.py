@@ -1,4 +1,7 @@
-"""The hosts of a simulation: copies of trees, in the order of the search."""
+"""The hosts of a simulation: copies of trees, in the order of the search.
+
+The roots in the changes are checked before the first change is applied.
+"""
 
 from bisect import bisect_left, insort
 from collections import Counter
@@ -7,12 +10,25 @@ from dataclasses import replace
 
 from placement.candidates.model import SharingMember, Tree
 from placement.candidates.order import Order, Rank, rank_by
+from placement.candidates.simulation.value import (
+    Add,
+    Allocations,
+    Change,
+    ClaimOnCopies,
+    Remove,
+)
 from placement.candidates.trees.sharing import sharing_in
 from placement.candidates.trees.source import MAX_BATCH
+from placement.errors import BadBody, NotARoot
+from placement.errors.base import at_member
+from placement.objects import identifiers
 from placement.vocabulary import SHARING_TRAIT
 
-# Provider UUID -> class -> units.
-Allocations = Mapping[str, Mapping[str, int]]
+# Maximum number of hosts that all changes together add.
+MAX_ADDED = 10_000
+
+# The prefix of the UUIDs of added hosts. A number, starting with 1, follows.
+NEW = "new:"
 
 
 class CopiedHosts:
@@ -94,7 +110,7 @@ class CopiedHosts:
     def add_like(self, model: Tree) -> None:
         """Add an unused copy of a tree. The identifier of its root is `new:<number>`."""
         self._added += 1
-        uuid = f"new:{self._added}"
+        uuid = f"{NEW}{self._added}"
         members = [
             member.unused()._replace(uuid=f"{uuid}/{member.uuid}", id=0) for member in model.members
         ]
@@ -116,7 +132,7 @@ class CopiedHosts:
         """
         for root in {root_of[provider] for provider in allocations} & self._trees.keys():
             tree = self._trees[root]
-            self._trees[root] = tree = tree.after(_of_inventories(tree, allocations))
+            self._trees[root] = tree = tree.after(allocations)
             self._note_change(root)
             if root in self._keys and self._rank(tree) != self._keys[root]:
                 self._remove_key(root)
@@ -146,14 +162,53 @@ class CopiedHosts:
         del self._sorted[bisect_left(self._sorted, (rank, root))]
 
 
-def _of_inventories(tree: Tree, allocations: Allocations) -> Allocations:
-    """Return the allocations for which the tree has an inventory.
+def check_roots(changes: Iterable[Change], trees: Sequence[Tree]) -> list[Change]:
+    """Return the changes, with their roots in the stored spelling.
 
-    Other allocations use no capacity.
+    Raises:
+        BadBody: a root does not exist when its change is applied, or too many hosts are added.
+        NotARoot: a change names a child.
     """
-    stocks = {member.uuid: member.stocks for member in tree.members}
-    return {
-        provider: {name: units for name, units in amounts.items() if name in stocks[provider]}
-        for provider, amounts in allocations.items()
-        if provider in stocks
-    }
+    # Normalized UUID -> UUID as stored, for the roots that exist when a change is applied.
+    roots = {_key(tree.uuid): tree.uuid for tree in trees}
+    added = 0
+    checked: list[Change] = []
+    for number, change in enumerate(changes):
+        path = f"changes[{number}]"
+        if isinstance(change, Add):
+            like = _stored(change.like, roots, trees, f"{path}.add.like")
+            checked.append(replace(change, like=like))
+            if added + change.count > MAX_ADDED:
+                raise BadBody(f"{path}.add.count: a simulation may add {MAX_ADDED:,} hosts")
+            names = [f"{NEW}{added + each}" for each in range(1, change.count + 1)]
+            roots |= zip(names, names, strict=True)
+            added += change.count
+        elif isinstance(change, ClaimOnCopies):
+            checked.append(change)
+        else:
+            is_removed = isinstance(change, Remove)
+            stored: dict[str, None] = {}
+            for position, root in enumerate(change.roots):
+                where = f"{path}.{'remove' if is_removed else 'drain'}[{position}]"
+                stored[_stored(root, roots, trees, where)] = None
+                if is_removed:
+                    del roots[_key(root)]
+            checked.append(replace(change, roots=tuple(stored)))
+    return checked
+
+
+def _stored(name: str, roots: Mapping[str, str], trees: Iterable[Tree], path: str) -> str:
+    """Return a root in the stored spelling."""
+    key = _key(name)
+    if key in roots:
+        return roots[key]
+    with at_member(path):
+        for tree in trees:
+            for member in tree.members[1:]:
+                if _key(member.uuid) == key:
+                    raise NotARoot(member.uuid, tree.uuid)
+        raise BadBody(f"{name} is no root resource provider at this change")
+
+
+def _key(name: str) -> str:
+    return identifiers.canonical(name) or name

@@ -20,8 +20,9 @@ from placement.candidates.search.ordered import OrderedHosts
 from placement.candidates.search.splits import SplitSearches
 from placement.candidates.simulation.copies import CopiedHosts
 from placement.candidates.simulation.value import Unplaced
-from placement.candidates.terms import RootRole, TermChecks, Untainted, of_kind
+from placement.candidates.terms import TermChecks, Untainted, of_kind
 from placement.candidates.trace import Refusal, Trace
+from placement.candidates.trees.conditions import spanning_terms
 from placement.candidates.trees.sharing import AnchorPools, sharing_pool, untainted
 from placement.runtime.bounded import SizeLimitedDict
 from placement.vocabulary import SHARING_TRAIT
@@ -34,7 +35,6 @@ MAX_STEPS = 800_000
 
 # Provider UUID -> UUID of its root.
 RootOf = Mapping[str, str]
-
 
 NO_HOSTS = Unplaced("no_hosts", "There is no host.")
 OUT_OF_BUDGET = Unplaced(Refusal.BUDGET, "The limit on work ended the simulation.")
@@ -75,11 +75,10 @@ class Searches:
             self._gains = self._hosts.gains
             self._searches.clear()
         key: Hashable = (request, tuple(sorted(rest.items())))
-        search = self._searches.get(key)
-        if search is None:
+        if key not in self._searches:
             search = _EqualSearches(request, self._hosts, self._budget, self._names, rest)
             self._searches[key] = search
-        return search.find()
+        return self._searches[key].find()
 
 
 class _EqualSearches:
@@ -99,8 +98,8 @@ class _EqualSearches:
         self._names = names
         # The other allocations of the consumer, as in `Searches.find`.
         self._rest = rest
-        # Root of another allocation -> aggregates of each provider that shares it.
-        self._rest_aggregates = _rest_aggregates(hosts, rest)
+        # Root of each of their providers, and the aggregates that reach the provider.
+        self._to_reach = _to_reach(hosts, rest)
         # Traits of roots whose sharing providers the request cannot use.
         self._taints = frozenset(term.name for term in of_kind(request.root, Untainted))
         # Roots of hosts without a candidate, except for candidates with a split.
@@ -159,12 +158,12 @@ class _EqualSearches:
 
     def _may_anchor(self, tree: Tree) -> bool:
         """Return whether a tree reaches all providers of the other allocations."""
-        if not self._rest:
+        if not self._to_reach:
             return True
         self._budget.spend(COST_PER_STEP)
         return all(
-            root == tree.uuid or not any(map(tree.aggregates.isdisjoint, aggregates))
-            for root, aggregates in self._rest_aggregates.items()
+            root == tree.uuid or not tree.aggregates.isdisjoint(aggregates)
+            for root, aggregates in self._to_reach
         )
 
     def _alone(self) -> Iterator[Search]:
@@ -173,13 +172,7 @@ class _EqualSearches:
         if not everything.sharing or self._anchors.start(everything).first is None:
             return
         pools: dict[frozenset[tuple[int, int]], Pool] = {}
-        of_root = TermChecks(
-            term
-            for group in self._request.groups
-            if not group.suffixed
-            for term in group.terms
-            if term.root_role is RootRole.REQUIRED
-        )
+        of_root = TermChecks(spanning_terms(self._request))
         for tree in self._hosts:
             self._budget.spend(COST_PER_STEP)
             if not self._may_anchor(tree) or self._plan.root_refusal(tree) is not None:
@@ -195,18 +188,24 @@ class _EqualSearches:
 
         If the limit on work is reached, the reason covers only some of the hosts.
         """
-        hosts = [tree for tree in self._hosts if self._may_anchor(tree)]
+        anchors: list[Tree] = []
+        hosts = unreached = 0
+        for tree in self._hosts:
+            if self._may_anchor(tree):
+                anchors.append(tree)
+                hosts += not tree.is_pool
+            else:
+                unreached += not tree.is_pool
         counts: Counter[str] = Counter()
         texts: list[str] = []
-        if not all(tree.is_pool for tree in hosts):
+        if hosts:
             steps = min(self._budget.steps_left, MAX_STEPS)
             explained = ExplainedHosts(self._request, self._budget, steps, relaxes=False)
-            explained.add(hosts, self._pools)
-            explanation = explained.explanation(len(hosts), self._names)
+            explained.add(anchors, self._pools)
+            explanation = explained.explanation(len(anchors), self._names)
             texts.append(explanation.text)
             for each in explanation.blocked:
                 counts[each.code] += each.hosts
-        unreached = sum(not self._may_anchor(tree) and not tree.is_pool for tree in self._hosts)
         if unreached:
             texts.append(self._not_reached(unreached))
             counts[UNREACHED] = unreached
@@ -227,13 +226,13 @@ class _EqualSearches:
         return f"{hosts:,} {noun} not reach {elsewhere}, which the consumer uses as well."
 
 
-def _rest_aggregates(hosts: CopiedHosts, rest: RootOf) -> Mapping[str, list[frozenset[str]]]:
-    """Return root -> the aggregates of each of its providers. Only sharing providers have any."""
-    aggregates: dict[str, list[frozenset[str]]] = {root: [] for root in rest.values()}
+def _to_reach(hosts: CopiedHosts, rest: RootOf) -> list[tuple[str, frozenset[str]]]:
+    """Return the root and the aggregates of each provider. Only sharing providers have any."""
+    to_reach: list[tuple[str, frozenset[str]]] = []
     for provider, root in rest.items():
         tree = hosts.get(root)
         for member in () if tree is None else tree.members:
             if member.uuid == provider:
                 shares = SHARING_TRAIT in member.traits
-                aggregates[root].append(member.aggregates if shares else frozenset())
-    return aggregates
+                to_reach.append((root, member.aggregates if shares else frozenset()))
+    return to_reach

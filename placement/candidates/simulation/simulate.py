@@ -14,20 +14,19 @@ from placement.candidates.headroom import (
     resolve_headroom,
 )
 from placement.candidates.request import CandidateRequest
-from placement.candidates.simulation.changes import (
-    ClaimOnCopies,
-    Drain,
-    SimulationRequest,
-    check_roots,
-)
 from placement.candidates.simulation.consumers import (
     read_consumers,
     read_spread_groups,
     remembered_requests,
 )
-from placement.candidates.simulation.copies import CopiedHosts
+from placement.candidates.simulation.copies import CopiedHosts, check_roots
 from placement.candidates.simulation.state import Resolved, State, StatedRequests
-from placement.candidates.simulation.value import Simulation
+from placement.candidates.simulation.value import (
+    ClaimOnCopies,
+    Drain,
+    Simulation,
+    SimulationRequest,
+)
 from placement.candidates.trees.resolve import ResolvedRequest, resolve_all, resolve_each
 from placement.candidates.trees.roots import PlainRoots
 from placement.candidates.trees.source import SnapshotHosts
@@ -112,11 +111,9 @@ def _resolve_requests(
     taints: frozenset[str],
 ) -> Mapping[str, Resolved]:
     """Return consumer -> resolved request, or the error of its names."""
-    valid = {uuid: each for uuid, each in requests.items() if isinstance(each, CandidateRequest)}
-    resolved: dict[str, Resolved] = {
-        uuid: each for uuid, each in requests.items() if isinstance(each, Invalid)
+    valid = [each for each in requests.values() if isinstance(each, CandidateRequest)]
+    resolved = iter(resolve_each(conn, valid, taints=taints) if valid else ())
+    return {
+        uuid: each if isinstance(each, Invalid) else next(resolved)
+        for uuid, each in requests.items()
     }
-    if valid:
-        found = resolve_each(conn, list(valid.values()), taints=taints)
-        resolved |= zip(valid, found, strict=True)
-    return resolved

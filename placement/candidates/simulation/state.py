@@ -8,7 +8,6 @@ from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.explanation.explained_hosts import ReadNames
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.candidate import Candidate
-from placement.candidates.simulation.changes import Add, Change, ClaimOnCopies, Drain, Remove
 from placement.candidates.simulation.consumers import (
     SIMULATED_PROJECT,
     Membership,
@@ -18,13 +17,19 @@ from placement.candidates.simulation.consumers import (
     derived_request,
     membership_of,
     share_of,
+    totals_of,
 )
 from placement.candidates.simulation.copies import CopiedHosts
 from placement.candidates.simulation.search import OUT_OF_BUDGET, RootOf, Searches
 from placement.candidates.simulation.value import (
+    Add,
     Allocations,
+    Change,
+    ClaimOnCopies,
     ConsumerMove,
+    Drain,
     Mappings,
+    Remove,
     RequestSource,
     Simulation,
     Unplaceable,
@@ -169,7 +174,7 @@ class State:
 
     def _remove(self, root: str) -> None:
         for consumer in self._holders.pop(root, ()):
-            consumer.allocations = consumer.held_elsewhere({root})
+            _removed, consumer.allocations = consumer.split({root})
         self._hosts.remove(root)
 
     # -- consumers -----------------------------------------------------------------------------
@@ -182,7 +187,8 @@ class State:
         consumers = {each for root in drained for each in self._holders.get(root, ())}
 
         def order(consumer: MovableConsumer) -> tuple[Share, str]:
-            total, share = share_of(consumer.held_of(drained), self._capacities)
+            held, _elsewhere = consumer.split(drained)
+            total, share = share_of(held, self._capacities)
             return (not total, -share), consumer.row.uuid
 
         for consumer in sorted(consumers, key=order):
@@ -210,19 +216,16 @@ class State:
         """
         if isinstance(stated, Invalid):
             return Unplaced(UNKNOWN_NAME, str(stated))
-        drained = self._hosts.drained
-        elsewhere = consumer.held_elsewhere(drained)
+        held, elsewhere = consumer.split(self._hosts.drained)
         kept, released = (elsewhere, {}) if stated is None else ({}, elsewhere)
-        if stated is None:
-            held = consumer.held_of(drained)
-            shared = self._shared_root(consumer, held)
-            if shared is not None:
-                name = self._read_names([shared]).get(shared, shared)
-                text = f"{name} serves it only as a sharing provider; state a request for it."
-                return Unplaced(SHARED, text)
-            request = derived_request(held, self._stated.taints)
-        else:
+        if stated is not None:
             request = stated.request
+        elif shared := self._shared_root(consumer, held):
+            name = self._read_names([shared]).get(shared, shared)
+            text = f"{name} serves it only as a sharing provider; state a request for it."
+            return Unplaced(SHARED, text)
+        else:
+            request = derived_request(held, self._stated.taints)
         rest = {provider: consumer.root_of[provider] for provider in kept}
         # The search uses the hosts without the released allocations of the consumer.
         self._hosts.release(released, consumer.root_of)
@@ -237,11 +240,11 @@ class State:
         """Return a drained root that serves a consumer only as a sharing provider, or None."""
         for root in sorted({consumer.root_of[provider] for provider in held}):
             tree = self._hosts.get(root)
-            if tree is None or not consumer.held_elsewhere({root}):
-                continue
-            sharing = {each.uuid for each in tree.members if SHARING_TRAIT in each.traits}
-            if consumer.held_of({root}).keys() <= sharing:
-                return root
+            of_root, elsewhere = consumer.split({root})
+            if tree is not None and elsewhere:
+                sharing = {each.uuid for each in tree.members if SHARING_TRAIT in each.traits}
+                if of_root.keys() <= sharing:
+                    return root
         return None
 
     def _place(self, consumer: MovableConsumer, candidate: Candidate, kept: Allocations) -> None:
@@ -249,12 +252,11 @@ class State:
         for root in consumer.roots:
             self._holders[root].discard(consumer)
         consumer.root_of |= self._allocate(candidate)
-        allocations = {provider: dict(amounts) for provider, amounts in kept.items()}
-        for provider, amounts in candidate.allocations.items():
-            held = allocations.setdefault(provider, {})
-            for name, amount in amounts.items():
-                held[name] = held.get(name, 0) + amount
-        consumer.allocations = allocations
+        found = candidate.allocations
+        consumer.allocations = {
+            provider: totals_of([held.get(provider, {}) for held in (kept, found)])
+            for provider in (*kept, *found)
+        }
         self._index(consumer)
 
     def _allocate(self, candidate: Candidate) -> RootOf:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TypeVar
 
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import Slot
+from placement.candidates.request import CandidateRequest, Slot
 from placement.candidates.stats import RootStats, TraitSet
 from placement.candidates.terms import RootRole, Term, Untainted
 from placement.candidates.trees.resolve import ResolvedRequest
@@ -128,20 +128,20 @@ def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
 
     It includes the terms of the unsuffixed group that apply to the root of the anchor.
     """
-    terms = [*resolved.request.root, *_spanning_terms(resolved)]
+    terms = [*resolved.request.root, *spanning_terms(resolved.request)]
     return RootCondition(merge_conditions(_conditions(resolved, terms)))
 
 
 def asks_root(resolved: ResolvedRequest) -> bool:
     """Return whether the request contains a condition on such a root. Taints do not count."""
     stated = [term for term in resolved.request.root if not isinstance(term, Untainted)]
-    terms = [*stated, *_spanning_terms(resolved)]
+    terms = [*stated, *spanning_terms(resolved.request)]
     return RootCondition(merge_conditions(_conditions(resolved, terms))) != RootCondition()
 
 
-def _spanning_terms(resolved: ResolvedRequest) -> list[Term]:
+def spanning_terms(request: CandidateRequest) -> list[Term]:
     """Return the terms of the unsuffixed group that the anchor's root must satisfy as well."""
-    terms = chain(*[group.terms for group in resolved.request.groups if not group.suffixed])
+    terms = chain(*[group.terms for group in request.groups if not group.suffixed])
     return [term for term in terms if term.root_role is RootRole.REQUIRED]
 
 

@@ -311,7 +311,7 @@ def test_isolating_every_group_is_the_policy() -> None:
 
 
 def test_a_group_may_be_named_for_being_outside_a_subtree() -> None:
-    (rule,) = parse(*TWO, ("same_subtree", "_A,!_B"), version="2.0").same_subtree
+    (rule,) = parse(*TWO, ("same_subtree", "_A,!_B"), version="2.0").subtree_rules
     assert rule.inside == {"_A"}
     assert rule.outside == {"_B"}
     bare = (("resources_A", "VCPU:1"), ("required_B", "T"), ("same_subtree", "_A,!_B"))

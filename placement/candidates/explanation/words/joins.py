@@ -130,7 +130,7 @@ def _asked(group: RequestGroup) -> str:
 
 def same_subtree(facts: Facts) -> Phrase:
     """Return "have no subtree that serves _A,_B together"."""
-    rules = facts.plan.request.same_subtree
+    rules = facts.plan.request.subtree_rules
     requirement = listed([rule_of(rule) for rule in rules], "; ", MAX_TERMS)
     return facts.phrase(_missing_subtree(facts, rules), requirement=requirement)
 

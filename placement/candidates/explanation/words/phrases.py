@@ -62,7 +62,7 @@ def amount_of(amount: Amount) -> str:
 
 
 def rule_of(rule: SubtreeRule) -> str:
-    """Return a rule of `same_subtree` such as "_A,_B,!_C"."""
+    """Return a rule about subtrees such as "_A,_B,!_C"."""
     outside = [f"!{suffix}" for suffix in sorted(rule.outside)]
     return ",".join([*sorted(rule.inside), *outside])
 

@@ -33,7 +33,7 @@ IN_PARTS = CandidateRequest((RequestGroup("", AMOUNTS, TRAITS, frozenset({"VCPU"
 SEVERAL = CandidateRequest(
     (RequestGroup("", (CPU, DISK), TRAITS), RequestGroup("_A", AMOUNTS), RequestGroup("_B")),
     isolate=frozenset({"_A", "_B"}),
-    same_subtree=(SubtreeRule(frozenset({"_A", "_B"})),),
+    subtree_rules=(SubtreeRule(frozenset({"_A", "_B"})),),
 )
 GROUPS = ("_A", "_B")
 

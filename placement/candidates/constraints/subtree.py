@@ -38,7 +38,7 @@ class SameSubtree(Constraint):
     """
 
     code = Refusal.SAME_SUBTREE
-    applies = attrgetter("request.same_subtree")
+    applies = attrgetter("request.subtree_rules")
     decides_early = True
 
     def __init__(
@@ -73,20 +73,20 @@ class SameSubtree(Constraint):
     @classmethod
     def role(cls, plan: SearchPlan, slot: int) -> Hashable:
         """Return, for each rule, whether the slot is inside or outside of the subtree."""
-        suffix, rules = plan.slots[slot].group.suffix, plan.request.same_subtree
+        suffix, rules = plan.slots[slot].group.suffix, plan.request.subtree_rules
         return tuple([(suffix in rule.inside, suffix in rule.outside) for rule in rules])
 
     @classmethod
     def stated(cls, request: CandidateRequest) -> Sequence[StatedTerm]:
         """Return the rules about subtrees."""
-        rules = request.same_subtree
+        rules = request.subtree_rules
         return [StatedTerm(Refusal.SAME_SUBTREE, "same_subtree", None, rule) for rule in rules]
 
     @classmethod
     def without(cls, request: CandidateRequest, rule: StatedTerm) -> CandidateRequest:
         """Return the request without a rule."""
-        rules = tuple(each for each in request.same_subtree if each != rule.value)
-        return replace(request, same_subtree=rules)
+        rules = tuple(each for each in request.subtree_rules if each != rule.value)
+        return replace(request, subtree_rules=rules)
 
     @classmethod
     def build(
@@ -95,7 +95,7 @@ class SameSubtree(Constraint):
         """Make one constraint for each set of groups, inside and outside, with a common forest."""
         forest = Forest(pool_parents(pool), spend)
         constraints: list[Constraint] = []
-        for rule in plan.request.same_subtree:
+        for rule in plan.request.subtree_rules:
             inside = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
             # If at most one of the slots may share its provider, all slots use different providers.
             isolated = len(inside.keys() - set(plan.isolated_slots)) <= 1
