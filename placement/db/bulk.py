@@ -72,11 +72,7 @@ def select_by(
 ) -> Queries:
     """Select the rows that match one of the keys, with the condition `in_list`.
 
-    Args:
-        rows: the statement; its list parameter is `ids`.
-        keys: the ids or names.
-        parse: see `Query`.
-        locks: see `Query`.
+    The list parameter of `rows` is `ids`. For `parse` and `locks`, see `Query`.
     """
     return Queries(Query(rows, {"ids": chunk}, parse, locks=locks) for chunk in sorted_chunks(keys))
 
@@ -145,10 +141,7 @@ def set_by_id(
 ) -> Writes:
     """Set a column of the rows with these ids. Each row gets its own value.
 
-    Args:
-        column: the column.
-        values: id -> value.
-        updated_at: the time of the update, for rows that record it.
+    With `updated_at`, the rows also record the time.
     """
     same = {} if updated_at is None else {"updated_at": updated_at}
     return Writes(
@@ -177,11 +170,8 @@ def insert(
 ) -> Writes:
     """Insert rows that have the same columns.
 
-    Args:
-        table: the table.
-        rows: a mapping of columns to values for each row.
-        computed: (column, SQL) pairs of further columns. The SQL may refer to a value of its own
-            row as `:column_{index}`.
+    `computed` contains (column, SQL) pairs of further columns. The SQL may refer to a value of its
+    own row as `:column_{index}`.
     """
     return Writes(_insert_chunk(table, chunk, computed) for chunk in chunks(rows))
 

@@ -77,8 +77,6 @@ class MemberCondition(_Conditions):
 
 @dataclass(frozen=True, slots=True)
 class RootCondition(_Conditions):
-    """The conditions on the root itself."""
-
     @property
     def all_traits(self) -> frozenset[int]:
         """The ids of the required traits, without sets of alternatives."""
@@ -87,12 +85,9 @@ class RootCondition(_Conditions):
 
 @dataclass(frozen=True, slots=True)
 class TreeFilter:
-    """The conditions on a tree."""
-
     # Each of these conditions must be satisfied by a member of the tree, or by a sharing provider
     # that the tree reaches.
     conditions: tuple[MemberCondition, ...]
-    # The condition on the root of the tree.
     root: RootCondition
     # Whether a member of the tree itself must satisfy at least one of the conditions.
     own: bool
@@ -110,7 +105,6 @@ class Driver(Enum):
     PARTS = "parts_of"
 
     def is_in(self, condition: MemberCondition) -> bool:
-        """Return whether the condition has this part."""
         return bool(getattr(condition, self.value))
 
 
@@ -124,16 +118,11 @@ class DrivingCondition:
 
     # Index of the condition in `TreeFilter.conditions`.
     index: int
-    # The part of the condition.
     driver: Driver
 
 
 class _Columns(NamedTuple):
-    """The columns that identify a provider in a statement."""
-
-    # Id of the row of the provider.
     row_id: ColumnElement[int]
-    # Id of the row of its root.
     root_id: ColumnElement[int]
 
 
@@ -196,11 +185,8 @@ def merge_conditions(
 ) -> tuple[IdCondition, ...]:
     """Merge conditions for the database.
 
-    Exclusions of the same kind become a single condition. Duplicates are removed.
-
-    Args:
-        conditions: the conditions.
-        limit: how many conditions of each other kind to return, or None for all.
+    Exclusions of the same kind become a single condition. Duplicates are removed. Of each other
+    kind, at most `limit` conditions are returned. None means no limit.
     """
     by_kind: dict[ConditionKind, list[frozenset[Any]]] = {}
     for kind, ids in conditions:
@@ -220,7 +206,6 @@ def merge_conditions(
 def root_clauses(
     root_id: ColumnElement[int], condition: RootCondition
 ) -> list[ColumnElement[bool]]:
-    """Return the SQL of a condition on a root."""
     root = _Columns(root_id, root_id)
     where: list[ColumnElement[bool]] = []
     for kind, sql in _OF_ROOT.items():
@@ -230,12 +215,7 @@ def root_clauses(
 
 
 def member_clauses(member: FromClause, condition: MemberCondition) -> list[ColumnElement[bool]]:
-    """Return the SQL of a condition on a member, regardless of its reach.
-
-    Args:
-        member: the table, or the alias of it, to select providers from.
-        condition: the condition.
-    """
+    """Return the SQL of a condition on a member, regardless of its reach."""
     provider = _Columns(member.c.id, member.c.root_provider_id)
     root = _Columns(provider.root_id, provider.root_id)
     where: list[ColumnElement[bool]] = []
@@ -261,13 +241,7 @@ def member_clauses(member: FromClause, condition: MemberCondition) -> list[Colum
 def provider_clauses(
     provider: FromClause, condition: ProviderCondition, kinds: Iterable[ConditionKind]
 ) -> list[ColumnElement[bool]]:
-    """Return the SQL of the given kinds of conditions.
-
-    Args:
-        provider: the table, or the alias of it, to select providers from.
-        condition: the conditions.
-        kinds: the kinds to include.
-    """
+    """Return the SQL of the given kinds of conditions."""
     columns = _Columns(provider.c.id, provider.c.root_provider_id)
     where: list[ColumnElement[bool]] = []
     for kind in kinds:

@@ -209,17 +209,12 @@ for _dialect in DIALECTS:
 def locked_in_order(
     row_id: ColumnElement[int], ids: sa.BindParameter[Any], in_order: sa.Select[tuple[int]]
 ) -> ColumnElement[bool]:
-    """Make an UPDATE lock the rows with these ids in a fixed order.
+    """Make an UPDATE lock the rows with these ids in the order of `in_order`, a locking SELECT.
 
     PostgreSQL updates rows in the order in which it finds them, and each update moves a row. Two
     transactions that update the same rows could wait for each other, and the server detects such a
     deadlock only after a second. Therefore, the statement locks the rows and collects their ids
     into an array before it updates the first row. The other engines receive a plain list of ids.
-
-    Args:
-        row_id: the id column of the updated table.
-        ids: the list parameter with the ids.
-        in_order: a SELECT that locks the rows with these ids in the order of all writes.
     """
     array = sa.func.array(in_order.scalar_subquery())
     return _InOrder(row_id.in_(ids), row_id == sa.any_(array))

@@ -61,7 +61,6 @@ class _CommitLostError(Exception):
         # Function that determines whether the transaction was committed, or None if there is no
         # such function.
         self.verify = verify
-        # The error with which the COMMIT failed.
         self.error = error
 
 
@@ -74,17 +73,12 @@ class Database:
     """The engines of a process, for snapshots and for short write transactions."""
 
     def __init__(self, settings: DatabaseSettings) -> None:
-        """Create the engines without connecting.
-
-        Raises:
-            ConfigurationError: a URL is not valid.
-        """
+        """Create the engines without connecting. Raises ConfigurationError for invalid URLs."""
         self._settings = settings
         # The error of the last write, if the database permanently refuses writes.
         self._writes_fail: DatabaseUnusable | None = None
         # Whether writes are rolled back after all of their work, so that they change nothing.
         self.rolls_back = False
-        # Pool of connections for write transactions.
         self.writer = self._pool(settings.connection, Role.WRITE)
         # Pool of connections for read transactions, which may use a replica.
         self.reader = self._pool(settings.slave_connection or settings.connection, Role.READ)
@@ -320,11 +314,7 @@ class Database:
     def connect_first(self, *, patience: float | None = None) -> None:
         """Open the first connection. Retry `max_retries` times, at intervals of `retry_interval`.
 
-        Args:
-            patience: seconds after which no further retry begins, or None for no such limit.
-
-        Raises:
-            ConfigurationError: the database is not available.
+        No retry begins after `patience` seconds, unless it is None. Raises ConfigurationError.
         """
         retries, pause = self._settings.max_retries, self._settings.retry_interval
         until = math.inf

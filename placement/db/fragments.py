@@ -93,7 +93,6 @@ def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
 
 
 def allocated_amount(inventory: FromClause) -> ColumnElement[int]:
-    """The sum of the allocations of an inventory."""
     column = t.allocations.c
     amount = sa.func.coalesce(sa.func.sum(column.used), 0)
     return (
@@ -108,7 +107,6 @@ def allocated_amount(inventory: FromClause) -> ColumnElement[int]:
 
 
 def has_free_capacity(inventory: FromClause) -> ColumnElement[bool]:
-    """The inventory has some free capacity."""
     used: ColumnElement[bool] = inventory.c.used < inventory.c.capacity
     return used
 
@@ -147,7 +145,6 @@ def _linked(
 
 
 def has_any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> ColumnElement[bool]:
-    """The provider has at least one of the traits (ids)."""
     return any_trait(provider_id, traits).exists()
 
 
@@ -195,7 +192,6 @@ def is_member(record: FromClause, consumer: FromClause) -> ColumnElement[bool]:
 
 
 def sum_revisions(table: sa.Table) -> ColumnElement[int]:
-    """Return the sum of the revisions of a table."""
     # PERF: one sum takes half the time of two sums. The upper 41 bits are sufficient: two different
     # states have equal sums with a probability of one in 2^41, and the next change makes the sums
     # different. The sum of all bits would exceed SQLite's integers.

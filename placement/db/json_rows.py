@@ -75,5 +75,4 @@ def parse_each(texts: Iterable[Sequence[str]]) -> list[list[Any]]:
 # PERF: thousands of rows have only a few distinct values.
 @lru_cache(maxsize=1024)
 def parse_time(text: str | None) -> datetime | None:
-    """Parse a time in a `JsonRows` text."""
     return None if text is None else datetime.fromisoformat(text)

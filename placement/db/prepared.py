@@ -78,14 +78,7 @@ class PreparedTexts:
         self._disabled = False
 
     def execute(self, conn: Connection, sql: str, values: Any, send: Send[Result]) -> Result:
-        """Execute a statement with its values.
-
-        Args:
-            conn: the connection.
-            sql: its text.
-            values: the values for its placeholders.
-            send: executes the text, or an EXECUTE of the prepared statement.
-        """
+        """Let `send` execute the text with its values, or the EXECUTE of the prepared statement."""
         call = self._call(conn, sql)
         if call is not None:
             try:

@@ -149,7 +149,6 @@ def charsets(conn: Connection) -> Mapping[str, str]:
 
 
 def gather_statistics(conn: Connection) -> None:
-    """Update the statistics of the query planner."""
     dialect_of(conn).gather_statistics(conn, list(t.metadata.tables))
 
 

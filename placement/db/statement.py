@@ -47,7 +47,6 @@ class Query:
 
     # The statement. It does not contain the values of `params`.
     sql: sa.Select[*tuple[Any, ...]] | sa.CompoundSelect[*tuple[Any, ...]]
-    # Name of each parameter -> its value.
     params: Mapping[str, Any] = field(default_factory=dict)
     # Function that converts the rows of the driver, which are tuples without names. None if the
     # rows need no conversion.
@@ -101,11 +100,8 @@ class Write:
     execute. MariaDB does so for about one in twenty interrupted DELETE statements.
     """
 
-    # The statement. It does not contain the values of `params`.
     sql: sa.Insert | sa.Update | sa.Delete | sa.TextClause
-    # Name of each parameter -> its value.
     params: Mapping[str, Any] = field(default_factory=dict)
-    # Expected number of rows.
     matches: int = field(kw_only=True)
     # Whether fewer rows are accepted because some rows may already exist. The caller then reads the
     # rows.
@@ -153,11 +149,7 @@ class Writes(tuple[Write, ...]):
     __slots__ = ()
 
     def execute(self, conn: Connection) -> None:
-        """Execute all of them.
-
-        Raises:
-            Unmatched: see `Write.execute`.
-        """
+        """Execute all of them. For errors, see `Write.execute`."""
         for write in self:
             write.execute(conn)
 

@@ -58,7 +58,6 @@ class StatementText(NamedTuple):
     converters: Mapping[str, Callable[[Any], Any]]
     # All names in order, if the driver takes a sequence. None if it takes a mapping.
     order: Sequence[str] | None
-    # Whether connections prepare the statement.
     prepared: bool
 
     def values(self, params: Params) -> dict[str, Any] | tuple[Any, ...]:

@@ -29,18 +29,15 @@ def transaction(
     *,
     one_view: bool = False,
 ) -> Iterator[Connection]:
-    """Enter a transaction that is rolled back at the end, unless it was committed.
+    """Enter a transaction that is rolled back, or ended by `end`, unless it was committed.
 
     Every transaction ends in this function. A connection returns to the pool only after the
     database has confirmed the end of its transaction. Otherwise, the connection is closed, which
     also ends the transaction. A ROLLBACK may fail: on MariaDB, it can be interrupted, and the
     transaction remains open.
 
-    Args:
-        engine: the engine.
-        end: ends the transaction instead of a rollback.
-        one_view: give all statements the same view of the database, also on engines where each
-            statement would have its own.
+    With `one_view`, all statements get the same view of the database, also on engines where each
+    statement would have its own.
     """
     with _connection(engine, one_view=one_view) as conn:
         with stopwatch.BEGIN, deadline.waiting():

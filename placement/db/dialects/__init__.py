@@ -38,27 +38,18 @@ _PRODUCTS = {
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return the dialect with this SQLAlchemy name.
-
-    Raises:
-        ValueError: the database is not supported.
-    """
+    """Return the dialect with this SQLAlchemy name. Raises ValueError if there is none."""
     if name not in _BY_NAME:
         raise ValueError(f"the database {name} is not supported: use {', '.join(_BY_NAME)}")
     return _BY_NAME[name]
 
 
 def dialect_of_url(url: URL) -> Dialect:
-    """Return the dialect of a URL.
-
-    Raises:
-        ValueError: the database is not supported.
-    """
+    """Return the dialect of a URL. Raises ValueError if the database is not supported."""
     return dialect_named(url.get_backend_name())
 
 
 def dialect_of(conn: Connection) -> Dialect:
-    """Return the dialect of a connection."""
     return dialect_named(conn.dialect.name)
 
 

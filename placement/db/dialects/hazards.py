@@ -17,7 +17,6 @@ class Hazard:
 
     # Name in the output of `db preflight`.
     name: str
-    # Function that returns whether the values are in this state.
     is_present: Callable[[Values], bool]
     # Description of the state. The names of values in braces are replaced by the values.
     state: str
@@ -30,7 +29,6 @@ class Hazard:
 
     @property
     def line(self) -> str:
-        """The hazard as one line."""
         return f"{self.name}: {self.state}: {self.consequence}; {self.remedy}"
 
     def describe(self, values: Values) -> "Hazard":

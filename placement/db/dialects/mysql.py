@@ -202,7 +202,6 @@ class MySql(Dialect):
         return f"CONCAT('[', {row}, ']')"
 
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Aggregate the texts of the rows."""
         return f"CONCAT('[', GROUP_CONCAT({self.json_row(columns)}), ']')"
 
     @contextmanager
@@ -231,7 +230,6 @@ class MySql(Dialect):
             conn.exec_driver_sql(f"SET SESSION {SYNC_WAIT} = 15")
 
     def charsets(self, conn: Connection) -> Mapping[str, str]:
-        """Read the columns of the information schema."""
         rows = conn.exec_driver_sql(
             "SELECT CONCAT(table_name, '.', column_name), character_set_name"
             " FROM information_schema.columns"

@@ -139,7 +139,6 @@ class PostgreSql(Dialect):
             dbapi_connection.commit()  # a rollback would revert the settings
 
     def as_stored(self, number: float) -> float:
-        """Return the number unchanged."""
         return number
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
@@ -147,7 +146,6 @@ class PostgreSql(Dialect):
         return f"CAST({_json_array(columns)} AS TEXT)"
 
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Use the JSON functions."""
         return f"CAST(json_agg({_json_array(columns)}) AS TEXT)"
 
     @contextmanager

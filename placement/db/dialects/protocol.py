@@ -44,7 +44,6 @@ class Dialect(Protocol):
     tears_views: bool
     # Statement that gives the next read transaction one view for all of its statements, or "".
     one_view: str
-    # The error codes of the engine.
     errors: ErrorCodes
     # The end of an INSERT that skips rows whose unique key already exists.
     unless_present: str
@@ -128,7 +127,6 @@ class Dialect(Protocol):
 
 
 def run(dbapi_connection: Any, statements: Sequence[str]) -> None:
-    """Execute statements on a driver's connection."""
     cursor = dbapi_connection.cursor()
     for statement in statements:
         cursor.execute(statement)

@@ -138,7 +138,6 @@ class Sqlite(Dialect):
             conn.info[_DEADLINE] = time.monotonic() + seconds
 
     def as_stored(self, number: float) -> float:
-        """Return the number unchanged."""
         return number
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
@@ -150,7 +149,6 @@ class Sqlite(Dialect):
         return f"json_array({', '.join(values)})"
 
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Use the JSON functions."""
         return f"json_group_array({self.json_row(columns)})"
 
     def migration_lock(self, conn: Connection) -> AbstractContextManager[None]:

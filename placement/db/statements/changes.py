@@ -103,7 +103,6 @@ class NumberedTree(NamedTuple):
 
     # The number of the change.
     position: int
-    # UUID of the root.
     uuid: str
     # Id of the root, or NO_PROVIDER if the change is the deletion of the tree.
     provider_id: int

@@ -36,15 +36,11 @@ class ProviderSnapshot(NamedTuple):
 
     # UUID of the provider, as stored.
     uuid: str
-    # Generation of the provider.
     generation: int
-    # Id of the row of the provider.
     id: int
-    # Id of the row of the root of its tree.
     root_id: int
     # UUID of the root, as stored.
     root_uuid: str
-    # Revision of the tree.
     revision: int
     # Rows of the part. The function that created the statement documents their columns.
     parts: list[list[Any]]

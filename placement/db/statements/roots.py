@@ -41,12 +41,8 @@ _inventory = t.inventories
 def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingCondition | None) -> Query:
     """Select (id, revision, matches) of the roots after an id, by id.
 
-    Roots that are not returned do not match. For the revision, see `root_windows`.
-
-    Args:
-        after: the id.
-        tree_filter: the conditions.
-        driving: the condition to begin with, or None for the conditions on the root.
+    Roots that are not returned do not match. For the revision, see `root_windows`. The statement
+    begins with the `driving` condition, or with the conditions on the root for None.
     """
     return Query(_matching_roots(tree_filter, driving), {"after": after}, parse=parse_rows)
 
@@ -55,12 +51,6 @@ def driven_roots(after: int, condition: MemberCondition, driver: Driver, limit: 
     """Select (id, revision) of the roots with a member that satisfies a part of a condition.
 
     A root is repeated for each such member. For the revision, see `root_windows`.
-
-    Args:
-        after: only roots after this id.
-        condition: the condition.
-        driver: the part of it.
-        limit: maximum number of rows.
     """
     params = {"after": after, "size": limit}
     return Query(_driven_roots(condition, driver), params, parse=parse_rows)

@@ -100,15 +100,10 @@ def others(trait_id: int, after: int) -> Query:
 
 
 class SharingRow(NamedTuple):
-    """A sharing provider."""
-
-    # Id of the row of the provider.
     id: int
     # Id of the sharing trait.
     trait_id: int
-    # Id of the row of the root of its tree.
     root_id: int
-    # Revision of the tree.
     revision: int
     # UUID of the provider, in the spelling of its row.
     uuid: str

@@ -59,9 +59,7 @@ _STOCKS, _TRAITS = 5, 6
 class MemberRow(NamedTuple):
     """A provider with its stocks, traits and aggregates."""
 
-    # Id of the row of the root of its tree.
     root_id: int
-    # Id of the row of the provider.
     id: int
     # Id of the row of the parent, or None for a root.
     parent_id: int | None
