@@ -49,13 +49,10 @@ class Stocks(dict[str, Stock]):
 class Member(NamedTuple):
     """One provider of a tree."""
 
-    # UUID of the provider.
     uuid: str
     # Position of the parent in the tree, or -1 for the root.
     parent: int
-    # Inventories and usages by resource class.
     stocks: Stocks
-    # Names of the traits.
     traits: frozenset[str]
     # Normalized aggregate UUIDs (`identifiers.key`).
     aggregates: frozenset[str]
@@ -92,7 +89,6 @@ class Tree:
 
     # Id of the root's row.
     id: int
-    # UUID of the root.
     uuid: str
     # Random number that each write to the tree changes.
     revision: int
@@ -184,11 +180,8 @@ _one_profile: Interned[int] = Interned(most=500_000)
 class SharingMember(NamedTuple):
     """A sharing provider. It may serve anchors of other trees."""
 
-    # The tree of the provider.
     tree: Tree
-    # The provider as a member of its tree.
     member: Member
-    # Position of the member in its tree.
     position: int
 
 

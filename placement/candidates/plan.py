@@ -21,7 +21,6 @@ class SearchPlan:
 
     def __init__(self, request: CandidateRequest, spend: Charge = uncharged) -> None:
         """Plan a request. `spend` charges the evaluation of terms."""
-        # The request of the plan.
         self.request = request
         # One slot per suffixed group, and one per class of the unsuffixed group.
         self.slots = slots_of(request)
@@ -37,7 +36,6 @@ class SearchPlan:
         self.alone = len(self.unsuffixed_slots) == 1 and not self.splittable
         # Requirements on a single provider. Slots with equal requirements share one object.
         self.requirements = requirements(self.slots, alone=self.alone, spend=spend)
-        # Slot -> its requirement.
         self.requirement_of = {
             slot: requirement for requirement in self.requirements for slot in requirement.slots
         }

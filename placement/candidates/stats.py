@@ -15,7 +15,6 @@ TraitSet = frozenset[str]
 class Outcome:
     """The outcome of the search of one tree."""
 
-    # Whether the tree has a candidate.
     served: bool = False
     # Whether the root fails the conditions on roots.
     wrong_root: bool = False
@@ -36,7 +35,6 @@ WRONG_ROOT = Outcome(wrong_root=True)
 class RootStats:
     """Counts of the outcomes of many trees."""
 
-    # Number of trees.
     trees: int = 0
     # Number of trees with a candidate.
     served: int = 0

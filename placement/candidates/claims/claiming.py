@@ -64,7 +64,6 @@ class Claimed(NamedTuple):
     allocations: Mapping[str, Mapping[str, int]]
     # Suffix of a group -> UUIDs of the providers that serve it.
     mappings: Mapping[str, Sequence[str]]
-    # Generation of the consumer after the claim.
     generation: int
     # Index of the claimed alternative, or None without alternatives.
     alternative: int | None = None

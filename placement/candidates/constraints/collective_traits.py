@@ -32,7 +32,6 @@ class CollectiveTraits(Constraint):
         self._needed = needed
         # Slot -> bits of all its possible providers together.
         self._possible = {slot: _union(bits.values()) for slot, bits in covers.items()}
-        # Slots without a placement.
         self._open = set(covers)
         # Placed slots, in order.
         self._placed: list[int] = []

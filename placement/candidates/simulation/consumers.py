@@ -187,7 +187,6 @@ def _suffix(resources: Sequence[tuple[str, int]], used: Collection[str]) -> str:
 class Membership(NamedTuple):
     """The membership of a consumer or claim in a spread group."""
 
-    # The group.
     group: GroupKey
     # Maximum number of members on its host, from its own claim.
     max_per_host: int

@@ -62,7 +62,6 @@ class StatedRequests(NamedTuple):
     of_claims: Mapping[CandidateRequest, ResolvedRequest]
     # Canonical UUIDs of consumers with a given request.
     given: Collection[str]
-    # The spread groups of consumers.
     groups: SpreadGroups
     # Traits that exclude a host.
     taints: frozenset[str]
@@ -94,7 +93,6 @@ class State:
         self._groups = stated.groups
         self._budget = budget
         self._read_names = read_names
-        # Finds candidates for consumers and claims.
         self._searches = Searches(hosts, budget, read_names)
         # Class -> capacity of the whole cloud before any change. It only ranks consumers.
         self._capacities = hosts.capacities() if consumers else {}
@@ -107,7 +105,6 @@ class State:
         self._outcomes: dict[MovableConsumer, tuple[RequestSource, Mappings | Unplaced]] = {}
         # The outcomes of the claims, in the order of the changes.
         self._claims: list[Candidate | Unplaced] = []
-        # Whether the limit on work has been reached.
         self._ended = False
 
     def apply(self, change: Change) -> None:

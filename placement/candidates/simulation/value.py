@@ -117,7 +117,6 @@ class Unplaceable:
 
     # UUID of the consumer.
     consumer: str
-    # The reason.
     reason: Unplaced
     # The origin of the request of the consumer.
     source: RequestSource

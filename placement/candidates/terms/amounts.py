@@ -28,9 +28,7 @@ class Amount(NamedTuple):
     class, and several providers may serve parts of its amount.
     """
 
-    # Name of the class.
     resource_class: str
-    # Requested amount.
     units: int
 
 

@@ -65,7 +65,6 @@ class _Answers(dict[Any, int]):
 
     def __init__(self, terms: Sequence[tuple[int, MemberTerm]], spend: Charge) -> None:
         super().__init__()
-        # The bits of the terms.
         self.bits = sum(bit for bit, _term in terms)
         # Cost of evaluating all terms for one value.
         self._cost = COST_PER_PROVIDER * len(terms)

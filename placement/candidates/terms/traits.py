@@ -21,7 +21,6 @@ class RequiredTraits(MemberTerm):
     reads = TRAITS
     is_collective = True
 
-    # Names of traits.
     any_of: frozenset[str]
 
     @property
@@ -60,7 +59,6 @@ class ForbiddenTrait(MemberTerm):
     name_kind = "trait"
     reads = TRAITS
 
-    # Name of the trait.
     name: str
 
     @property

@@ -31,7 +31,6 @@ Key = TypeVar("Key")
 class TreeCondition:
     """A condition that at least one provider of each tree must satisfy."""
 
-    # The condition on the provider.
     member: MemberCondition
     # Positions of the slots that require the condition.
     slots: set[int] = field(default_factory=set)
@@ -62,10 +61,7 @@ def tree_conditions(
 ) -> list[TreeCondition]:
     """Return the conditions on trees. The conditions that are probably rarest come first.
 
-    Slots with equal requirements share a condition.
-
-    Args:
-        in_parts: whether to find trees with a split.
+    Slots with equal requirements share a condition. With `in_parts`, the trees have a split.
     """
     splittable = plan.splittable if in_parts else ()
     conditions: dict[MemberCondition, TreeCondition] = {}

@@ -31,7 +31,6 @@ class ResolvedRequest:
     # The request with resolved terms, and with a root term for each taint that it does not
     # tolerate.
     request: CandidateRequest
-    # The existing names of the request.
     known: KnownNames
     # (refusal, suffix) of each group that requires an aggregate or a tree that does not exist.
     unsatisfiable: tuple[tuple[Refusal, str], ...]
@@ -83,11 +82,7 @@ def resolve_all(
     taints: frozenset[str] = frozenset(),
     spread: GroupKey | None = None,
 ) -> list[ResolvedRequest]:
-    """Resolve several requests in one statement. See `resolve`.
-
-    Args:
-        spread: the spread group whose members are counted in the same statement.
-    """
+    """Resolve several requests in one statement. It also counts the members of `spread`."""
     resolved: list[ResolvedRequest] = []
     for each in resolve_each(conn, requests, others, taints, spread):
         if isinstance(each, UnknownNames):
@@ -192,11 +187,8 @@ def _resolved(
 ) -> CandidateRequest:
     """Return the request with resolved terms.
 
-    PERF: groups without terms, the most common ones, are not copied.
-
-    Args:
-        taints: the taints of the service. Each one that exists and is not tolerated becomes a term
-            of the root, before all others.
+    PERF: groups without terms, the most common ones, are not copied. Each existing taint that is
+    not tolerated becomes a term of the root, before all others.
     """
     groups = [
         replace(group, terms=_terms(group.terms, known)) if group.terms else group
@@ -266,11 +258,7 @@ def _refuse_unknown_traits(
     error_path: Callable[[str], str],
     code: str | None = None,
 ) -> None:
-    """Raise UnknownTraits for traits that do not exist.
-
-    Args:
-        error_path: returns the path of a name in the client's request.
-    """
+    """Raise UnknownTraits for traits that do not exist."""
     unknown = set(names).difference(known.traits)
     if unknown:
         hint = catalog.hint(conn, "trait", unknown)

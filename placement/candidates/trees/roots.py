@@ -73,8 +73,7 @@ def next_window(
 ) -> Window | None:
     """Return the next window, or None if all roots have been read.
 
-    Args:
-        missing: number of further matches that the search needs, or None for all.
+    The search needs `missing` further matches, or all matches if it is None.
     """
     if window.size is None or result.rows < window.size:
         return None
@@ -124,7 +123,6 @@ class RootSource:
         self._served_before = 0  # trees with a candidate before the latest window
         # The roots of the window that have not been returned yet, as (id, revision).
         self._pending: Iterator[tuple[int, int]] = iter(())
-        # Number of roots of the next batch.
         self._batch_size = tuning.first_batch
 
     def next_batch(self, stats: RootStats) -> Roots | None:
@@ -191,7 +189,6 @@ class RootReader:
             make_conditions: returns the conditions on trees.
         """
         self._resolved = resolved
-        # Connection of the read transaction.
         self._conn = plain.conn
         # Reads the next run of roots; see `PlainRoots.run`.
         self.run = plain.run
@@ -284,7 +281,6 @@ class PlainRoots:
 
     def __init__(self, conn: Connection, first: Sequence[Any] | None) -> None:
         """first: rows that were read together with the names, or None if none were."""
-        # Connection of the transaction that reads the roots.
         self.conn = conn
         self._first = first
         # The cached roots, ordered by id.
@@ -320,12 +316,7 @@ class PlainRoots:
 
 
 def batches(roots: Roots, size: int, largest: int) -> Iterator[Roots]:
-    """Split roots into batches. Each batch has four times the size of the previous batch.
-
-    Args:
-        size: size of the first batch.
-        largest: maximum size of a batch.
-    """
+    """Split roots into batches. Each batch has four times the size of the previous one."""
     pending = iter(roots.items())
     while batch := dict(islice(pending, size)):
         yield batch

@@ -27,7 +27,6 @@ class Scan:
     """The data that has been read for a request so far."""
 
     def __init__(self, conn: Connection, resolved: ResolvedRequest) -> None:
-        # Connection of the read transaction.
         self.conn = conn
         # The request with the ids of its names.
         self.resolved = resolved
@@ -43,15 +42,7 @@ class Scan:
         request: CandidateRequest,
         taints: frozenset[str] = frozenset(),
     ) -> Self:
-        """Resolve a request and return its scan.
-
-        Args:
-            taints: the taints of the service; see `resolve`.
-
-        Raises:
-            UnknownResourceClasses: a resource class of the request does not exist.
-            UnknownTraits: a trait of the request does not exist.
-        """
+        """Resolve a request and return its scan. For taints and errors, see `resolve`."""
         return cls(conn, resolve(conn, request, taints=taints))
 
     def sharing(self, slots: Sequence[Slot]) -> Sharing:
@@ -90,7 +81,6 @@ class AnchorReader:
         self.pools: AnchorPools
         # Returns the pool of an anchor. Set with `pools`.
         self.pool: Callable[[Tree], Pool]
-        # Whether `pools` is set.
         self._is_ready = False
 
     def trees(self, roots: Roots) -> list[Tree]:

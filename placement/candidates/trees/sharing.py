@@ -30,13 +30,9 @@ NONE: frozenset[str] = frozenset()
 class SharingProvider:
     """A sharing provider as it was read from the database, without its tree."""
 
-    # UUID of the provider.
     uuid: str
-    # Id of the root of the provider's tree.
     root_id: int
-    # Revision of the tree.
     revision: int
-    # Ids of its aggregates.
     aggregates: set[int]
     # The normalized UUIDs of its aggregates. Empty if the request names no aggregates.
     aggregate_keys: frozenset[str]
@@ -62,7 +58,6 @@ class Sharing:
     by_slot: tuple[tuple[SharingProvider, ...], ...]
     # The sharing providers that have the capacity for any slot.
     providers: tuple[SharingProvider, ...]
-    # All sharing providers.
     all_providers: tuple[SharingProvider, ...]
     # The rows of all spellings of their aggregates.
     spellings: Spellings
@@ -75,8 +70,7 @@ class Sharing:
     def reach(self, terms: Sequence[Term], slot: int | None = None) -> frozenset[int]:
         """Return the aggregates of the sharing providers that may satisfy the terms.
 
-        Args:
-            slot: the slot that the providers have the capacity for, or None for any slot.
+        The providers have the capacity for the slot, or for any slot if it is None.
         """
         providers: Iterable[SharingProvider] = self.providers
         if slot is not None:
@@ -131,12 +125,7 @@ def sharing_of(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot
 
 
 def _provider(row: SharingRow, traits: Mapping[int, str], *, with_keys: bool) -> SharingProvider:
-    """Return the sharing provider of a row.
-
-    Args:
-        traits: id -> name of the traits that the request names.
-        with_keys: whether to normalize the aggregate UUIDs.
-    """
+    """Return the sharing provider of a row. Its aggregate UUIDs are normalized `with_keys`."""
     keys = frozenset(identifiers.key(name) for _id, name in row.aggregates) if with_keys else NONE
     named = [traits[row_id] for (row_id,) in row.traits if row_id in traits] if traits else ()
     return SharingProvider(

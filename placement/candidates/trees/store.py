@@ -151,15 +151,11 @@ class TreeStore:
 class _Row(NamedTuple):
     """The data of one provider from which its tree is built."""
 
-    # Id of the provider's row.
     id: int
     # Id of the parent's row, or None for a root.
     parent_id: int | None
-    # UUID of the provider.
     uuid: str
-    # Inventories and usages by resource class.
     stocks: Stocks
-    # Names of the traits.
     traits: frozenset[str]
     # Normalized UUIDs of the aggregates.
     aggregates: frozenset[str]
