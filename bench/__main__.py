@@ -73,7 +73,6 @@ def forgo_index(engine: sa.Engine) -> None:
 
 
 def main() -> None:
-    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
     parser.add_argument("--sizes", default="1000,10000", help="numbers of hosts, comma-separated")

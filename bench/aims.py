@@ -23,9 +23,7 @@ PRIMARY = "mariadb"
 class Aim(Protocol):
     """What a row is to reach."""
 
-    def __str__(self) -> str:
-        """Return it in a few characters."""
-        ...
+    def __str__(self) -> str: ...
 
     def is_met(self, ours: Row, peer: Row | None, rows: Mapping[str, Row]) -> bool:
         """Return whether our figures reach the aim.
@@ -49,7 +47,6 @@ class Times:
         return f">= {self.least:g} x"
 
     def is_met(self, ours: Row, peer: Row | None, rows: Mapping[str, Row]) -> bool:
-        """Compare with the peer."""
         return peer is not None and times(ours, peer) >= self.least
 
 
@@ -59,16 +56,13 @@ class Of:
 
     # Maximum ratio to the other row.
     most: float
-    # Name of the other row.
     row: str
-    # The name of the other row in the report.
     short: str
 
     def __str__(self) -> str:
         return f"<= {self.most:g} {self.short}"
 
     def is_met(self, ours: Row, peer: Row | None, rows: Mapping[str, Row]) -> bool:
-        """Compare with the other row."""
         return self.row in rows and 1 / times(ours, rows[self.row]) <= self.most
 
 
@@ -85,7 +79,6 @@ class Most:
         return f"<= {self.milliseconds:g} ms, {self.mib:g} MiB"
 
     def is_met(self, ours: Row, peer: Row | None, rows: Mapping[str, Row]) -> bool:
-        """Look at the figures alone."""
         quick = min(ours["median"], ours["cpu"]) <= self.milliseconds
         return bool(quick and ours["peak_mib"] <= self.mib)
 

@@ -153,13 +153,8 @@ def _copies() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Attack:
-    """A request, and the cloud to which it is sent."""
-
-    # Name of the row.
     name: str
-    # Cloud to which the request is sent.
     cloud: Cloud
-    # Path and query of the request.
     path: str
     # Body of a POST, or None for a GET.
     body: Mapping[str, Any] | None = None

@@ -53,7 +53,6 @@ class Calls:
         self.functions.add(code)
 
     def figures(self) -> dict[str, int]:
-        """Return the counted figures."""
         return {
             "modules": len(self.modules),
             "functions": len(self.functions),
@@ -119,7 +118,6 @@ def count(checkout: Path) -> dict[str, dict[str, int]]:
 
 
 def main() -> None:
-    """Count, and print one line for each request and checkout."""
     parser = argparse.ArgumentParser(prog="python -m bench.calls", description=__doc__)
     parser.add_argument("--beside", type=Path, help="another checkout")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)

@@ -59,11 +59,9 @@ class Client:
         """Prepare a turn."""
 
     def turn(self) -> None:
-        """Do the measured work."""
         raise NotImplementedError
 
     def clean(self) -> None:
-        """Undo the turn."""
         for consumer in self._consumers:
             self._send("DELETE", f"/allocations/{consumer}")
         self._consumers.clear()
@@ -399,7 +397,6 @@ KINDS: dict[str, type[Client]] = {
 
 
 def crowd(kind: str, port: int, cloud: Cloud, what: str, number: int) -> list[Client]:
-    """Create this number of clients."""
     from bench.tree_clients import TREE_KINDS
 
     made = (KINDS | TREE_KINDS)[kind]

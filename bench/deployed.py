@@ -120,7 +120,6 @@ def count_connections(server: Server) -> int:
 
 
 def main() -> None:
-    """Measure, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.deployed", description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0, help="for each row")
     options = parser.parse_args()

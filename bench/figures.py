@@ -37,7 +37,6 @@ _MARKED = re.compile(
 
 
 def kept() -> dict[str, Table]:
-    """Return name -> table, for the files and for parts of them."""
     tables = {path.stem: Table.read(path) for path in KEPT.glob("*.json") if path != PARTS}
     parts = json.loads(PARTS.read_text())
     return tables | {name: part(tables[each["of"]], each) for name, each in parts.items()}

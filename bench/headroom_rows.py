@@ -17,7 +17,6 @@ def _flavor(number: int) -> Mapping[str, Any]:
 
 
 def flavors(number: int) -> Mapping[str, Any]:
-    """Return a body with this number of flavors."""
     return {"requests": {f"m{each}": _flavor(each) for each in range(1, number + 1)}}
 
 

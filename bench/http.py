@@ -55,7 +55,6 @@ FAST: dict[str, Sequence[str]] = {
 
 
 def main() -> None:
-    """Measure, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.http", description=__doc__)
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
     parser.add_argument("--beside", type=Path, help="another checkout: its server and ours alone")

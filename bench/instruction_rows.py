@@ -42,7 +42,6 @@ Environ = dict[str, Any]
 class Turn(NamedTuple):
     """A measured request, and the requests before and after it, which are not measured."""
 
-    # The measured request.
     request: Environ
     # Requests sent before each measurement.
     before: Sequence[Environ] = ()
@@ -65,11 +64,9 @@ class Instructions:
             raise OSError(ctypes.get_errno(), "instructions cannot be counted here")
 
     def close(self) -> None:
-        """Stop counting."""
         os.close(self._file)
 
     def so_far(self) -> int:
-        """Return the number of instructions so far."""
         return int.from_bytes(os.read(self._file, 8), sys.byteorder)
 
 
@@ -141,33 +138,28 @@ def request(method: str, path: str, body: object = None) -> Environ:
 
 
 def get(path: str) -> Iterator[Turn]:
-    """Yield turns that read one path."""
     while True:
         yield Turn(request("GET", path))
 
 
 def post(path: str, body: object) -> Iterator[Turn]:
-    """Yield turns that send a body at placement 2.0."""
     headers = {**headers_at("2.0"), "Content-Type": "application/json"}
     while True:
         yield Turn(create_environ(path, method="POST", headers=headers, body=json.dumps(body)))
 
 
 def one_provider(hosts: int) -> Iterator[Turn]:
-    """Yield turns that read a provider."""
     while True:
         yield Turn(request("GET", f"/resource_providers/{_some_host(hosts)}"))
 
 
 def put(hosts: int) -> Iterator[Turn]:
-    """Yield turns that claim on a host."""
     while True:
         path, body = _claim(hosts)
         yield Turn(request("PUT", path, body), after=[request("DELETE", path)])
 
 
 def delete(hosts: int) -> Iterator[Turn]:
-    """Yield turns that release a claim."""
     while True:
         path, body = _claim(hosts)
         yield Turn(request("DELETE", path), before=[request("PUT", path, body)])
@@ -249,7 +241,6 @@ def _some_host(hosts: int) -> str:
 
 
 def main() -> None:
-    """Count and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("--hosts", type=int, required=True)

@@ -39,7 +39,6 @@ def count(checkout: Path, data: Path, *arguments: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Run the measurements that the options select, and print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.instructions", description=__doc__)
     parser.add_argument("--beside", type=Path, help="another checkout")
     parser.add_argument("--data", type=Path, help="keep the clouds for the next run")

@@ -24,7 +24,6 @@ class Figures:
 
     # Number of concurrent clients.
     at_once: int
-    # Number of measured turns.
     turns: int
     # Median duration, in milliseconds.
     median: float
@@ -36,7 +35,6 @@ class Figures:
     cpu: float
     # CPU time of the database, in milliseconds.
     cpu_database: float
-    # Number of statements.
     statements: float
     # Number of rows that the database has read.
     rows: float
@@ -131,11 +129,9 @@ class Meter:
 
     @property
     def least(self) -> int:
-        """Minimum number of rounds."""
         return BURSTS if self._scenario.at_once > 1 else self._clients[0].LEAST
 
     def figures(self) -> Figures:
-        """Return the figures of all turns."""
         turns, spent = len(self._times), self._spent
         ordered = sorted(self._times)
         clients = len(self._clients)

@@ -12,7 +12,6 @@ from tests.kit.memory import memory_of_trees
 
 
 def main(hosts: int = 10_000) -> None:
-    """Measure, print and write the table."""
     rows: dict[str, list[Cell]] = {}
     for cloud in (flat(hosts), unequal(hosts), nested(hosts)):
         with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:

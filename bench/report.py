@@ -47,7 +47,6 @@ class Results:
 
 
 def columns(others: Sequence[str]) -> list[str]:
-    """Return the column titles of the table."""
     titles = ["ours ms", "p95", "longest", "CPU ms", "statements"]
     for other in others:
         titles += [f"{other} {each}" for each in ("ms", "CPU ms", "statements")]
@@ -56,7 +55,6 @@ def columns(others: Sequence[str]) -> list[str]:
 
 
 def cells(row: Row, others: Sequence[str]) -> list[Cell]:
-    """Return the row of the table."""
     ours = row["ours"]
     figures: list[Cell] = [figure(ours[each]) for each in ("median", "p95", "longest")]
     figures += _cost(ours)

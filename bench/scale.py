@@ -51,7 +51,6 @@ def run(python: str, checkout: Path, url: str, arguments: Sequence[str]) -> list
 
 
 def main() -> None:
-    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
     parser.add_argument("--hosts", type=int, default=1_000_000)

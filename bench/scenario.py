@@ -9,11 +9,7 @@ from tests.kit.cloud import Cloud
 
 @dataclass(frozen=True)
 class Scenario:
-    """A row of the table."""
-
-    # Name of the row.
     name: str
-    # Cloud that the servers contain.
     cloud: Cloud
     # Kind of the client, as in `clients.py`.
     does: str
@@ -25,5 +21,4 @@ class Scenario:
     peer: bool = True
     # Kind of a client that works during all turns and is not measured; empty for none.
     beside: str = ""
-    # Number of workers of the server.
     workers: int = 2

@@ -70,7 +70,6 @@ def devices(groups: int) -> str:
 
 
 def limited(query: str, limit: int | None) -> str:
-    """Return the request with a limit."""
     return query if limit is None else f"{query}&limit={limit}"
 
 
@@ -216,7 +215,6 @@ def _lists(hosts: int) -> list[Scenario]:
 
 
 def _groups(number: int) -> dict[str, object]:
-    """Return a body with this number of groups."""
     group = {"resources": {"VCPU": 1, "MEMORY_MB": 64}, "forbidden": ["CUSTOM_RARE"]}
     groups = {str(suffix): group for suffix in range(1, number + 1)}
     return {"groups": groups, "group_policy": "none", "limit": 10}

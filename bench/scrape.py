@@ -19,7 +19,6 @@ from tests.kit.cloud import Cloud, load
 
 
 def main() -> None:
-    """Print the sizes of a flat and of a nested cloud."""
     parser = argparse.ArgumentParser(prog="python -m bench.scrape", description=__doc__)
     parser.add_argument("--hosts", type=int, default=10_000)
     options = parser.parse_args()

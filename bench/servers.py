@@ -32,7 +32,6 @@ class Spent:
     server: float
     # CPU seconds of the database.
     database: float
-    # Number of statements that the database has executed.
     statements: int
     # Number of rows that the database has read.
     rows: int
@@ -80,7 +79,6 @@ class Server:
         return _processor_time(self._processes()), _processor_time(database)
 
     def threads(self) -> list[int]:
-        """Return the ids of all threads of the server's processes."""
         paths = (Path(f"/proc/{pid}/task") for pid in self._processes())
         return [int(task.name) for path in paths for task in path.iterdir()]
 

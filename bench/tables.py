@@ -45,11 +45,9 @@ class Table:
 
     @classmethod
     def read(cls, path: Path) -> Table:
-        """Read a file that `write` has written."""
         return cls(**json.loads(path.read_text()))
 
     def write(self, path: Path) -> None:
-        """Write a file with a line for each row."""
         path.parent.mkdir(parents=True, exist_ok=True)
         members = {name: each for name, each in asdict(self).items() if name != "rows"}
         lines = [f"{json.dumps(name)}: {json.dumps(cells)}" for name, cells in self.rows.items()]
@@ -82,7 +80,6 @@ class Table:
 
 
 def shown(cell: Cell) -> str:
-    """Return a cell in the form of the documents."""
     if cell is None:
         return "–"  # noqa: RUF001
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
