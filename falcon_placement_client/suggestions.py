@@ -34,11 +34,6 @@ def nearest(unknown: str, names: Iterable[str], cutoff: float = DEFAULT_CUTOFF) 
 
 
 def did_you_mean(proposals: Iterable[str], form: str = "; {}") -> str:
-    """Return a question that contains each proposal once, or "" if there are no proposals.
-
-    Args:
-        proposals: existing names.
-        form: text around the question.
-    """
+    """Return a question that contains each proposal once, or "" if there are no proposals."""
     distinct = list(dict.fromkeys(proposals))
     return form.format(f"did you mean {', '.join(distinct)}?") if distinct else ""

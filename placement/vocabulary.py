@@ -38,7 +38,6 @@ class ConditionKind(Enum):
 class IdCondition(NamedTuple):
     """A condition on a provider in the form that the database evaluates."""
 
-    # The kind of the comparison.
     kind: ConditionKind
     # The values of the comparison: ids, or texts as stored in rows.
     ids: frozenset[int] | frozenset[str]

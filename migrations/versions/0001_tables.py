@@ -175,7 +175,6 @@ alembic_version = sa.Table(
 
 
 def lacking(inspector: sa.Inspector) -> list[str]:
-    """Return the missing tables and columns."""
     return [
         name
         for table in metadata.tables.values()

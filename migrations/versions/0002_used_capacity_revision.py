@@ -16,7 +16,6 @@ COLUMNS = (("inventories", "used"), ("inventories", "capacity"), ("resource_prov
 
 
 def lacking(inspector: sa.Inspector) -> list[str]:
-    """Return the missing columns."""
     missing = []
     for table, name in COLUMNS:
         if name not in {column["name"] for column in inspector.get_columns(table)}:
@@ -25,7 +24,6 @@ def lacking(inspector: sa.Inspector) -> list[str]:
 
 
 def upgrade() -> None:
-    """Add the missing columns."""
     for column in lacking(sa.inspect(op.get_bind())):
         table, name = column.split(".")
         op.add_column(table, sa.Column(name, sa.BigInteger, nullable=False, server_default="0"))

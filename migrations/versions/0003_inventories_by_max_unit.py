@@ -16,12 +16,10 @@ INDEX = "inventories_resource_class_max_unit_idx"
 
 
 def lacking(inspector: sa.Inspector) -> list[str]:
-    """Return the index if it is missing."""
     names = {index["name"] for index in inspector.get_indexes("inventories")}
     return [] if INDEX in names else [INDEX]
 
 
 def upgrade() -> None:
-    """Add the index if it is missing."""
     if lacking(sa.inspect(op.get_bind())):
         op.create_index(INDEX, "inventories", ["resource_class_id", "max_unit"])

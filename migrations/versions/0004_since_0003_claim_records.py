@@ -52,10 +52,8 @@ table = sa.Table(
 
 
 def lacking(inspector: sa.Inspector) -> list[str]:
-    """Return the table if it is missing."""
     return [] if inspector.has_table(TABLE) else [TABLE]
 
 
 def upgrade() -> None:
-    """Create the table if it is missing."""
     table.create(op.get_bind(), checkfirst=True)

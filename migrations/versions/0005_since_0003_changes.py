@@ -51,10 +51,8 @@ _table(
 
 
 def lacking(inspector: sa.Inspector) -> list[str]:
-    """Return the missing tables."""
     return [name for name in metadata.tables if not inspector.has_table(name)]
 
 
 def upgrade() -> None:
-    """Create the missing tables."""
     metadata.create_all(op.get_bind(), checkfirst=True)

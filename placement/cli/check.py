@@ -23,7 +23,6 @@ UNCHECKED = (
 
 
 def set_up(parser: Any) -> None:
-    """Add the arguments and the action of the command to its parser."""
     parser.set_defaults(action=_check)
     parser.description = (
         "Exit code: 0 if nothing is wrong or all findings are harmless; 1 for faults and errors."
@@ -93,12 +92,7 @@ def _examples(finding: Finding) -> str:
 
 
 def _print_outcome(remaining: Findings | None, last: Findings) -> None:
-    """Print the remaining findings after a repair, and the state of the database.
-
-    Args:
-        remaining: findings after the repair, or None if there was none.
-        last: the latest findings.
-    """
+    """Print the remaining findings after a repair (None: no repair), and the latest state."""
     if remaining:
         print("Remaining findings:")
         _print_findings(remaining, with_remedies=False)

@@ -12,7 +12,6 @@ from placement.entry.console import OPTIONS, entries
 class Command:
     """A command, or a group of commands."""
 
-    # Summary for lists of commands.
     help: str
     # Function in this package that sets up the parser, as MODULE:NAME. Empty for a group, and for a
     # command of the client, which registers the function as an entry point.
@@ -76,14 +75,8 @@ def names(commands: Mapping[str, Command] = COMMANDS) -> dict[str, Any]:
 def setup_of(path: Sequence[str]) -> Callable[[Any], None] | None:
     """Return the function that adds the arguments and the action of a command to its parser.
 
-    Args:
-        path: the names of the groups and of the command.
-
-    Returns:
-        The function, or None if the path ends at a group.
-
-    Raises:
-        ConfigurationError: the command is one of the client, which is not installed.
+    Returns None if the path ends at a group. Raises ConfigurationError for a command of the client
+    if the client is not installed.
     """
     command = Command("", actions=COMMANDS)
     for name in path:

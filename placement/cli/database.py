@@ -12,14 +12,9 @@ PROGRESS_DELAY = 2.0  # seconds before a command shows its progress
 
 
 def connect(conf: cfg.ConfigOpts, patience: float | None = COMMAND_PATIENCE) -> Database:
-    """Connect to the configured database.
+    """Connect to the configured database, and wait for it for `patience` seconds.
 
-    Args:
-        conf: names the database.
-        patience: seconds to wait for it, or None to wait as the service does (`max_retries`).
-
-    Raises:
-        ConfigurationError: it is not configured or cannot be used.
+    None waits as the service does (`max_retries`). Raises ConfigurationError.
     """
     database = Database(config.database_settings(conf))
     database.connect_first(patience=patience)

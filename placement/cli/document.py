@@ -11,7 +11,6 @@ from placement.errors import ConfigurationError
 
 
 def set_up(parser: Any) -> None:
-    """Add the arguments and the action of the command to its parser."""
     parser.set_defaults(action=_describe)
     parser.add_argument(
         "--microversion", default=str(LATEST), help=f"version of the document (default: {LATEST})"
@@ -19,11 +18,7 @@ def set_up(parser: Any) -> None:
 
 
 def _describe(conf: cfg.ConfigOpts) -> int:
-    """Print the document of a microversion.
-
-    Raises:
-        ConfigurationError: the microversion does not exist.
-    """
+    """Print the document of a microversion. Raises ConfigurationError if it does not exist."""
     versions = {str(version): version for version in HISTORY}
     stated = conf.category.microversion
     if stated not in versions:

@@ -14,13 +14,11 @@ from placement.runtime.logs import escaped
 
 
 def set_up_list(parser: Any) -> None:
-    """Add the arguments and the action of `holds list` to its parser."""
     parser.set_defaults(action=_list)
     parser.add_argument("--json", action="store_true", help="print the holds as JSON")
 
 
 def set_up_release(parser: Any) -> None:
-    """Add the arguments and the action of `holds release` to its parser."""
     parser.description = (
         "Releases the holds that have expired. Before a switch to software that does not know "
         "holds, release them with --all: they would stay for good."
@@ -30,7 +28,6 @@ def set_up_release(parser: Any) -> None:
 
 
 def _list(conf: cfg.ConfigOpts) -> int:
-    """Print the holds. Return the exit code."""
     rows = [_row(each) for each in holds.find_all(connect(conf))]
     if conf.category.json:
         print(json.dumps(rows, indent=2))

@@ -22,7 +22,6 @@ BATCH = 50  # rows that one transaction completes
 
 
 def set_up(parser: Any) -> None:
-    """Add the arguments and the action of the command to its parser."""
     parser.set_defaults(action=_complete)
     parser.add_argument("--max-count", help="complete at most this many rows")
 

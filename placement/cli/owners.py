@@ -12,10 +12,7 @@ STANDARD_INPUT = "-"
 
 
 def read_owners(path: str) -> set[str]:
-    """Return the UUIDs in a list that contains one UUID on each line.
-
-    Args:
-        path: path of the file; `-` for standard input.
+    """Return the UUIDs in a file that contains one UUID on each line. `-` is standard input.
 
     Raises:
         ConfigurationError: the list cannot be read, contains anything else, or is empty. With an

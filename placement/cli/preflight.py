@@ -19,7 +19,6 @@ NO_SCHEMA = "The latency of a COMMIT was not measured: run placement-manage db s
 
 
 def set_up(parser: Any) -> None:
-    """Add the arguments and the action of the command to its parser."""
     parser.set_defaults(action=_preflight)
     parser.description = (
         "Reads the settings of the configured database, and commits a few transactions that change "

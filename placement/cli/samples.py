@@ -35,7 +35,6 @@ SECRETS = frozenset(
 
 
 def set_up(parser: Any) -> None:
-    """Add the arguments and the action of the command to its parser."""
     parser.description = (
         "Writes configurations, constraints for pip, files for systemd, proxies, containers and "
         "Kubernetes, a dashboard, alerts and cloud files. The directory must be new or empty."

@@ -9,12 +9,10 @@ from placement.db import schema
 
 
 def set_up_version(parser: Any) -> None:
-    """Add the action of `version` to its parser."""
     parser.set_defaults(action=_version)
 
 
 def set_up_stamp(parser: Any) -> None:
-    """Add the arguments and the action of `stamp` to its parser."""
     parser.set_defaults(action=_stamp)
     parser.add_argument("revision", help="revision of this release")
 

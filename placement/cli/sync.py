@@ -10,12 +10,10 @@ from placement.entry import app
 
 
 def set_up(parser: Any) -> None:
-    """Add the action of the command to its parser."""
     parser.set_defaults(action=_sync)
 
 
 def _sync(conf: cfg.ConfigOpts) -> int:
-    """Migrate the database and print the changes."""
     # A deployment may start this command together with its database.
     migration = app.migrate(connect(conf, patience=None), delayed_progress("counting"))
     before = ", was " + (migration.before or "none")

@@ -33,8 +33,6 @@ Key = tuple[str, bool, tuple[bytes, ...]]
 
 
 class Columns(NamedTuple):
-    """The columns of a result."""
-
     # Their description according to PEP 249.
     description: Any
     # The encoding and the converter of each column; each may be None.
@@ -50,7 +48,6 @@ class Result(NamedTuple):
     insert_id: int | None
     # State of the connection, or None for a read.
     server_status: int | None
-    # Number of warnings of the statement.
     warning_count: int
     # Description of the columns according to PEP 249, or None for a write.
     description: Any

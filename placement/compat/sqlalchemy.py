@@ -24,8 +24,6 @@ class Expanded(NamedTuple):
 
 
 class DriverResult(NamedTuple):
-    """The result of a statement."""
-
     # Rows of the driver, or empty if the statement returns no rows.
     rows: Sequence[Sequence[Any]]
     # Number of rows that a write matched, or -1 if the driver does not report it.

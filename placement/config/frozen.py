@@ -19,15 +19,12 @@ class DatabaseSettings:
     connection: str
     # The URL of a replica that serves reads. None means that `connection` serves them.
     slave_connection: str | None
-    # Whether SQLite waits for the disk at each COMMIT.
     sqlite_synchronous: bool
     # sql_mode of a session, or empty to keep the mode of the server.
     mysql_sql_mode: str
     # wsrep_sync_wait of a session, or None to keep the value of the server.
     wsrep_sync_wait: int | None
-    # Whether long statements are prepared on MariaDB.
     mariadb_prepared_statements: bool
-    # Whether repeated statements are prepared on PostgreSQL.
     postgresql_prepared_statements: bool
     # Seconds after which a connection is replaced.
     recycle: int
@@ -43,11 +40,8 @@ class DatabaseSettings:
     write_timeout: float
     # Maximum duration of one statement of a request, in seconds. 0 means no limit.
     statement_timeout: float
-    # Number of retries of a write that keeps losing to concurrent writers.
     conflict_retries: int
-    # Whether SQLAlchemy logs statements.
     debug: bool
-    # Whether the service migrates the schema when it starts.
     sync_on_startup: bool
 
 
@@ -55,15 +49,11 @@ class DatabaseSettings:
 class CandidateSettings:
     """The options for the search for candidates."""
 
-    # Whether each response is a random sample in random order.
     randomize: bool
     # Maximum number of candidates in one response. None means no limit.
     maximum: int | None
-    # Whether the search takes one candidate of each tree in turn.
     breadth_first: bool
-    # Maximum work of the search for one request, in steps.
     max_search_steps: int
-    # Maximum work of all searches of one simulation, in steps.
     max_simulation_steps: int
     # Maximum size of the candidates in one response, in bytes.
     max_answer_size: int
@@ -78,19 +68,15 @@ class CandidateSettings:
 class MetricsSettings:
     """The options of `[metrics]`."""
 
-    # Whether the service counts events and serves the metrics.
     enabled: bool
-    # URL path of the metrics.
     path: str
     # A port that serves only the metrics. None means that the API's ports serve the path.
     port: int | None
-    # Whether a scrape requires a token.
     token_required: bool
     # Directory of the files in which processes count, or None for a temporary directory.
     directory: str | None
     # Seconds for which the inventories are cached. 0 disables the inventories.
     inventory_seconds: float
-    # Whether the inventories include the allocations of each consumer.
     allocations: bool = False
     # YAML file with the requests whose headroom is exported, or None.
     headroom_file: str | None = None
@@ -116,13 +102,9 @@ class Settings:
     auth_strategy: str
     # Project and user of consumers, for microversions whose requests contain no owner.
     incomplete_consumer_owner: tuple[str, str]
-    # The options of `[placement_database]`.
     database: DatabaseSettings
-    # The options of `[placement]` for the search.
     candidates: CandidateSettings
-    # The options of `[placement]` for holds.
     holds: HoldSettings
-    # The options of `[metrics]`.
     metrics: MetricsSettings
     # Seconds after which a request is logged as slow. 0 disables the log lines.
     slow_request: float
@@ -182,11 +164,7 @@ def incomplete_consumer_owner(conf: cfg.ConfigOpts) -> tuple[str, str]:
 
 
 def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
-    """Return the settings of `[placement_database]`.
-
-    Raises:
-        ConfigurationError: the connection is not set.
-    """
+    """Return the settings of `[placement_database]`. Raises ConfigurationError."""
     group = conf.placement_database
     if not group.connection:
         raise ConfigurationError(
@@ -219,11 +197,7 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
 
 
 def metrics_settings(conf: cfg.ConfigOpts) -> MetricsSettings:
-    """Return the settings of `[metrics]`.
-
-    Raises:
-        ConfigurationError: the path is malformed.
-    """
+    """Return the settings of `[metrics]`. Raises ConfigurationError if the path is malformed."""
     group = conf.metrics
     if not re.fullmatch(r"(/[\w.-]+)+", group.path, re.ASCII):
         raise ConfigurationError(
@@ -248,11 +222,7 @@ def _max_connections(size: int, overflow: int) -> int:
 
 
 def _taints(names: list[str]) -> frozenset[str]:
-    """Return the taints.
-
-    Raises:
-        ConfigurationError: a name that no trait can have.
-    """
+    """Return the taints. Raises ConfigurationError for a name that no trait can have."""
     for name in names:
         if not TRAIT_NAME.fullmatch(name):
             raise ConfigurationError(

@@ -49,9 +49,7 @@ _BAD_VALUE = re.compile(
 class UnknownOption(NamedTuple):
     """An unknown group, or an unknown option in a group of this service."""
 
-    # Path of the file that contains it.
     file: str
-    # Name of the group.
     group: str
     # Name of the option. Empty if the whole group is unknown.
     name: str
@@ -59,7 +57,6 @@ class UnknownOption(NamedTuple):
     nearest: list[str]
 
     def __str__(self) -> str:
-        """Return the warning for the operator."""
         if replacement := REMOVED.get((self.group, self.name)):
             return f"{self.file}: [{self.group}] {self.name} no longer has an effect: {replacement}"
         what = f"[{self.group}]" + (f" {self.name}" if self.name else "")
@@ -90,11 +87,7 @@ def register(conf: cfg.ConfigOpts) -> None:
 
 
 def load_for_service(conf: cfg.ConfigOpts) -> None:
-    """Read the options of the service, which has no command line.
-
-    Raises:
-        ConfigurationError: see `parse`.
-    """
+    """Read the options of the service, which has no command line. For errors, see `parse`."""
     parse(conf, [])
 
 

@@ -49,14 +49,9 @@ def create_app(
 ) -> "WSGIApplication":
     """Return the WSGI application. The database must be migrated and have its catalogues.
 
-    Args:
-        settings: settings of the service.
-        database: the database, which is not used before the first request.
-        tuning: sizes of the reads of a search.
-        metrics: the metrics to serve as a page. None means that there is no such page.
-
-    Raises:
-        ConfigurationError: the path of the metrics collides with the API's.
+    The database is not used before the first request. `tuning` sets the sizes of the reads of a
+    search. Without `metrics`, there is no page of metrics. Raises ConfigurationError if the path of
+    this page collides with the API's.
     """
     keystone = settings.auth_strategy == "keystone"
     trees = TreeCache(settings.candidates.tree_cache_size)
@@ -102,18 +97,11 @@ def _metrics_page(
 
 
 def prepare(database: Database, *, sync: bool, patience: float | None = None) -> None:
-    """Prepare a database for serving: its schema and its catalogues.
+    """Prepare a database for serving: its schema, which `sync` migrates, and its catalogues.
 
-    Several processes may call this function concurrently.
-
-    Args:
-        database: the database to prepare.
-        sync: whether to migrate the schema.
-        patience: seconds to wait for a database that does not respond yet, or None to wait as
-            the settings say.
-
-    Raises:
-        ConfigurationError: the database cannot be used. The text is one line for the operator.
+    Several processes may call this function concurrently. It waits `patience` seconds for a
+    database that does not respond yet, or as the settings say if `patience` is None. Raises
+    ConfigurationError, whose text is one line for the operator.
     """
     database.connect_first(patience=patience)
     try:
@@ -164,7 +152,6 @@ class Migration:
     now: str | None
     # Version of openstack-placement's schema that the tables have, or None.
     adopted: str | None
-    # Corrections of derived columns.
     corrections: Corrections
     # Number of standard resource classes that were added.
     classes: int
@@ -176,14 +163,7 @@ def migrate(database: Database, progress: Progress = silent) -> Migration:
     """Migrate the schema, fill the derived columns, and complete the catalogues.
 
     The function can be repeated at any time, for example after an interruption, or after other
-    software has written to the database.
-
-    Args:
-        database: the database to migrate.
-        progress: shows the progress of filling the columns.
-
-    Raises:
-        ConfigurationError: the database cannot be migrated.
+    software has written to the database. Raises ConfigurationError.
     """
     with database.read() as conn:
         before = schema.version(conn)
@@ -239,7 +219,6 @@ class Served:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Process one request."""
         self._expiry.ensure_started()
         return self._application(environ, start_response)
 
@@ -248,14 +227,7 @@ def serve(*, patience: float | None = None) -> Served:
     """Read the configuration, prepare the database and return the application.
 
     A server calls this function once, before it forks its workers. No connection remains open that
-    the workers would share.
-
-    Args:
-        patience: seconds to wait for a database that does not respond, or None to wait as the
-            settings say.
-
-    Raises:
-        ConfigurationError: the configuration or the database cannot be used.
+    the workers would share. For `patience` and errors, see `prepare`.
     """
     conf = config.options()
     config.load_for_service(conf)
@@ -279,16 +251,7 @@ def start(
 ) -> tuple["WSGIApplication", Database]:
     """Prepare the configured database. Return the application and the database.
 
-    No connection is open afterwards.
-
-    Args:
-        settings: settings of the service.
-        patience: seconds to wait for a database that does not respond, or None to wait as the
-            settings say.
-        metrics: the metrics to serve as a page. None means that there is no such page.
-
-    Raises:
-        ConfigurationError: the configuration or the database cannot be used.
+    No connection is open afterwards. For the arguments and errors, see `prepare` and `create_app`.
     """
     taints = settings.candidates.taints
     if taints:

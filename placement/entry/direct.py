@@ -63,7 +63,6 @@ class PlacementDirect:
         Raises:
             ConfigurationError: the options cannot be used.
         """
-        # The settings of the service.
         self._settings = replace(read_settings(conf), auth_strategy="noauth2")
         # Microversion of requests without a microversion, or None for the default of the service.
         self._microversion = "latest" if latest_microversion else None
@@ -124,7 +123,6 @@ class PlacementDirect:
         error: BaseException | None,
         at: "TracebackType | None",
     ) -> None:
-        """Close the connections to the database."""
         self._exits.close()
 
 

@@ -32,7 +32,6 @@ def set_defaults() -> None:
 
 
 def rules() -> Sequence[oslo_policy.RuleDefault]:
-    """Return every rule with its default and its description."""
     return policy.defaults(GUARDED, _descriptions())
 
 

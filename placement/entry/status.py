@@ -49,11 +49,7 @@ class Checks(upgradecheck.UpgradeCommands):
         self._database: Database | None = None
 
     def connect(self) -> None:
-        """Connect to the configured database.
-
-        Raises:
-            ConfigurationError: it cannot be used.
-        """
+        """Connect to the configured database. Raises ConfigurationError if it cannot be used."""
         self._database = Database(config.database_settings(self._conf))
         self._database.connect_first(patience=COMMAND_PATIENCE)
 

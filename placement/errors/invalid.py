@@ -14,7 +14,6 @@ class BadQuery(Invalid):
 
     def __init__(self, detail: str, code: str = UNDEFINED) -> None:
         super().__init__(detail)
-        # Code of the error for clients.
         self.code = code
 
 
@@ -34,7 +33,6 @@ class Unstorable(Invalid):
 
     def __init__(self, text: str) -> None:
         super().__init__(f"{text}: the database cannot hold all of these characters; use others")
-        # The text that the client sent.
         self.text = text
 
 

@@ -55,9 +55,7 @@ HEADERS = [
 class File:
     """A file of the page. It is read once."""
 
-    # Body of the response.
     content: bytes
-    # Value of Content-Type.
     content_type: str
     # Value of ETag, in quotes.
     tag: str

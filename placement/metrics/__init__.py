@@ -26,15 +26,9 @@ class Metrics:
     def __init__(self, settings: MetricsSettings, taints: Collection[str] = frozenset()) -> None:
         """Select the directory. Counting does not start until `listen`.
 
-        Args:
-            taints: the traits of `[placement] taints`.
-
-        Raises:
-            ConfigurationError: the directory cannot be used.
+        Raises ConfigurationError if the directory cannot be used.
         """
-        # The names of the traits, sorted.
         self._taints = sorted(taints)
-        # The directory of the files of all processes.
         self._directory = directory.use(settings.directory)
         keep = settings.inventory_seconds
         # The text of the inventory metrics, or None if these metrics are disabled.
@@ -90,6 +84,5 @@ class Metrics:
 
 
 def stop_listening() -> None:
-    """Stop counting in this process."""
     while _listening:
         _listening.pop()()

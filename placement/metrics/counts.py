@@ -24,11 +24,7 @@ class Counts:
     """
 
     def __init__(self) -> None:
-        """Create the files of this process.
-
-        Raises:
-            OSError: a file cannot be written.
-        """
+        """Create the files of this process. Raises OSError if a file cannot be written."""
         # Id of the process that has stopped counting because its disk is full, or 0.
         self._stopped_in = 0
         # Name of a metric -> its collector in the library.

@@ -18,11 +18,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric."""
-
-    # Exported name.
     name: str
-    # Prometheus type.
     kind: Kind
     # Description of the measured value, including its unit.
     help: str

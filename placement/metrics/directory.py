@@ -30,13 +30,9 @@ _COUNTS = re.compile(rf"(counter|histogram|gauge_livesum)_([0-9]+|{ENDED})\.db\Z
 def use(named: str | None) -> Path:
     """Make this process count in a directory, and return the path of the directory.
 
-    Call this before the first import of prometheus-client.
-
-    Args:
-        named: the directory, or None for a temporary one that is removed when the process ends.
-
-    Raises:
-        ConfigurationError: the directory cannot be written, or has other files.
+    None selects a temporary directory that is removed when the process ends. Call this before the
+    first import of prometheus-client. Raises ConfigurationError if the directory cannot be written,
+    or has other files.
     """
     try:
         if named is None:

@@ -23,16 +23,9 @@ class Inventories:
     """The text of the inventory metrics. It is cached in the metrics directory."""
 
     def __init__(self, directory: Path, keep: float, *, with_allocations: bool = False) -> None:
-        """Set up the cache.
-
-        Args:
-            directory: directory of the metrics.
-            keep: seconds for which a text is valid.
-            with_allocations: whether the text contains the allocations of each consumer.
-        """
+        """Set up the cache. A text is valid for `keep` seconds."""
         # The cached text. All processes share it.
         self._text = SharedText(directory, "inventories", keep)
-        # Function that creates the text.
         self._read = _read_allocations_too if with_allocations else _read
 
     def text(self, database: Database) -> bytes:

@@ -13,13 +13,10 @@ _CLOCK_TOLERANCE = 2.0  # seconds; the kernel measures the start of a process in
 
 
 def text(counting: Iterable[tuple[int, Path]]) -> bytes:
-    """Return the metrics of the processes that have written the given files.
+    """Return the metrics of the processes (ids) that have last written the given files.
 
     The process id of an ended process may now belong to another program. Such a program started
     after the last write to the file, so it is omitted.
-
-    Args:
-        counting: process ids, each with its last written file.
     """
     values = {}
     for process, file in counting:

@@ -114,7 +114,6 @@ The metrics of the service are different on each server, so all servers must be 
 
 
 def text() -> str:
-    """Return the reference as reStructuredText."""
     return "\n".join([HEAD, *_parts(), QUERIES])
 
 

@@ -10,28 +10,18 @@ class SharedText:
     """A cached text. Only one process at a time creates a new text."""
 
     def __init__(self, directory: Path, name: str, keep: float) -> None:
-        """Set up the cache.
-
-        Args:
-            directory: directory of the metrics.
-            name: base name of the files, without the extension.
-            keep: seconds for which a text is valid.
-        """
-        # The file that contains the text.
+        """Set up the cache. A text is valid for `keep` seconds."""
         self._file = directory / f"{name}.txt"
         # The file that a process locks while it creates the text.
         self._lock = directory / f"{name}.lock"
         self._keep = keep
 
     def text(self, make: Callable[[bytes | None], bytes]) -> bytes:
-        """Return the text. If the cached text is too old, a new text is created.
+        """Return the text. If the cached text is too old, `make` creates a new one from it.
 
         While another process or thread is creating it, the function returns the previous text, or
         waits if there is none. If `make` raises an error, the error is raised and the cached text
         remains.
-
-        Args:
-            make: returns a new text, given the previous one or None.
         """
         if self._is_fresh():
             return self._file.read_bytes()

@@ -6,19 +6,13 @@ from placement.metrics.declarations import Metric
 
 
 def family(metric: Metric, samples: Iterable[tuple[str, float]]) -> bytes:
-    """Return a metric with its samples.
-
-    Args:
-        metric: the name, the help and the type.
-        samples: labels as text, each with a value.
-    """
+    """Return a metric with its samples: labels as text, each with a value."""
     head = f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} {metric.kind}\n"
     lines = "".join(f"{metric.name}{labels} {value}\n" for labels, value in samples)
     return (head + lines).encode()
 
 
 def labels(values: Mapping[str, str]) -> str:
-    """Return labels and their values as text."""
     return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in values.items()) + "}"
 
 

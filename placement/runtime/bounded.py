@@ -18,14 +18,8 @@ class SizeLimitedDict(dict[Any, Value]):
     """
 
     def __init__(self, max_size: int, size_of: Callable[[Value], int]) -> None:
-        """Create an empty dictionary.
-
-        Args:
-            max_size: limit of the total size.
-            size_of: returns the size of a value, always the same for one value.
-        """
+        """Create an empty dictionary. `size_of` must always return the same size for one value."""
         super().__init__()
-        # Total size of all values.
         self.size = 0
         self._max_size = max_size
         self._size_of = size_of

@@ -54,12 +54,10 @@ def count_waits() -> None:
 
 
 def is_set() -> bool:
-    """Return whether the request has a deadline."""
     return _current.ends != math.inf
 
 
 def is_over() -> bool:
-    """Return whether the request has exceeded its deadline."""
     return monotonic() > _current.ends
 
 

@@ -56,7 +56,6 @@ def listen(listener: Listener) -> Callable[[], None]:
 
 
 def emit(event: Event, **details: object) -> None:
-    """Emit an event to all listeners."""
     if LOG.isEnabledFor(logging.DEBUG):
         LOG.debug("%s: %s", event, " ".join(f"{name}={value}" for name, value in details.items()))
     for listener in tuple(_listeners):  # another thread may concurrently remove its own listener

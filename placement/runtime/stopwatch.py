@@ -45,11 +45,7 @@ class RequestTimer:
     __slots__ = ("_began", "_ended", "marks", "statements")
 
     def __init__(self, max_marks: int | None = None) -> None:
-        """Start the timer.
-
-        Args:
-            max_marks: maximum number of marks, of which the latest are kept, or None for all.
-        """
+        """Start the timer. It keeps the latest `max_marks` marks. None means no limit."""
         self.statements = 0
         # PERF: the marks are added up only for slow requests.
         self.marks: deque[tuple[Phase | None, float]] = deque(maxlen=max_marks)

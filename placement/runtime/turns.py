@@ -28,11 +28,7 @@ class Turns:
     def turn(self, patience: float | None = None) -> Iterator[None]:
         """Enter the work as soon as no other request is doing large work.
 
-        Args:
-            patience: seconds to wait, or None for PATIENCE.
-
-        Raises:
-            LargeWorkBusy: another request was still working after the wait.
+        Raises LargeWorkBusy after `patience` seconds, or after PATIENCE for None.
         """
         with deadline.waiting():
             has_turn = self._lock.acquire(timeout=PATIENCE if patience is None else patience)
