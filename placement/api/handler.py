@@ -14,7 +14,7 @@ from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
 from placement.objects.revision_cache import BlockCache, CachedText, KindCaches, RevisionCache
-from placement.runtime.turns import LargeAnswers, Turns
+from placement.runtime.turns import ExclusiveWork, LargeAnswers
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Service:
         default_factory=partial(KindCaches, 2, partial(BlockCache, MAX_TEXT))
     )
     # Turns of expensive requests. A process executes only one such request at a time.
-    large_work: Turns = field(default_factory=Turns)
+    large_work: ExclusiveWork = field(default_factory=ExclusiveWork)
     # Turns of requests whose responses are large.
     large_answers: LargeAnswers = field(default_factory=LargeAnswers)
 

@@ -8,17 +8,17 @@ from placement.errors import LargeWorkBusy
 from placement.runtime import deadline
 
 # Maximum time that a request waits for its turn, in seconds.
-PATIENCE = 5.0
+MAX_WAIT = 5.0
 # The same for a response that is large. Clients and proxies wait as long.
-LARGE_ANSWER_PATIENCE = 60.0
+MAX_WAIT_OF_LARGE_ANSWER = 60.0
 LARGE_ANSWER = 8 * 1024 * 1024  # bytes
 # Number of threads that may wait or work for large responses. The shipped servers have 32.
 MAX_LARGE_ANSWERS = 20
 MAX_NOTED = 1000  # number of noted requests
 
 
-class Turns:
-    """Allows one request at a time to do large work. Other requests of the process wait."""
+class ExclusiveWork:
+    """Large work, which one request of the process does at a time. Other requests wait."""
 
     def __init__(self) -> None:
         # Held by the request that is doing large work.
@@ -28,10 +28,10 @@ class Turns:
     def turn(self, patience: float | None = None) -> Iterator[None]:
         """Enter the work as soon as no other request is doing large work.
 
-        Raises LargeWorkBusy after `patience` seconds, or after PATIENCE for None.
+        Raises LargeWorkBusy after `patience` seconds, or after MAX_WAIT for None.
         """
         with deadline.waiting():
-            has_turn = self._lock.acquire(timeout=PATIENCE if patience is None else patience)
+            has_turn = self._lock.acquire(timeout=MAX_WAIT if patience is None else patience)
         if not has_turn:
             raise LargeWorkBusy
         try:
@@ -49,7 +49,7 @@ class LargeAnswers:
 
     def __init__(self) -> None:
         # Held by the request whose response is large.
-        self._turns = Turns()
+        self._turns = ExclusiveWork()
         # Held by the requests that have or wait for their turn.
         self._places = threading.BoundedSemaphore(MAX_LARGE_ANSWERS)
         # Hashes of the requests whose last response was large.
@@ -68,7 +68,7 @@ class LargeAnswers:
         if not self._places.acquire(blocking=False):
             raise LargeWorkBusy
         try:
-            with self._turns.turn(LARGE_ANSWER_PATIENCE):
+            with self._turns.turn(MAX_WAIT_OF_LARGE_ANSWER):
                 yield
         finally:
             self._places.release()

@@ -101,7 +101,7 @@ def test_a_request_whose_last_answer_was_large_waits_for_its_turn(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "LARGE_ANSWER", MAX_CHUNK)
-    monkeypatch.setattr(turns, "LARGE_ANSWER_PATIENCE", 0.01)
+    monkeypatch.setattr(turns, "MAX_WAIT_OF_LARGE_ANSWER", 0.01)
     begun, go_on = Event(), Event()
     write = dispatch._write
 
@@ -141,7 +141,7 @@ def test_large_answers_leave_threads_for_others(monkeypatch: pytest.MonkeyPatch)
 def test_a_request_whose_last_answer_was_small_does_not_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(turns, "LARGE_ANSWER_PATIENCE", 0.01)
+    monkeypatch.setattr(turns, "MAX_WAIT_OF_LARGE_ANSWER", 0.01)
     large = turns.LargeAnswers()
     large.note("/", turns.LARGE_ANSWER + 1)
     with large.turn("/"), pytest.raises(LargeWorkBusy), large.turn("/"):

@@ -148,7 +148,7 @@ def test_a_process_works_on_one_simulation_at_a_time(
         return simulate(*arguments)
 
     monkeypatch.setattr(simulations, "simulate", slow)
-    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    monkeypatch.setattr(turns, "MAX_WAIT", 0.01)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(simulated, service, drain(1))
         assert begun.wait(60)
