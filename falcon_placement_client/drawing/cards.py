@@ -82,16 +82,12 @@ def cards(cloud: Cloud, *, collapse: bool = True) -> list[Card]:
             kind=_kind(provider),
             rows=_rows(provider, used),
             traits=tuple(sorted(provider.traits)),
-            tags=tuple(sorted(provider_tags, key=_number)),
+            tags=tuple(sorted(provider_tags, key=lambda tag: tag.number)),
             children=tuple(child_cards),
         )
         children[provider.parent_uuid].append(card)
     roots = children[None][::-1]
     return _collapsed(roots) if collapse else roots
-
-
-def _number(tag: Tag) -> int:
-    return tag.number
 
 
 def _collapsed(siblings: Sequence[Card]) -> list[Card]:
@@ -168,15 +164,11 @@ def _rows(
 
 def _notes(record: InventoryRecord) -> str:
     """Return the values that differ from the defaults."""
-    notes: list[str] = []
-    if record.allocation_ratio != 1:
-        notes.append(f"× {record.allocation_ratio:g}")
-    if record.reserved > 0:
-        notes.append(f"{record.reserved:,} reserved")
-    if record.min_unit > 1:
-        notes.append(f"min {record.min_unit:,}")
-    if record.max_unit < record.total:
-        notes.append(f"max {record.max_unit:,}")
-    if record.step_size > 1:
-        notes.append(f"step {record.step_size:,}")
-    return ", ".join(notes)
+    notes = (
+        (record.allocation_ratio != 1, f"× {record.allocation_ratio:g}"),
+        (record.reserved > 0, f"{record.reserved:,} reserved"),
+        (record.min_unit > 1, f"min {record.min_unit:,}"),
+        (record.max_unit < record.total, f"max {record.max_unit:,}"),
+        (record.step_size > 1, f"step {record.step_size:,}"),
+    )
+    return ", ".join(text for differs, text in notes if differs)

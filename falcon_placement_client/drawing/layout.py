@@ -7,6 +7,7 @@ text.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 
 from falcon_placement_client.drawing.cards import Card, CardKind
@@ -96,32 +97,19 @@ class Picture:
 
 def text_width(text: str, size: float) -> float:
     """Return the width of a text. Wide characters count twice."""
-    characters = len(text)
-    for character in text:
-        if ord(character) > LAST_NARROW:
-            characters += 1
-    return characters * size * CHARACTER
+    wide = sum(ord(character) > LAST_NARROW for character in text)
+    return (len(text) + wide) * size * CHARACTER
 
 
 def row_height(notes: str, used: int | None) -> int:
     """Return the height of the row of an inventory."""
-    height = ROW
-    if notes:
-        height += NOTES
-    if used is not None:
-        height += BAR
-    return height
+    return ROW + (NOTES if notes else 0) + (0 if used is None else BAR)
 
 
 def arrange(roots: Sequence[Card]) -> Picture:
     """Position all cards and the lines between them."""
-    sharing: list[Card] = []
-    trees: list[Card] = []
-    for card in roots:
-        if card.kind is CardKind.SHARING:
-            sharing.append(card)
-        else:
-            trees.append(card)
+    sharing = [card for card in roots if card.kind is CardKind.SHARING]
+    trees = [card for card in roots if card.kind is not CardKind.SHARING]
     layout = _Layout()
     x: float = MARGIN
     if sharing:
@@ -129,10 +117,8 @@ def arrange(roots: Sequence[Card]) -> Picture:
     layout.place_trees(trees, x)
     layout.place_sharing(sharing)
 
-    right = bottom = float(MARGIN)
-    for box in layout.boxes:
-        right = max(right, box.x + box.width)
-        bottom = max(bottom, box.y + box.height)
+    right = max([MARGIN, *(box.x + box.width for box in layout.boxes)])
+    bottom = max([MARGIN, *(box.y + box.height for box in layout.boxes)])
     edge = MARGIN + PILE
     return Picture(right + edge, bottom + edge, tuple(layout.boxes), tuple(layout.links))
 
@@ -199,10 +185,8 @@ def _middle_of_served(card: Card, served: Mapping[int, Sequence[Box]]) -> float:
 
     Infinity if none.
     """
-    middles: list[float] = []
-    for tag in card.tags:
-        for box in served[tag.number]:
-            middles.append(box.middle)
+    boxes = chain.from_iterable(served[tag.number] for tag in card.tags)
+    middles = [box.middle for box in boxes]
     return sum(middles) / len(middles) if middles else inf
 
 
@@ -213,16 +197,12 @@ def _columns(roots: Sequence[Card], x: float) -> list[float]:
     while level:
         columns.append(x)
         x += _widest(level) + COLUMN_GAP
-        next_level: list[Card] = []
-        for card in level:
-            next_level += card.children
-        level = next_level
+        level = list(chain.from_iterable(card.children for card in level))
     return columns
 
 
 def _widest(cards: Sequence[Card]) -> float:
-    widths = [_size(card)[0] for card in cards]
-    return max(widths)
+    return max(_size(card)[0] for card in cards)
 
 
 def _children_height(card: Card) -> float:
@@ -258,20 +238,14 @@ def _size(card: Card) -> tuple[float, float]:
 
 def _chip_texts(card: Card) -> list[tuple[str, int | None]]:
     """Return (text, number of the aggregate or None) for traits and aggregates."""
-    texts: list[tuple[str, int | None]] = []
-    for trait in card.traits:
-        texts.append((trait, None))
-    for tag in card.tags:
-        texts.append((tag.name, tag.number))
-    return texts
+    traits = [(trait, None) for trait in card.traits]
+    return [*traits, *((tag.name, tag.number) for tag in card.tags)]
 
 
 def _chips(card: Card, width: float) -> tuple[tuple[Chip, ...], float]:
     """Return the chips, divided into lines of the given width, and the y coordinate of the end."""
     chips: list[Chip] = []
-    y: float = HEADING
-    for row in card.rows:
-        y += row_height(row.notes, row.used)
+    y: float = HEADING + sum(row_height(row.notes, row.used) for row in card.rows)
     texts = _chip_texts(card)
     number_of_traits = len(card.traits)
     for group in (texts[:number_of_traits], texts[number_of_traits:]):

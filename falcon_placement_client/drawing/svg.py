@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from xml.sax.saxutils import escape
 
 from falcon_placement_client.drawing.cards import Card, CardKind, CardRow
@@ -101,13 +102,9 @@ def _style(picture: Picture) -> str:
 
 def _styles(picture: Picture) -> Mapping[str, Style]:
     """Return class -> colours, for the kinds and aggregates in the picture."""
-    kinds: set[CardKind] = set()
-    numbers: set[int] = set()
-    for box in picture.boxes:
-        kinds.add(box.card.kind)
-        for chip in box.chips:
-            if chip.number is not None:
-                numbers.add(chip.number % len(AGGREGATES))
+    kinds = {box.card.kind for box in picture.boxes}
+    chips = chain.from_iterable(box.chips for box in picture.boxes)
+    numbers = {chip.number % len(AGGREGATES) for chip in chips if chip.number is not None}
     styles = dict(STYLES)
     for kind in CardKind:
         if kind in kinds:
