@@ -24,15 +24,16 @@ from falcon_placement_client.progress import progress
 
 def set_up_taint(parser: Any) -> None:
     """Add the arguments and the action of `host taint` to its parser."""
-    _set_up(parser, lambda client, options: [hosts.taint_host(client, options.host, options.trait)])
-    parser.add_argument("host", help="UUID or name of the root provider")
+    _set_up_change(parser, hosts.taint_host)
 
 
 def set_up_untaint(parser: Any) -> None:
     """Add the arguments and the action of `host untaint` to its parser."""
-    _set_up(
-        parser, lambda client, options: [hosts.untaint_host(client, options.host, options.trait)]
-    )
+    _set_up_change(parser, hosts.untaint_host)
+
+
+def _set_up_change(parser: Any, change: Callable[[RestClient, str, str], HostRow]) -> None:
+    _set_up(parser, lambda client, options: [change(client, options.host, options.trait)])
     parser.add_argument("host", help="UUID or name of the root provider")
 
 

@@ -10,7 +10,7 @@ from falcon_placement_client import candidates, flavors, headroom
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.command_parts import NEGATIVE, add_by_aggregate, escaped
 from falcon_placement_client.commands import explanation, over_rest
-from falcon_placement_client.commands.terminal import Terminal
+from falcon_placement_client.commands.explanation import Terminal
 from falcon_placement_client.errors import RefusedError, RequestError, RestError
 from falcon_placement_client.headroom import HeadroomRow
 from falcon_placement_client.json_request import JsonRequest
@@ -40,8 +40,7 @@ def _explain(client: RestClient, options: Any) -> int:
     if (options.query is None) == (options.flavor is None):
         raise RequestError("explain", "expected a query, or --flavor with a file or key=value")
     if options.flavor is None:
-        # The query may follow a path, as in logs. Ignore the path.
-        request = parse_query(str(options.query).rpartition("?")[2])
+        request = parse_query(options.query)
     else:
         _name, request = _request_of(options.flavor)
     detail = "providers" if options.providers else "summary"

@@ -18,9 +18,8 @@ from falcon_placement_client.commands import over_rest
 from falcon_placement_client.errors import ClientError
 from falcon_placement_client.progress import progress
 from falcon_placement_client.reshape.draft import Misfit
-from falcon_placement_client.reshape.reshapefile import load_transformation
+from falcon_placement_client.reshape.reshapefile import Transformation, load_transformation
 from falcon_placement_client.reshape.run import Reshape, Survey
-from falcon_placement_client.reshape.transformation import Transformation
 from falcon_placement_client.yamlfile.problems import UnusableFile
 
 

@@ -11,8 +11,7 @@ from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.holds import ClaimRow, HoldRow
 from falcon_placement_client.listing import ConsumerRow
 from falcon_placement_client.osc.base import ListCommand, ShowCommand, table
-from falcon_placement_client.osc.requests import add_request, read_request
-from falcon_placement_client.osc.servers import consumer_uuid
+from falcon_placement_client.osc.requests import add_request, consumer_uuid, read_request
 
 # Options of the list -> parameters of the API.
 FILTERS = ("project_id", "user_id", "consumer_type", "in_tree", "spread_group")
@@ -129,19 +128,15 @@ class CreateClaim(ShowCommand):
         consumer = NewConsumer(
             parsed_args.consumer or str(uuid.uuid4()), project, user, parsed_args.type
         )
-        options: dict[str, Any] = {}
-        if parsed_args.expires_in is not None:
-            options["expires_in"] = parsed_args.expires_in
-        if parsed_args.remember:
-            options["remember"] = True
-        if parsed_args.spread_group is not None:
-            most = parsed_args.max_per_host
-            options["spread_group"] = {
-                "name": parsed_args.spread_group,
-                "max_per_host": 1 if most is None else most,
-            }
-        elif parsed_args.max_per_host is not None:
+        group, most = parsed_args.spread_group, parsed_args.max_per_host
+        if most is not None and group is None:
             raise exceptions.CommandError("--max-per-host needs --spread-group")
+        stated = {
+            "expires_in": parsed_args.expires_in,
+            "remember": parsed_args.remember or None,
+            "spread_group": group and {"name": group, "max_per_host": 1 if most is None else most},
+        }
+        options = {name: value for name, value in stated.items() if value is not None}
         row = holds.create_claim(self.api, request, consumer, options)
         columns, [values] = table(ClaimRow._fields, [row])
         return columns, values

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,9 +12,9 @@ from osc_lib import exceptions
 from falcon_placement_client import flavors
 from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.listing import find_provider
-from falcon_placement_client.osc.servers import compute_of
 from falcon_placement_client.query import parse_query
 from falcon_placement_client.rest import RestApi
+from falcon_placement_client.terms import is_uuid
 
 _CONDITIONS = ("required", "forbidden", "member_of")  # parameters of the group without a suffix
 
@@ -84,8 +85,7 @@ def _whole(options: argparse.Namespace, manager: Any) -> dict[str, Any]:
     if options.flavor is not None:
         return dict(flavors.request_of_flavor(read_flavor(manager, options.flavor)))
     if options.query is not None:
-        # The query may follow a path, as in logs. Ignore the path.
-        return dict(parse_query(options.query.rpartition("?")[2]))
+        return dict(parse_query(options.query))
     return {} if options.request is None else _read_file(options.request)
 
 
@@ -144,3 +144,41 @@ def read_flavor(manager: Any, name: str) -> flavors.Flavor:
         raise exceptions.CommandError(f"flavor {name}: there is no such flavor")
     amounts = {name: getattr(flavor, name) or 0 for name in flavors.OWN_AMOUNTS}
     return {**amounts, **(flavor.extra_specs or {})}
+
+
+def compute_of(manager: Any) -> Any:
+    """Return the proxy of the compute service, or None if the cloud has none."""
+    if not manager.is_compute_endpoint_enabled():
+        return None
+    compute = manager.sdk_connection.compute
+    # With one endpoint for all services (admin_token), openstacksdk returns a proxy without
+    # resources if the endpoint does not support an API of compute.
+    return compute if hasattr(compute, "find_flavor") else None
+
+
+def consumer_uuid(manager: Any, text: str) -> str:
+    """Return the UUID of a consumer.
+
+    Args:
+        text: the UUID, or the name of a server of any project that the caller can see.
+
+    Raises:
+        CommandError: there is no such server, or no compute service.
+    """
+    if is_uuid(text):
+        return text
+    compute = compute_of(manager)
+    if compute is None:
+        raise exceptions.CommandError(
+            f"{text}: expected a UUID, because the cloud has no compute endpoint"
+        )
+    try:
+        # nova treats the name as a regular expression.
+        servers = [*compute.servers(details=False, name=f"^{re.escape(text)}$")]
+    except SDKException as error:
+        raise exceptions.CommandError(f"server {text}: {' '.join(str(error).split())}") from None
+    found = [server.id for server in servers if server.name == text]
+    if len(found) != 1:
+        problem = f"{len(found)} servers have this name" if found else "there is no such server"
+        raise exceptions.CommandError(f"server {text}: {problem}")
+    return str(found[0])

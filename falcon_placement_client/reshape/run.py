@@ -10,8 +10,8 @@ from falcon_placement_client.progress import Progress
 from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.report import ReportClient
 from falcon_placement_client.reshape.draft import Draft, Misfit, usage
+from falcon_placement_client.reshape.reshapefile import Give, Move, Rename, Step, Transformation
 from falcon_placement_client.reshape.steps import affects, transform
-from falcon_placement_client.reshape.transformation import Give, Move, Rename, Step, Transformation
 from falcon_placement_client.rest import RestApi, retry
 from falcon_placement_client.tree_difference import ProviderAdded
 from falcon_placement_client.vocabulary import CUSTOM_PREFIX
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 PAGE = 1_000  # providers in one request
 PAUSES = (0, 0)  # seconds before retries after conflicts with concurrent writers
 MAX_COMPLAINTS = 20
-
 
 Sums = dict[tuple[str, str], tuple[int, int, int]]
 
@@ -62,8 +61,8 @@ class ReshapeTally:
 def _add(sums: Sums, provider: ProviderData, used: Counter[str]) -> None:
     place = "roots" if provider.parent_uuid is None else "below roots"
     for name, record in provider.inventory.items():
-        providers, total, usage = sums[name, place]
-        sums[name, place] = providers + 1, total + record.total, usage + used[name]
+        providers, total, units = sums[name, place]
+        sums[name, place] = providers + 1, total + record.total, units + used[name]
 
 
 @dataclass(slots=True)

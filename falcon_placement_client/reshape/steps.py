@@ -10,7 +10,7 @@ from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.provider_data import Inventories, ProviderData
 from falcon_placement_client.reshape.draft import Draft, Misfit, usage
 from falcon_placement_client.reshape.packing import Bin, pack, pack_in_parts
-from falcon_placement_client.reshape.transformation import (
+from falcon_placement_client.reshape.reshapefile import (
     Child,
     Give,
     Move,

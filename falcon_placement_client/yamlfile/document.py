@@ -4,6 +4,7 @@ The module uses PyYAML's nodes, because they contain line numbers. ruamel.yaml a
 numbers in its values, but takes twice the time and stops at the first duplicate key.
 """
 
+import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,22 @@ from typing import Any
 import yaml
 
 from falcon_placement_client.yamlfile.problems import Problem, Steps, UnusableFile, render_path
-from falcon_placement_client.yamlfile.values import ValueReader
+
+# Limits on the expansion of aliases. Aliases can make a small file huge.
+MAX_VALUES = 2_000_000
+MAX_DEPTH = 60
+
+_TAG = "tag:yaml.org,2002:"
+_MAPPING = _TAG + "map"
+_SEQUENCE = _TAG + "seq"
+_MERGE = _TAG + "merge"
+_SCALARS = frozenset(_TAG + kind for kind in ("null", "bool", "int", "float"))
+# Dates are read as strings.
+_TEXTS = frozenset((_TAG + "str", _TAG + "timestamp", _TAG + "value"))
+_LOOP = "an alias refers to a value that contains it"
+_NO_MERGE = "only a mapping can be merged with <<"
+
+_Pair = tuple[yaml.Node, yaml.Node]  # key and value of a mapping
 
 
 @dataclass(frozen=True)
@@ -94,3 +110,118 @@ def _syntax_problem(error: yaml.MarkedYAMLError) -> Problem:
     if error.context and error.problem and error.context_mark:
         text += f" ({error.context} from line {error.context_mark.line + 1})"
     return Problem(line, "", text)
+
+
+class ValueReader:
+    """Converts nodes to values."""
+
+    def __init__(self, length: int) -> None:
+        """length: length of the document. A document cannot have more values than characters."""
+        # Faults of the nodes that have been read so far.
+        self.problems: list[Problem] = []
+        # Converts scalars in the same way as PyYAML.
+        self._constructor = yaml.constructor.SafeConstructor()
+        # Maximum number of values. Each use of an alias counts.
+        self._max_values = max(MAX_VALUES, length)
+        # Number of values that may still be converted.
+        self._values_left = self._max_values
+        # Ancestors of the current node.
+        self._open: list[yaml.Node] = []
+
+    def value(self, node: yaml.Node, steps: Steps, line: int = 0) -> Any:
+        """Return the value of `node`, made of dict, list, str, int, float, bool and None.
+
+        `line` is the line of its key, or of the node itself (from 0). An alias has no line of its
+        own.
+        """
+        self._values_left -= 1
+        if self._values_left < 0:
+            if self._values_left == -1:
+                self._report(line, steps, f"the file expands to over {self._max_values} values")
+            return None
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, steps, line)
+        if self._is_open(node):
+            return self._report(line, steps, _LOOP)
+        if len(self._open) >= MAX_DEPTH:
+            return self._report(line, steps, "nested too deeply")
+        self._open.append(node)
+        try:
+            if isinstance(node, yaml.MappingNode) and node.tag == _MAPPING:
+                return self._mapping(node, steps)
+            if isinstance(node, yaml.SequenceNode) and node.tag == _SEQUENCE:
+                return self._sequence(node, steps)
+        finally:
+            self._open.pop()
+        return self._report(line, steps, f"the tag {node.tag} is not known")
+
+    def _mapping(self, node: yaml.MappingNode, steps: Steps) -> dict[str, Any]:
+        self._flatten(node, steps)
+        return {
+            key.value: self.value(value, (*steps, key.value), _line(key))
+            for key, value in node.value
+        }
+
+    def _sequence(self, node: yaml.SequenceNode, steps: Steps) -> list[Any]:
+        return [self.value(item, (*steps, i), _line(item)) for i, item in enumerate(node.value)]
+
+    def _scalar(self, node: yaml.ScalarNode, steps: Steps, line: int) -> Any:
+        if _is_text(node):
+            if any(0xD800 <= ord(character) <= 0xDFFF for character in node.value):
+                return self._report(line, steps, "half a surrogate pair is not text")
+            return node.value
+        if node.tag not in _SCALARS:
+            return self._report(line, steps, f"the tag {node.tag} is not known")
+        try:
+            value = self._constructor.construct_object(node)
+        except (ValueError, KeyError, OverflowError):
+            text = f"{node.value[:40]!r} is not a value of its kind"
+            return self._report(line, steps, text)
+        if isinstance(value, float) and not math.isfinite(value):
+            return self._report(line, steps, f"{node.value} is not a finite number")
+        return value
+
+    def _flatten(self, node: yaml.MappingNode, steps: Steps) -> None:
+        """Reduce a mapping to one pair for each key: its own pairs, then pairs merged with <<."""
+        own: dict[str, _Pair] = {}
+        merged: dict[str, _Pair] = {}
+        for key, value in node.value:
+            if key.tag == _MERGE:
+                for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                    # If several sources have the same key, the first one takes precedence.
+                    merged = self._merged_pairs(source, steps, _line(key)) | merged
+            elif not _is_text(key):
+                self._report(_line(key), steps, "a key must be text")
+            elif key.value in own:
+                text = f"duplicate key, first in line {_line(own[key.value][0]) + 1}"
+                self._report(_line(key), (*steps, key.value), text)
+            else:
+                own[key.value] = (key, value)
+        node.value = list((own | merged | own).values())
+
+    def _merged_pairs(self, source: yaml.Node, steps: Steps, line: int) -> dict[str, _Pair]:
+        if not isinstance(source, yaml.MappingNode) or self._is_open(source):
+            is_loop = isinstance(source, yaml.MappingNode)
+            self._report(line, steps, _LOOP if is_loop else _NO_MERGE)
+            return {}
+        self._open.append(source)
+        self._flatten(source, steps)
+        self._open.pop()
+        return {pair[0].value: pair for pair in source.value}
+
+    def _is_open(self, node: yaml.Node) -> bool:
+        return any(node is parent for parent in self._open)
+
+    def _report(self, line: int, steps: Steps, text: str) -> None:
+        self.problems.append(Problem(line + 1, render_path(steps), text))
+
+
+def _is_text(node: yaml.Node) -> bool:
+    # 1:30 is also a string, as in YAML 1.2. YAML 1.1 would read it as 90, in base 60.
+    return isinstance(node, yaml.ScalarNode) and (node.tag in _TEXTS or ":" in node.value)
+
+
+def _line(node: yaml.Node) -> int:
+    """Return the line of a node, starting at 0."""
+    line: int = node.start_mark.line
+    return line

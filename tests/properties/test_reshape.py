@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from falcon_placement_client.inventory import InventoryRecord
-from falcon_placement_client.reshape.run import Reshape
-from falcon_placement_client.reshape.transformation import (
+from falcon_placement_client.reshape.reshapefile import (
     Child,
     Move,
     ProviderSelector,
     Rename,
     Transformation,
 )
+from falcon_placement_client.reshape.run import Reshape
 from placement.direct import PlacementDirect
 from placement.runtime.progress import Progress, progress
 from tests.kit import builders

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from falcon_placement_client.commands import explanation
-from falcon_placement_client.commands.terminal import WIDEST, Terminal
+from falcon_placement_client.commands.explanation import WIDEST, Terminal
 from falcon_placement_client.query import parse_query
 from placement.candidates.trace import Refusal
 

@@ -14,7 +14,7 @@ from falcon_placement_client.loader import (
     load_cloud,
     load_file,
 )
-from falcon_placement_client.yamlfile import values
+from falcon_placement_client.yamlfile import document
 
 DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
 Load = Callable[[str | bytes], Cloud]
@@ -444,7 +444,7 @@ def test_too_many_providers(errors: Errors, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_aliases_that_multiply_are_stopped(errors: Errors, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "MAX_VALUES", 1000)
+    monkeypatch.setattr(document, "MAX_VALUES", 1000)
     text = "a: &a [x, x, x, x, x, x]\n" + "".join(
         f"{name}: &{name} [{', '.join([f'*{before}'] * 6)}]\n"
         for before, name in zip("abcdef", "bcdefg", strict=True)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from falcon_placement_client.reshape.reshapefile import load_transformation
-from falcon_placement_client.reshape.transformation import (
+from falcon_placement_client.reshape.reshapefile import (
     Child,
     Give,
     Move,
     ProviderSelector,
     Rename,
+    load_transformation,
 )
 from falcon_placement_client.yamlfile.problems import UnusableFile
 
