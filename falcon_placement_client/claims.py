@@ -51,12 +51,9 @@ class Claim:
 
 def find_candidates(api: RestApi, request: AnyRequest) -> dict[str, Any]:
     """Return the service's response with candidates.  Raises the errors of `claim`."""
-    answer: dict[str, Any]
     if api.supports_v2:
-        answer = api.post(_PATH, request)
-    else:
-        answer = api.get(f"{_PATH}?{query_of(request, api.version)}")
-    return answer
+        return dict(api.post(_PATH, request))
+    return dict(api.get(f"{_PATH}?{query_of(request, api.version)}"))
 
 
 def explain(api: RestApi, request: AnyRequest) -> str:

@@ -69,7 +69,7 @@ class RestClient(RestApi):
     @property
     def supports_v2(self) -> bool:
         """Whether the server supports placement 2.0. Requests may state an older version."""
-        return self.newest >= V2
+        return self.version >= V2 or self.newest >= V2
 
     def close(self) -> None:
         """Close all connections."""

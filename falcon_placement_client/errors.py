@@ -6,6 +6,9 @@ if TYPE_CHECKING:
     # PERF: commands that do not send requests start faster without it.
     import requests
 
+CONFLICT = "placement.concurrent_update"  # another client has written since the generation was read
+MAX_REPEATED = 80  # maximum length of a value in an error, in characters
+
 
 class ClientError(Exception):
     """The base class of all errors in this package. Errors of keystoneauth1 are not included."""
@@ -116,9 +119,6 @@ def _below(error: BaseException) -> BaseException | None:
     return below
 
 
-CONFLICT = "placement.concurrent_update"  # another client has written since the generation was read
-
-
 class RefusedError(RestError):
     """The response to a request is an error."""
 
@@ -157,9 +157,6 @@ def _error_object(answer: "requests.Response") -> dict[str, Any]:
     except (ValueError, LookupError, TypeError):
         return {}
     return error if isinstance(error, dict) else {}
-
-
-MAX_REPEATED = 80  # maximum length of a value in an error, in characters
 
 
 class RequestError(ClientError, ValueError):

@@ -31,11 +31,12 @@ are ignored.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 
 from falcon_placement_client import nova_properties, preferences
 from falcon_placement_client.errors import RequestError, bad_value
-from falcon_placement_client.json_request import AnyRequest, JsonRequest, JsonSubtreeRule
+from falcon_placement_client.json_request import AnyRequest, JsonRequest
 from falcon_placement_client.query import GROUP_KEY, pairs_of, request_of
 from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT_FORMS, read_amount
 
@@ -189,11 +190,9 @@ def _pairs(flavor: Flavor) -> Iterator[tuple[str, str]]:
             amounts.setdefault(match["suffix"], {})[match["name"]] = amount
             stated.add(match["name"])
     # The amounts of the flavor itself belong to the unsuffixed group, unless a group states them.
-    own = {
-        name: amount
-        for name, amount in _own_amounts(flavor).items()
-        if not _replacing(name) & stated
-    }
+    if "PCPU" in stated:
+        stated.add("VCPU")
+    own = {name: each for name, each in _own_amounts(flavor).items() if name not in stated}
     if own:
         amounts[""] = own | amounts.get("", {})
     for suffix, group in amounts.items():
@@ -212,11 +211,6 @@ def _own_amounts(flavor: Flavor) -> dict[str, int]:
             amount = read_amount(key, str(flavor[key]), least=0)
             amounts[name] = amounts.get(name, 0) + -(-amount // units)
     return amounts
-
-
-def _replacing(name: str) -> set[str]:
-    """Return the classes whose amounts replace the flavor's own amount of a class."""
-    return {name, "PCPU"} if name == "VCPU" else {name}
 
 
 def _pairs_of_key(key: str, value: str) -> Iterator[tuple[str, str]]:
@@ -262,9 +256,7 @@ def _check_resourceless(request: JsonRequest, flavor: Flavor) -> None:
     groups = request["groups"]
     if not any("resources" in group for group in groups.values()):
         raise RequestError("resources:CLASS", "expected an amount of at least one resource class")
-    suffixes_in_rules: set[str] = set()
-    for rule in request.get("same_subtree", ()):
-        suffixes_in_rules.update(rule["of"], rule.get("not", ()))
+    suffixes_in_rules = _suffixes_in_rules(request)
     for suffix, group in groups.items():
         if "resources" not in group and suffix not in suffixes_in_rules:
             key = next(key for key in flavor if _suffix_of(key) == suffix)
@@ -282,8 +274,7 @@ def _suffix_of(key: str) -> str | None:
 
 def _check_suffixes(request: JsonRequest) -> None:
     """Raise RequestError for suffixes that no group has."""
-    rules = request.get("same_subtree", ())
-    references = [("same_subtree", suffix) for rule in rules for suffix in _suffixes_of(rule)]
+    references = [("same_subtree", suffix) for suffix in _suffixes_in_rules(request)]
     references += [("isolate", suffix) for suffix in request.get("isolate", ())]
     for key, suffix in references:
         if suffix not in request["groups"]:
@@ -291,14 +282,14 @@ def _check_suffixes(request: JsonRequest) -> None:
             raise bad_value(key, suffix, f"no group has this suffix; there are {groups}")
 
 
-def _suffixes_of(rule: JsonSubtreeRule) -> list[str]:
-    return [*rule["of"], *rule.get("not", ())]
+def _suffixes_in_rules(request: JsonRequest) -> list[str]:
+    rules = request.get("same_subtree", ())
+    return list(chain.from_iterable((*rule["of"], *rule.get("not", ())) for rule in rules))
 
 
 def _check_splits(request: JsonRequest) -> None:
     group = request["groups"].get("", {})
     for name in group.get("can_split", ()):
         if name not in group.get("resources", {}):
-            raise bad_value(
-                "can_split", name, f"expected a class that is requested: resources:{name}"
-            )
+            text = f"expected a class that is requested: resources:{name}"
+            raise bad_value("can_split", name, text)

@@ -6,14 +6,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Required, TypedDict
 
-from falcon_placement_client.errors import ServiceTooOld
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.rest import V2, RestApi
 
 # Limits of the API.
 MAX_REQUESTS = 100
 MAX_BY = 100
-MAX_RESULTS = 1000
 MAX_LIMIT = 1_000_000
 
 # Codes of hosts without enough free capacity, and of hosts without inventory of a class.
@@ -111,8 +109,7 @@ def measure(api: RestApi, body: JsonHeadroomRequests) -> dict[str, HeadroomResul
         ServiceTooOld: the service does not support placement 2.0.
         RefusedError: the service refuses a request.
     """
-    if not api.supports_v2:
-        raise ServiceTooOld("headroom needs a service that supports placement 2.0")
+    api.require_v2("headroom")
     results: dict[str, HeadroomResult] = api.post("/headroom", body, V2)["headroom"]
     return results
 
@@ -131,7 +128,9 @@ def headroom_rows(
         found: dict[str, HeadroomResult] = {}
         of_aggregates: dict[str, dict[str, AggregateHeadroom]] = {name: {} for name in names}
         for by in _chunks(aggregates, MAX_BY):
-            found = _measure(api, {name: requests[name] for name in names}, by)
+            asked = {name: requests[name] for name in names}
+            body = {"requests": asked, "limit": MAX_LIMIT, "by": by}
+            found = api.post("/headroom", body, V2)["headroom"]
             for name in names:
                 of_aggregates[name] |= found[name]["by"]
         for name in names:
@@ -141,14 +140,6 @@ def headroom_rows(
                 for uuid in sorted(of_aggregates[name])
             ]
     return rows
-
-
-def _measure(
-    api: RestApi, requests: Mapping[str, JsonRequest], by: Sequence[str]
-) -> dict[str, HeadroomResult]:
-    body: JsonHeadroomRequests = {"requests": requests, "limit": MAX_LIMIT, "by": by}
-    results: dict[str, HeadroomResult] = api.send("POST", "/headroom", body, V2)["headroom"]
-    return results
 
 
 def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:

@@ -1,4 +1,7 @@
-"""Holds: claims that expire unless they are extended, confirmed or converted."""
+"""Holds: claims that expire unless they are extended, confirmed or converted.
+
+Functions that implement commands return rows, and the commands format them.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +21,7 @@ from falcon_placement_client.json_request import AnyRequest, ClaimTerms
 from falcon_placement_client.listing import provider_names
 from falcon_placement_client.rest import RestApi
 
+FEATURE = "a claim in one request"
 _EXPIRED = "placement.hold_expired"
 
 
@@ -47,13 +51,8 @@ def extend(api: RestApi, consumer: str, expires_in: int | None) -> str | None:
 
 def release(api: RestApi, consumer: str) -> bool:
     """Release a hold, but no other consumer. Return whether the consumer was a hold."""
-    try:
-        _send(api, "DELETE", consumer)
-    except RefusedError as refusal:
-        if refusal.status == 404:
-            return False
-        raise
-    return True
+    api.require_v2("a hold")
+    return api.delete(f"/holds/{check_consumer(consumer)}")
 
 
 def convert(api: RestApi, hold: str, consumer: NewConsumer) -> ClaimResult:
@@ -143,9 +142,6 @@ class ConsumerMethods:
         except BaseException:
             self.release_hold(consumer.uuid)
             raise
-
-
-FEATURE = "a claim in one request"
 
 
 class ClaimRow(NamedTuple):

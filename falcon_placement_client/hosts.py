@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 from falcon_placement_client.errors import RefusedError, RestError
 from falcon_placement_client.listing import find_provider
-from falcon_placement_client.rest import V2, RestApi, Version
+from falcon_placement_client.rest import V2, RestApi, Version, retry
 from falcon_placement_client.vocabulary import CUSTOM_PREFIX, SHARING_TRAIT
 
 DEFAULT_TRAIT = "CUSTOM_MAINTENANCE"
-ATTEMPTS = 5  # attempts of a write that conflicts with other clients
+PAUSES = (0,) * 4  # seconds before retries of a write that conflicts with other clients
 
 # Sharing providers without these classes are storage pools, networks and the like.
 COMPUTE_CLASSES = frozenset({"VCPU", "PCPU"})
@@ -78,19 +78,16 @@ def _change_traits(
     """Apply a function to the traits of a root. Return the provider and its new traits."""
     provider = find_root(api, host)
     uuid = provider["uuid"]
-    for attempts_left in reversed(range(ATTEMPTS)):
+
+    def write() -> Sequence[str]:
         traits, generation = _traits(api, uuid)
         wanted = sorted(change(frozenset(traits)))
-        if wanted == traits:
-            break
-        body = {"traits": wanted, "resource_provider_generation": generation}
-        try:
-            api.send("PUT", f"/resource_providers/{uuid}/traits", body, version=_TRAITS_OF_LISTS)
-            break
-        except RefusedError as refusal:
-            if refusal.status != 409 or not attempts_left:
-                raise
-    return provider, wanted
+        if wanted != traits:
+            body = {"traits": wanted, "resource_provider_generation": generation}
+            api.put(f"/resource_providers/{uuid}/traits", body, _TRAITS_OF_LISTS)
+        return wanted
+
+    return provider, retry(write, PAUSES)
 
 
 def find_root(api: RestApi, host: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from falcon_placement_client.consumers import AllocationRecord, AllocationRecords, check_consumer
-from falcon_placement_client.errors import RefusedError, RestError
+from falcon_placement_client.errors import RestError
 from falcon_placement_client.rest import MAX_V1, RestApi, Version
 from falcon_placement_client.terms import is_uuid
 
@@ -177,12 +177,9 @@ def show_consumer(api: RestApi, consumer: str) -> ConsumerRow:
     """Return a consumer.  Raises ServiceTooOld, ConsumerError, RestError."""
     api.require_v2("a consumer")
     uuid = check_consumer(consumer)
-    try:
-        answer = api.get(f"/consumers/{uuid}?include=allocations")
-    except RefusedError as refusal:
-        if refusal.status != 404:
-            raise
-        raise RestError(f"{uuid}: the consumer has no allocations") from None
+    answer = api.find(f"/consumers/{uuid}?include=allocations")
+    if answer is None:
+        raise RestError(f"{uuid}: the consumer has no allocations")
     return _row(answer, provider_names(api))
 
 

@@ -1,4 +1,4 @@
-"""The data of one provider in a tree, with its validation."""
+"""The data of providers in a tree, with their validation."""
 
 import math
 import re

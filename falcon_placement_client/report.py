@@ -54,8 +54,8 @@ class ReportClient(ConsumerMethods, ListMethods, WatchMethods):
     """A client of one service. Thread-safe.
 
     It uses placement 2.0 if the service supports it, and otherwise 1.36 to 1.39. If the service
-    refuses a request, methods raise ClientError. If there is no response, they raise
-    keystoneauth1's ClientException.
+    refuses a request, methods raise RefusedError or another ClientError. If there is no response,
+    they raise keystoneauth1's ClientException.
     """
 
     def __init__(self, adapter: "Adapter", max_version: Version = V2) -> None:
@@ -98,9 +98,6 @@ class ReportClient(ConsumerMethods, ListMethods, WatchMethods):
         """Return the tree of a provider, and the sharing providers that it uses.
 
         The tree can be edited. If the provider does not exist, the tree is empty.
-
-        Raises:
-            ClientError: the tree cannot be read.
         """
         root = check_uuid("the tree", uuid)
 
@@ -115,9 +112,6 @@ class ReportClient(ConsumerMethods, ListMethods, WatchMethods):
 
         The result has all allocations of each consumer, including allocations in other
         trees and on sharing providers. Consumers that use only sharing providers are not included.
-
-        Raises:
-            ClientError: the allocations cannot be read.
         """
         root = check_uuid("the tree", uuid)
         return self._api.run(lambda: read_records_of_tree(self._api, root))
@@ -126,9 +120,6 @@ class ReportClient(ConsumerMethods, ListMethods, WatchMethods):
         """Return the usages of the tree of a provider, by provider UUID and class.
 
         The result is empty if the provider does not exist.
-
-        Raises:
-            ClientError: the usages cannot be read.
         """
         root = check_uuid("the tree", uuid)
         return self._api.run(lambda: tree_reader.read_usages(self._api, root))
@@ -243,7 +234,6 @@ class ReportClient(ConsumerMethods, ListMethods, WatchMethods):
             NoCandidates: none fits; the text is the service's explanation, if there is one.
             AllocationConflict: the consumer has allocations already.
             RequestError: see `allocation_candidates`.
-            RefusedError: see `allocation_candidates`.
         """
         return self._api.run(lambda: claims.claim(self._api, request, consumer, rank, terms))
 
@@ -260,7 +250,6 @@ class ReportClient(ConsumerMethods, ListMethods, WatchMethods):
         Raises:
             NoCandidates: concurrent writers took all of them.
             AllocationConflict: the consumer has allocations already.
-            RefusedError: the service refuses the request.
         """
         return self._api.run(lambda: claims.claim_candidate(self._api, candidates, consumer))
 
@@ -272,10 +261,7 @@ class ReportClient(ConsumerMethods, ListMethods, WatchMethods):
 
         Raises:
             ConsumerError: two claims are for the same consumer.
-            NoCandidates: see `claim`.
-            AllocationConflict: see `claim`.
-            RequestError: see `claim`.
-            RefusedError: see `claim`.
+            NoCandidates, AllocationConflict, RequestError: see `claim`.
         """
         return self._api.run(lambda: claims.claim_together(self._api, wanted))
 
@@ -308,6 +294,5 @@ class ReportClient(ConsumerMethods, ListMethods, WatchMethods):
             AllocationConflict: the allocations do not fit, or (`is_conflict`) another client has
                 written to the consumer: read it again.
             ConsumerError: the record is malformed.
-            RefusedError: the service refuses the request.
         """
         self._api.run(lambda: consumers.write(self._api, consumer, record))

@@ -132,9 +132,24 @@ class RestApi:
         """Send a body. Return the JSON value in the response, or None."""
         return self.send("POST", path, body, version)
 
-    def delete(self, path: str) -> None:
-        """Delete the object at a path."""
-        self.send("DELETE", path)
+    def find(self, path: str) -> Any:
+        """Return the JSON value at a path, or None if the status of the response is 404."""
+        try:
+            return self.get(path)
+        except RefusedError as refusal:
+            if refusal.status == 404:
+                return None
+            raise
+
+    def delete(self, path: str) -> bool:
+        """Delete the object at a path. Return whether it existed."""
+        try:
+            self.send("DELETE", path)
+        except RefusedError as refusal:
+            if refusal.status == 404:
+                return False
+            raise
+        return True
 
     def pages(
         self, query: str, version: Version | None = None, noun: str = "resource_providers"

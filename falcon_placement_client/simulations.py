@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, Required, TypedDict
 
-from falcon_placement_client.errors import ServiceTooOld
+from falcon_placement_client.headroom import JsonHeadroomRequests
 from falcon_placement_client.json_request import JsonOrderKey, JsonRequest
 from falcon_placement_client.rest import V2, RestApi
 
@@ -39,17 +39,8 @@ class JsonChange(TypedDict, total=False):
     claim: JsonSimulatedClaim
 
 
-class JsonHeadroom(TypedDict, total=False):
-    """Requests for which to measure how many more consumers fit."""
-
-    #: Requests by name, without `limit` and `order`.
-    requests: Required[Mapping[str, JsonRequest]]
-    #: Maximum of all numbers of consumers. The default is 10,000.
-    limit: int
-    #: UUIDs of aggregates whose hosts are also counted separately.
-    by: Sequence[str]
-    #: Whether to measure as if there were no allocations.
-    empty: bool
+class JsonHeadroom(JsonHeadroomRequests):
+    """Requests whose headroom is measured after the changes: see `JsonHeadroomRequests`."""
 
 
 class JsonSimulation(TypedDict, total=False):
@@ -113,7 +104,6 @@ class SimulationResult(TypedDict):
 
 def simulate(api: RestApi, simulation: JsonSimulation) -> SimulationResult:
     """Simulate changes of hosts. Nothing is stored.  Raises ServiceTooOld, RefusedError."""
-    if not api.supports_v2:
-        raise ServiceTooOld("simulations need a service that supports placement 2.0")
+    api.require_v2("a simulation")
     result: SimulationResult = api.post("/simulations", simulation, V2)
     return result

@@ -7,7 +7,6 @@ DEFAULT_CUTOFF = 0.6  # minimum similarity of a suggested name, between 0 and 1
 # Maximum number of names that are compared completely. A comparison of two names of 255 characters
 # takes 0.3 ms.
 MAX_COMPARISONS = 100
-PARENTHESES = " ({})"
 
 
 def nearest(unknown: str, names: Iterable[str], cutoff: float = DEFAULT_CUTOFF) -> list[str]:

@@ -9,6 +9,7 @@ interruption completes the changes.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NoReturn
 
 from falcon_placement_client.consumers import AllocationRecords, record_to_write
@@ -220,8 +221,8 @@ class TreeWriter:
             is_stale = refusal.is_conflict or refusal.code in _IN_USE
             text = f"the reshape of {names} was refused: {refusal.detail}"
             raise ReshapeFailed(text, is_stale=is_stale) from refusal
-        for uuid in {*inventories, *_providers_of(allocations)}:
-            generations[uuid] = None
+        allocated = (record["allocations"] for record in allocations.values())
+        generations |= dict.fromkeys(chain(inventories, *allocated))
 
     def _send(
         self, provider: ProviderData, method: str, path: str, body: Mapping[str, Any] | None = None
@@ -267,19 +268,13 @@ def _name_paths(provider: ProviderData) -> Iterable[str]:
 
 def _changed_inventories(current: TreeSnapshot, target: TreeSnapshot) -> dict[str, Inventories]:
     """Return the inventories that a reshape must write. Empty for removed providers."""
-    changed: dict[str, Inventories] = {}
-    for provider in target:
-        if provider.inventory != inventory_of(current.find(provider.uuid)):
-            changed[provider.uuid] = provider.inventory
-    for provider in current:
-        if not target.exists(provider.uuid) and provider.inventory:
-            changed[provider.uuid] = {}
-    return changed
-
-
-def _providers_of(allocations: AllocationRecords) -> Iterable[str]:
-    for record in allocations.values():
-        yield from record["allocations"]
+    changed = {
+        provider.uuid: provider.inventory
+        for provider in target
+        if provider.inventory != inventory_of(current.find(provider.uuid))
+    }
+    removed = (provider for provider in current if not target.exists(provider.uuid))
+    return changed | {provider.uuid: {} for provider in removed if provider.inventory}
 
 
 def _with_generations(target: TreeSnapshot, generations: Mapping[str, int | None]) -> TreeSnapshot:

@@ -4,7 +4,7 @@ Each function implements one command. It returns rows, and the command formats t
 bodies of `PUT /provider_trees/{root}`. Only the list of providers is also accepted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -199,33 +199,29 @@ def _provider(current: TreeSnapshot, entry: Entry) -> ProviderData:
     uuid = check_uuid(name, entry["uuid"])
     parent = entry.get(_PARENT)
     old = current.find(uuid) or ProviderData(uuid, name)
-    inventory, traits, aggregates = old.inventory, old.traits, old.aggregates
+    inventory = old.inventory
     if "inventories" in entry:
         inventory = complete_inventories(name, entry["inventories"])
-    if "traits" in entry:
-        added, removed = _names(name, "traits", entry["traits"], old.traits)
-        traits = (old.traits - check_traits(name, removed)) | check_traits(name, added)
-    if "aggregates" in entry:
-        added, removed = _names(name, "aggregates", entry["aggregates"], old.aggregates)
-        aggregates = (old.aggregates - check_aggregates(name, removed)) | check_aggregates(
-            name, added
-        )
     return ProviderData(
         uuid,
         name,
         None if parent is None else check_uuid(name, parent, "parent"),
         inventory,
-        traits,
-        aggregates,
+        _names(entry, "traits", old.traits, check_traits),
+        _names(entry, "aggregates", old.aggregates, check_aggregates),
     )
 
 
 def _names(
-    name: str, part: str, value: Any, old: frozenset[str]
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the names that an entry adds to a part, and the names that it removes."""
+    entry: Entry,
+    part: str,
+    old: frozenset[str],
+    check: Callable[[str, Iterable[str]], frozenset[str]],
+) -> frozenset[str]:
+    """Return a part of a provider after applying its entry."""
+    name, value = entry["name"], entry.get(part, sorted(old))
     if isinstance(value, list):
-        return value, sorted(old)
+        return check(name, value)
     if isinstance(value, Mapping) and value.keys() <= {"add", "remove"}:
-        return value.get("add", []), value.get("remove", [])
+        return (old - check(name, value.get("remove", []))) | check(name, value.get("add", []))
     raise ProviderTreeError(f"{name}: the {part} are not a list, nor `add` and `remove`")

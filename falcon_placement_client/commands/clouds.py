@@ -17,7 +17,7 @@ from falcon_placement_client.loader import (
     load_cloud,
     load_file,
     other_providers,
-    preview_load,
+    preview,
     provider_uuids,
 )
 from falcon_placement_client.yamlfile.problems import Problem, UnusableFile
@@ -61,10 +61,9 @@ def _load(conf: Any) -> int:
     if not over_rest.is_named(options):
         over_rest.fail(UNNAMED)
         return 1
+    check = preview if options.dry_run else other_providers if options.if_empty else _unconfirmed
     where = options.url, over_rest.caller(options)
-    if options.dry_run:
-        return preview_load(options.file, *where, wait=options.wait)
-    objection = other_providers if options.if_empty else None if options.yes else _unconfirmed
+    objection = None if options.yes else check
     return load_cloud(options.file, *where, objection=objection, wait=options.wait)
 
 

@@ -3,7 +3,7 @@
 `cloudfile` documents the format. The package only uses the REST API, so it works with any server.
 """
 
-from falcon_placement_client.loader.apply import LoadOutcome, Summary, apply
+from falcon_placement_client.loader.apply import LoadOutcome, apply
 from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, LoadError
 from falcon_placement_client.loader.cloudfile import load_file
 from falcon_placement_client.loader.command import (
@@ -11,12 +11,10 @@ from falcon_placement_client.loader.command import (
     load,
     load_cloud,
     other_providers,
-    preview_load,
+    preview,
     provider_uuids,
 )
-from falcon_placement_client.loader.server import fetch
 from falcon_placement_client.loader.writing import lines
-from falcon_placement_client.progress import Progress
 from falcon_placement_client.yamlfile.problems import UnusableFile
 
 __all__ = [
@@ -25,16 +23,13 @@ __all__ = [
     "UnusableFile",
     "LoadError",
     "LoadOutcome",
-    "Progress",
-    "Summary",
     "apply",
     "dump_cloud",
-    "fetch",
     "lines",
     "load",
     "load_cloud",
     "load_file",
     "other_providers",
-    "preview_load",
+    "preview",
     "provider_uuids",
 ]

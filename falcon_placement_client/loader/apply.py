@@ -16,20 +16,19 @@ from falcon_placement_client import tree_reader
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.errors import ClientError, RefusedError, UpdateFailed
 from falcon_placement_client.listing import consumer_pages
-from falcon_placement_client.loader import consumers
 from falcon_placement_client.loader.checks import missing_names, refuse_clashes, refuse_records
 from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, LoadError
 from falcon_placement_client.loader.consumers import (
-    RECORDS,
     Write,
     claim_changes,
     consumer_of,
     consumer_writes,
+    overcommitted_providers,
 )
 from falcon_placement_client.progress import Progress
 from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.provider_tree import TreeSnapshot
-from falcon_placement_client.rest import retry
+from falcon_placement_client.rest import V2, retry
 from falcon_placement_client.tree_writer import DUPLICATE_NAME, TreeWriter, is_retriable
 from falcon_placement_client.yamlfile.problems import on_one_line
 
@@ -116,7 +115,7 @@ class _Loading:
         self._tell = tell
         self._writer = _Writer(client, cloud)
         # Whether the server stores spread groups and requests, and has holds.
-        self._has_records = bool(cloud.consumers) and client.newest >= RECORDS
+        self._has_records = bool(cloud.consumers) and client.supports_v2
         # UUIDs of the holds of the server. Loading a consumer makes it permanent.
         self._holds: frozenset[str] = frozenset()
         self._names = {provider.uuid: provider.name for provider in cloud.providers}
@@ -135,7 +134,7 @@ class _Loading:
         self._make_names("resource class", "/resource_classes", new_classes)
         self._make_names("trait", "/traits", new_traits)
         if self._has_records:
-            pages = consumer_pages(client, {"held": "true"}, version=RECORDS)
+            pages = consumer_pages(client, {"held": "true"}, version=V2)
             self._holds = frozenset(consumer["uuid"] for consumer in pages)
         temporary = self._temporary_inventories()
         providers = self._load_providers(temporary, existing)
@@ -217,15 +216,16 @@ class _Loading:
             return None, None
         record = {}
         if consumer.has_record:
-            record = self._client.get(f"/consumers/{consumer.uuid}?include=request", RECORDS)
+            record = self._client.get(f"/consumers/{consumer.uuid}?include=request", V2)
         return consumer_of(consumer.uuid, {**record, **answer}), answer["consumer_generation"]
 
     def _temporary_inventories(self) -> Mapping[str, ProviderData]:
         """Return uuid -> provider with the temporary inventories for loading its consumers."""
         if self._tell is not None:
             return {}  # a preview is never refused for lack of room
-        providers = consumers.overcommitted_providers(self._cloud)
-        for consumer in consumers.consumers_of(self._cloud, providers):
+        providers = overcommitted_providers(self._cloud)
+        uuids = providers.keys()
+        for consumer in (each for each in self._cloud.consumers if each.allocations.keys() & uuids):
             old, _ = self._read_consumer(consumer)
             if consumer.uuid in self._holds or claim_changes(old, consumer, self._names):
                 return providers

@@ -5,7 +5,6 @@ from typing import Any
 
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.loader.cloud import Cloud, LoadError
-from falcon_placement_client.loader.consumers import RECORDS
 from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.vocabulary import CUSTOM_PREFIX
 
@@ -28,7 +27,7 @@ def refuse_records(cloud: Cloud) -> None:
         if consumer.has_record:
             raise LoadError(
                 f"{cloud.place_of_consumer(consumer)}: the server stores no spread groups and "
-                f"requests: it needs placement {RECORDS[0]}.{RECORDS[1]}"
+                f"requests: it needs placement 2.0"
             )
 
 

@@ -53,25 +53,17 @@ def load_cloud(
                 return
             print(f"{path}: {apply(cloud, client, progress('loading', out))}", file=out)
 
-    return _run(load, "loading again completes what is missing", out)
+    hint = "loading again completes what is missing"
+    return _run(load, "nothing was changed" if objection is preview else hint, out)
 
 
-def preview_load(
-    path: str, url: str | None, token: Identity, *, wait: float = 0.0, out: TextIO | None = None
-) -> int:
-    """Print the changes that loading a cloud file would make. Nothing is changed.
+def preview(cloud: Cloud, client: RestClient) -> str:
+    """Print the changes that loading a cloud file would make. Return the result in words.
 
-    See `load_cloud` for the arguments and the exit code.
+    As an `objection` of `load_cloud`, it prevents loading.
     """
-    out = sys.stderr if out is None else out
-
-    def preview() -> None:
-        cloud = load_file(path)
-        with _client(url, token, wait) as client:
-            summary = apply(cloud, client, progress("comparing", out), print)
-            print(f"{path}: nothing was changed; loading gives {summary}", file=out)
-
-    return _run(preview, "nothing was changed", out)
+    summary = apply(cloud, client, progress("comparing", sys.stderr), print)
+    return f"{cloud.source}: nothing was changed; loading gives {summary}"
 
 
 def load(path: str | Path, adapter: "Adapter") -> dict[str, str]:

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 from falcon_placement_client.inventory import InventoryRecord, units_allow
 from falcon_placement_client.loader.cloud import Cloud, CloudConsumer, CloudSpreadGroup
 from falcon_placement_client.provider_data import ProviderData
-from falcon_placement_client.rest import Version
+from falcon_placement_client.rest import V2, Version
 from falcon_placement_client.vocabulary import MAX_INTEGER, UNKNOWN_CONSUMER_TYPE
 
-RECORDS: Version = (2, 0)  # first version with spread groups and stored requests
 # The last version that can write a consumer without a type.
 UNTYPED: Version = (1, 37)
 
@@ -54,9 +53,9 @@ def consumer_writes(
     if new.spread_group is not None and new.spread_group != group:
         name, most = new.spread_group
         text = f"consumer {new.uuid}: spread group {name}, at most {most} on a host"
-        yield Write(text, f"{path}/spread_group", new.spread_group._asdict(), RECORDS)
+        yield Write(text, f"{path}/spread_group", new.spread_group._asdict(), V2)
     if new.request is not None and (old is None or new.request != old.request):
-        yield Write(f"consumer {new.uuid}: request", f"{path}/request", new.request, RECORDS)
+        yield Write(f"consumer {new.uuid}: request", f"{path}/request", new.request, V2)
 
 
 def claim_changes(
@@ -126,12 +125,13 @@ def _body(consumer: CloudConsumer, generation: int | None) -> dict[str, Any]:
     return body
 
 
-Key = tuple[str, str]  # uuid of a provider, resource class
-
-
 def overcommitted_providers(cloud: Cloud) -> dict[str, ProviderData]:
-    """Return uuid -> provider with larger inventories, for providers that are too small."""
-    amounts: dict[Key, list[int]] = defaultdict(list)
+    """Return uuid -> provider with larger inventories, for providers that are too small.
+
+    A server does not accept allocations that exceed the inventories, for example after a reduction.
+    """
+    # UUID of a provider and class -> amounts of all consumers.
+    amounts: dict[tuple[str, str], list[int]] = defaultdict(list)
     for consumer in cloud.consumers:
         for provider_uuid, resources in consumer.allocations.items():
             for resource_class, amount in resources.items():
@@ -145,13 +145,6 @@ def overcommitted_providers(cloud: Cloud) -> dict[str, ProviderData]:
         if wider != provider.inventory:
             overcommitted[provider.uuid] = replace(provider, inventory=wider)
     return overcommitted
-
-
-def consumers_of(cloud: Cloud, providers: Mapping[str, ProviderData]) -> list[CloudConsumer]:
-    """Return the consumers that use any of the providers."""
-    return [
-        consumer for consumer in cloud.consumers if consumer.allocations.keys() & providers.keys()
-    ]
 
 
 def _enlarged(record: InventoryRecord, amounts: Sequence[int]) -> InventoryRecord:

@@ -1,4 +1,4 @@
-"""Expand the entries of a cloud file to providers."""
+"""Expand the entries of a cloud file to providers: counters in names, and derived UUIDs."""
 
 import re
 import uuid
@@ -14,6 +14,8 @@ from falcon_placement_client.yamlfile.document import Document
 from falcon_placement_client.yamlfile.problems import Problem, Steps, shown
 
 MAX_PROVIDERS = 200_000
+# Matches a doubled brace, which represents a literal brace, or a counter.
+_COUNTER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)(?::(0[1-9])d?)?\}")
 
 
 class Expansion:
@@ -157,10 +159,6 @@ def _inventory(record: Any) -> InventoryRecord:
     # The schema accepts 8.0 as an integer.
     amounts = {name: int(amount) for name, amount in record.items() if name != "allocation_ratio"}
     return InventoryRecord(**amounts, allocation_ratio=float(record.get("allocation_ratio", 1.0)))
-
-
-# Matches a doubled brace, which represents a literal brace, or a counter.
-_COUNTER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)(?::(0[1-9])d?)?\}")
 
 
 def expand_counters(name: str, numbers: Mapping[str, int]) -> str:

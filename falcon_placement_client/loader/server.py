@@ -8,7 +8,6 @@ that support placement 2.0, lists of many objects are read.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, TypeVar
 
 from falcon_placement_client import tree_reader
@@ -100,7 +99,15 @@ def _single_providers(
     client: RestClient, summaries: Sequence[Json], progress: Progress
 ) -> list[ProviderData]:
     """Return the providers that still exist, with a request for each part of each provider."""
-    read = partial(_unless_deleted, partial(tree_reader.read_provider, client))
+
+    def read(summary: Json) -> ProviderData | None:
+        try:
+            return tree_reader.read_provider(client, summary)
+        except RefusedError as refusal:
+            if refusal.status == 404:
+                return None
+            raise
+
     return _present(_read(read, summaries, "providers", progress))
 
 
@@ -123,22 +130,11 @@ def _single_consumers(
 ) -> dict[str, Json]:
     """Return uuid -> consumer, with one request for each provider and each consumer."""
     paths = [f"/resource_providers/{provider.uuid}/allocations" for provider in providers]
-    read = partial(_unless_deleted, client.get)
-    answers = _present(_read(read, paths, "providers' consumers", progress))
+    answers = _present(_read(client.find, paths, "providers' consumers", progress))
     uuids = sorted(frozenset[str]().union(*(answer["allocations"] for answer in answers)))
     consumers = _read(lambda uuid: client.get(f"/allocations/{uuid}"), uuids, "consumers", progress)
     pairs = zip(uuids, consumers, strict=True)
     return {uuid: consumer for uuid, consumer in pairs if consumer["allocations"]}
-
-
-def _unless_deleted(read: Callable[[Item], Result], item: Item) -> Result | None:
-    """Return the result of a request, or None if the status of the response is 404."""
-    try:
-        return read(item)
-    except RefusedError as refusal:
-        if refusal.status != 404:
-            raise
-        return None
 
 
 def _present(results: Iterable[Result | None]) -> list[Result]:

@@ -48,5 +48,7 @@ class LoadCloud(PlacementCommand):
             raise exceptions.CommandError(
                 f"{self.api.url} has providers already: --yes loads the file anyway"
             )
-        load = loader.preview_load if parsed_args.dry_run else loader.load_cloud
-        self.exit_code = load(parsed_args.file, None, self.adapter, out=sys.stderr)
+        objection = loader.preview if parsed_args.dry_run else None
+        self.exit_code = loader.load_cloud(
+            parsed_args.file, None, self.adapter, objection=objection, out=sys.stderr
+        )

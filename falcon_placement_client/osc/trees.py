@@ -158,11 +158,6 @@ def _read(path: str) -> Any:
         raise ProviderTreeError(f"{path}: {error}") from None
 
 
-BAR = 20  # columns
-
-_FULL, _EMPTY = "█", "░"
-
-
 def picture(rows: Sequence[ProviderRow], *, with_traits: bool = False) -> Iterator[str]:
     """Yield the lines of a picture: each provider, with a bar for the usage of each class.
 

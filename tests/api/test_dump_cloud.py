@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.loader import dump_cloud, load_cloud, load_file, preview_load
+from falcon_placement_client.loader import dump_cloud, load_cloud, load_file, preview
 from falcon_placement_client.rest import MAX_V1
 from placement.cli import main
 from tests.kit.engines import ENGINE, share
@@ -378,7 +378,7 @@ def test_a_hold_becomes_the_permanent_consumer_of_the_file(
         "expires_in": 600,
     }
     service.expect(201, "POST", "/claims", body, "2.0")
-    assert preview_load(str(path), url, "admin") == 0
+    assert load_cloud(str(path), url, "admin", objection=preview) == 0
     assert capsys.readouterr().out == f"consumer {consumer}: permanent instead of a hold\n"
     assert "0 created, 1 changed, 0 as they were" in load(path, url)
     assert "expires_at" not in service.get(f"/consumers/{consumer}", "2.0")
@@ -395,7 +395,7 @@ def test_a_dry_run_shows_that_another_project_has_another_group(
     path = tmp_path / "cloud.yaml"
     text = dump(url, path)
     path.write_text(text.replace("project: project", "project: other"))
-    assert preview_load(str(path), url, "admin") == 0
+    assert load_cloud(str(path), url, "admin", objection=preview) == 0
     changes = capsys.readouterr().out.splitlines()
     assert [change.split(":")[1].split()[0] for change in changes] == ["project", "spread"]
     load(path, url)
@@ -555,7 +555,7 @@ def test_a_dry_run_refuses_what_loading_refuses(server: Server, tmp_path: Path) 
     path = tmp_path / "cloud.yaml"
     path.write_text("providers:\n- name: host\n")
     out = io.StringIO()
-    assert preview_load(str(path), url, "admin", out=out) == 1
+    assert load_cloud(str(path), url, "admin", out=out, objection=preview) == 1
     assert "on the server this name belongs to" in out.getvalue()
 
 
@@ -565,5 +565,5 @@ def test_a_dry_run_of_what_is_there_tells_nothing(
     service, url = server
     use(service)
     dump(url, tmp_path / "cloud.yaml")
-    assert preview_load(str(tmp_path / "cloud.yaml"), url, "admin") == 0
+    assert load_cloud(str(tmp_path / "cloud.yaml"), url, "admin", objection=preview) == 0
     assert capsys.readouterr().out == ""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from falcon_placement_client.loader import dump_cloud, load_cloud, load_file, preview_load
+from falcon_placement_client.loader import dump_cloud, load_cloud, load_file, preview
 from tests.peer.servers import Server, pair
 
 DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
@@ -46,7 +46,9 @@ def test_a_cloud_moves_from_one_to_the_other(
     assert load_cloud(str(tmp_path / "demo.yaml"), one.url, "admin", out=out) == 0, out.getvalue()
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     assert dump_cloud(one.url, "admin", path=str(first), out=out) == 0, out.getvalue()
-    assert preview_load(str(first), other.url, "admin", out=out) == 0, out.getvalue()
+    assert load_cloud(str(first), other.url, "admin", out=out, objection=preview) == 0, (
+        out.getvalue()
+    )
     assert other.session.get(f"{other.url}/resource_providers", headers=HEADERS).json() == {
         "resource_providers": []
     }
