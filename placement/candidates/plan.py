@@ -176,16 +176,16 @@ def requirements(
     # The slots of the unsuffixed group share their checks.
     checks: TermChecks | None = None
     for position, slot in enumerate(slots):
-        group = slot.group
-        key = group.suffixed, slot.resources, group.terms
+        suffixed = slot.group.suffixed
+        key = suffixed, slot.resources, slot.group.terms
         if key not in by_key:
             requirement = by_key[key] = Requirement(
                 slot,
-                alone=group.suffixed or alone,
-                checks=None if group.suffixed else checks,
+                alone=suffixed or alone,
+                checks=None if suffixed else checks,
                 spend=spend,
             )
-            if not group.suffixed:
+            if not suffixed:
                 checks = requirement.checks
         by_key[key].slots.append(position)
     return list(by_key.values())

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, Protocol
 
-from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Charge
-from placement.candidates.model import OptionList, Options, Pool
+from placement.candidates.budget import Charge
+from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
 from placement.candidates.stated_terms import StatedTerm
@@ -98,49 +98,3 @@ class Constraint(ABC):
 
 # Classes of constraints, in the order of construction.
 Kinds = Sequence[type[Constraint]]
-
-
-def signature(kinds: Kinds, plan: SearchPlan, pool: Pool) -> Hashable:
-    """Return everything that constraints read from a pool, except for options.
-
-    Equal pools have equal sharing providers, which are at the same positions.
-    """
-    reached = (pool.local, pool.reached) if pool.reached else None
-    return reached, *[kind.signature(plan, pool) for kind in kinds]
-
-
-def shape(kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options) -> Hashable:
-    """Return a key that is equal for pools with the same assignments."""
-    distinct = tuple([tuple(options[requirement.slots[0]]) for requirement in plan.requirements])
-    # PERF: most requests have no constraints, and most pools have no sharing providers.
-    return distinct, signature(kinds, plan, pool) if kinds or pool.reached else None
-
-
-def build_constraints(
-    kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options, spend: Charge
-) -> tuple[list[Constraint], Sequence[OptionList]]:
-    """Return the constraints of these kinds on a pool, and the narrowed options."""
-    narrowed: Sequence[OptionList] = _shared(options)
-    constraints: list[Constraint] = []
-    for kind in kinds:
-        for constraint in kind.build(plan, pool, narrowed, spend):
-            spend(COST_PER_RESULT + COST_PER_STEP * len(constraint.slots))
-            narrowed = constraint.narrow(narrowed)
-            constraints.append(constraint)
-    return constraints, narrowed
-
-
-def _shared(options: Options) -> list[OptionList]:
-    """Return the options with equal ones replaced by the same object."""
-    distinct: dict[tuple[int, ...], OptionList] = {}
-    shared: list[OptionList] = []
-    latest: Sequence[int] | None = None
-    for providers in options:
-        if providers is latest:  # PERF: slots with equal requirements already share a list
-            shared.append(shared[-1])
-            continue
-        latest, key = providers, tuple(providers)
-        if key not in distinct:
-            distinct[key] = OptionList(key)
-        shared.append(distinct[key])
-    return shared

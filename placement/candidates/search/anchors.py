@@ -181,7 +181,7 @@ class AnchorSearches:
                 self._trace.refused[pool.anchor.id] = pool.anchor.revision
             return Search(outcome)
         self.served += 1
-        first = Candidate(self._plan, pool, assignments.first)
+        first = Candidate(self._plan, pool, assignments.known[0])
         # PERF: most hosts have one candidate for a flavor.
         if assignments.end == 1:
             return Search(outcome, first)

@@ -187,15 +187,10 @@ class Assignments:
         # The latest refusal of the complete search.
         self.refusal: Refusal | None = None
         # The assignments found so far.
-        self._known: list[Assignment] = []
+        self.known: list[Assignment] = []
         self._solutions = solutions
         self._budget = budget
         self._search()
-
-    @property
-    def first(self) -> Assignment:
-        """The first assignment. There must be one."""
-        return self._known[0]
 
     def at(self, index: int) -> Assignment | None:
         """Return the assignment with an index above 0, or None if there are fewer.
@@ -203,12 +198,12 @@ class Assignments:
         Raises:
             BudgetSpentError: the search reached a limit.
         """
-        if index < len(self._known):
+        if index < len(self.known):
             # Charge a cached assignment as one step.
             self._budget.step()
-        elif index == len(self._known) and self.end is None:
+        elif index == len(self.known) and self.end is None:
             self._search()
-        return self._known[index] if index < len(self._known) else None
+        return self.known[index] if index < len(self.known) else None
 
     def _search(self) -> None:
         try:
@@ -216,7 +211,7 @@ class Assignments:
         except StopIteration as end:
             self.refusal, last = end.value, True
         else:
-            self._known.append(assignment)
+            self.known.append(assignment)
         if last:
-            self.end = len(self._known)
+            self.end = len(self.known)
             self._solutions.close()  # release the state of the search
