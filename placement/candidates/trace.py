@@ -1,11 +1,5 @@
-"""Stable codes for the reasons why the search rejects trees and providers, and their counts.
+"""Stable codes for the reasons why hosts are rejected."""
 
-The search writes to a trace but never reads from it. Therefore, an explanation cannot change a
-result.
-"""
-
-from collections import Counter
-from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -64,54 +58,3 @@ class Refusal(StrEnum):
     BUDGET = "budget", "not decided: the limit on work was reached"
     ELSEWHERE = "elsewhere", "only sharing providers of other trees could serve"
     FILTERED = "filtered", "left out by the database"
-
-
-class Trace:
-    """The rejections of one search."""
-
-    def __init__(self) -> None:
-        # (code, suffix of the group) -> number of groups that no tree can serve.
-        self.requests: Counter[tuple[Refusal, str]] = Counter()
-        # Root id -> revision, for the rejected trees. An explanation of an empty result evaluates
-        # these trees.
-        self.refused: dict[int, int] = {}
-        # (code, suffix of the group, or empty if no single group is the cause) -> number of
-        # trees that the search rejected at this check. The search does not look for the check that
-        # rejects the last provider, so explanations do not use these codes.
-        self.trees: Counter[tuple[Refusal, str]] = Counter()
-        # Code -> number of providers that the search tried and rejected for a group.
-        self.placements: Counter[Refusal] = Counter()
-        # The number of trees that each filtering query to the database returned.
-        self.filtered: list[int] = []
-
-    def refuse_request(self, code: Refusal, suffix: str) -> None:
-        """Count a group that no tree can serve."""
-        self.requests[code, suffix] += 1
-
-    def refuse_tree(self, code: Refusal, suffix: str = "") -> None:
-        """Count a tree without a candidate, or sharing providers that cannot serve alone."""
-        self.trees[code, suffix] += 1
-
-    def refuse_placement(self, code: Refusal) -> None:
-        """Count a provider that cannot serve a group with the providers of the other groups."""
-        self.placements[code] += 1
-
-    def filter_trees(self, offered: int) -> None:
-        """Record the number of trees that a filtering query of the database returned."""
-        self.filtered.append(offered)
-
-    def __str__(self) -> str:
-        """Return the summary. It is computed only when a log line is written."""
-        return str(self.summary())
-
-    def summary(self) -> Mapping[str, object]:
-        """Return the counts with their meanings, for a log line."""
-        refused = self.requests + self.trees
-        lines = {
-            f"{code.meaning}{f' ({suffix})' if suffix else ''}": count
-            for (code, suffix), count in refused.most_common()
-        }
-        lines |= {code.meaning: count for code, count in self.placements.most_common()}
-        if self.filtered:
-            lines[f"{Refusal.FILTERED.meaning}, all but"] = sum(self.filtered)
-        return lines

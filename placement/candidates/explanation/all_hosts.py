@@ -15,7 +15,7 @@ from placement.candidates.explanation.single_hosts import SingleHosts
 from placement.candidates.explanation.value import Explanation
 from placement.candidates.explanation.words.facts import Names
 from placement.candidates.model import Roots, Tree
-from placement.candidates.trace import Trace
+from placement.candidates.stats import Trace
 from placement.candidates.trees.inventories import read_names
 from placement.candidates.trees.roots import batches
 from placement.candidates.trees.scan import AnchorReader, Scan

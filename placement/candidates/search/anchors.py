@@ -14,9 +14,9 @@ from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.solver import Assignments, solutions
-from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
+from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome, Trace
 from placement.candidates.terms.amounts import AMOUNT_CODES
-from placement.candidates.trace import Refusal, Trace
+from placement.candidates.trace import Refusal
 
 # Maximum total number of members and slots of the pools with cached results.
 MAX_CACHED = 100_000

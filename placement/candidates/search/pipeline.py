@@ -38,7 +38,7 @@ from placement.candidates.search.result import (
     unique,
 )
 from placement.candidates.search.splits import SplitSearches
-from placement.candidates.trace import Trace
+from placement.candidates.stats import Trace
 from placement.candidates.trees.conditions import (
     asks_root,
     sharing_root_condition,

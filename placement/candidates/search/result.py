@@ -21,7 +21,7 @@ from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.anchors import AnchorSearches, Search
 from placement.candidates.search.candidate import Candidate
-from placement.candidates.trace import Trace
+from placement.candidates.stats import Trace
 from placement.candidates.trees.scan import Scan
 from placement.config import CandidateSettings
 from placement.db import codes

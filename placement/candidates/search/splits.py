@@ -24,8 +24,8 @@ from placement.candidates.request import Slot
 from placement.candidates.search.anchors import AnchorSearches, Search
 from placement.candidates.search.candidate import Candidate, SplitLayout
 from placement.candidates.search.solver import solutions
-from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
-from placement.candidates.trace import Refusal, Trace
+from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome, Trace
+from placement.candidates.trace import Refusal
 from placement.inventory import Stock, fits, largest
 
 # (position, units) of each provider of an amount: of one provider, or of several with their parts.

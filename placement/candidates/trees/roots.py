@@ -16,9 +16,8 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from placement.candidates.model import Roots
-from placement.candidates.stats import RootStats
+from placement.candidates.stats import RootStats, Trace
 from placement.candidates.terms import PlaceTerm, of_kind
-from placement.candidates.trace import Trace
 from placement.candidates.trees.conditions import (
     TreeCondition,
     choose_driver,

@@ -7,8 +7,8 @@ from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.search.anchors import AnchorSearches
+from placement.candidates.stats import Trace
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
-from placement.candidates.trace import Trace
 from placement.inventory import Stock
 
 VCPU = Stocks({"VCPU": Stock(8, 0, 1, 8, 1)})

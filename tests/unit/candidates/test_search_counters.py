@@ -20,8 +20,9 @@ from placement.candidates.search.anchors import AnchorSearches
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.result import interleave
 from placement.candidates.search.splits import SplitSearches
+from placement.candidates.stats import Trace
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
-from placement.candidates.trace import Refusal, Trace
+from placement.candidates.trace import Refusal
 from placement.candidates.trees.sharing import AnchorPools
 from placement.inventory import Stock
 
