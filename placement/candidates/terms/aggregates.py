@@ -7,14 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from placement.candidates.terms.base import (
-    AGGREGATES,
-    Check,
-    MemberTerm,
-    RootRole,
-    check_absent,
-    check_any_of,
-)
+from placement.candidates.terms.base import AGGREGATES, AbsentTerm, AnyOfTerm, RootRole
 from placement.candidates.trace import Refusal
 from placement.objects import identifiers
 from placement.objects.known_names import KnownNames
@@ -22,7 +15,7 @@ from placement.vocabulary import ConditionKind, IdCondition
 
 
 @dataclass(frozen=True, slots=True)
-class MemberOf(MemberTerm):
+class MemberOf(AnyOfTerm):
     """The provider is in one of the aggregates."""
 
     code = Refusal.NOT_IN_AGGREGATE
@@ -33,15 +26,8 @@ class MemberOf(MemberTerm):
     reads = AGGREGATES
     root_role = RootRole.SUBSTITUTE
 
-    # UUIDs as written by the client.
-    any_of: frozenset[str]
     # Keys of the existing aggregates, or None before the lookup.
     existing: frozenset[str] | None = None
-
-    @property
-    def stated(self) -> frozenset[str]:
-        """The aggregates."""
-        return self.any_of
 
     @property
     def keys(self) -> frozenset[str]:
@@ -63,56 +49,29 @@ class MemberOf(MemberTerm):
         """Return the term without unknown aggregates."""
         return replace(self, existing=known.aggregate_keys(self.any_of))
 
-    @classmethod
-    def from_json(cls, value: str | Sequence[str]) -> Self:
-        """Return the term for one name, or for alternatives."""
-        return cls(frozenset([value] if isinstance(value, str) else value))
-
-    def allows(self, value: frozenset[str]) -> bool:
-        """Return whether a provider is in one of the aggregates."""
-        return not self.keys.isdisjoint(value)
-
-    @classmethod
-    def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
-        """Return a check for several sets of aggregates."""
-        return check_any_of([(bit, term.keys) for bit, term in terms])
-
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
         """Return the condition that the provider is in one of the aggregates."""
         return (IdCondition(ConditionKind.ANY_AGGREGATE, known.aggregate_ids(self.keys)),)
 
 
 @dataclass(frozen=True, slots=True)
-class NotMemberOf(MemberTerm):
+class NotMemberOf(AbsentTerm):
     """The provider is not in the aggregate."""
 
     code = Refusal.IN_FORBIDDEN_AGGREGATE
     root_code = Refusal.ROOT_AGGREGATE
     keyword = "not_member_of"
     parameter = "member_of"
-    excludes = True
     name_kind = "aggregate"
     reads = AGGREGATES
     root_role = RootRole.REQUIRED
 
-    # UUID as written by the client.
-    uuid: str
-
     @property
-    def stated(self) -> str:
-        """The aggregate."""
-        return self.uuid
-
-    def allows(self, value: frozenset[str]) -> bool:
-        """Return whether a provider is not in the aggregate."""
-        return identifiers.key(self.uuid) not in value
-
-    @classmethod
-    def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
-        """Return a check for several forbidden aggregates."""
-        return check_absent([(bit, identifiers.key(term.uuid)) for bit, term in terms])
+    def key(self) -> str:
+        """The aggregate as a key, which is the form that providers in memory contain."""
+        return identifiers.key(self.name)
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
         """Return the condition that the provider is not in the aggregate."""
-        ids = known.aggregate_ids([identifiers.key(self.uuid)])
+        ids = known.aggregate_ids([self.key])
         return (IdCondition(ConditionKind.NO_AGGREGATE, ids),)

@@ -4,6 +4,7 @@ Clients specify terms for a request group, for the root of a tree, or for a list
 """
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol, Self
@@ -146,36 +147,88 @@ class MemberTerm(Term):
         return failed
 
 
-def check_any_of(names: Sequence[tuple[int, frozenset[str]]]) -> Check:
-    """Return a check for (bit, names) pairs."""
+@dataclass(frozen=True, slots=True)
+class AnyOfTerm(MemberTerm):
+    """The provider has one of the names."""
 
-    def failed(value: frozenset[str]) -> int:
-        mask = 0
-        for bit, any_of in names:
-            if any_of.isdisjoint(value):
-                mask |= bit
-        return mask
+    # Names as written by the client.
+    any_of: frozenset[str]
 
-    return failed
+    @property
+    def stated(self) -> frozenset[str]:
+        """The names."""
+        return self.any_of
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The names in the form that providers in memory contain."""
+        return self.any_of
+
+    @classmethod
+    def from_json(cls, value: str | Sequence[str]) -> Self:
+        """Return the term for one name, or for alternatives."""
+        return cls(frozenset([value] if isinstance(value, str) else value))
+
+    def allows(self, value: frozenset[str]) -> bool:
+        """Return whether a provider has one of the names."""
+        return not self.keys.isdisjoint(value)
+
+    @classmethod
+    def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
+        """Return a check for several sets of names."""
+        names = [(bit, term.keys) for bit, term in terms]
+
+        def failed(value: frozenset[str]) -> int:
+            mask = 0
+            for bit, any_of in names:
+                if any_of.isdisjoint(value):
+                    mask |= bit
+            return mask
+
+        return failed
 
 
-def check_absent(names: Sequence[tuple[int, str]]) -> Check:
-    """Return a check for (bit, name) pairs.
+@dataclass(frozen=True, slots=True)
+class AbsentTerm(MemberTerm):
+    """The provider does not have the name."""
 
-    PERF: the intersection takes time for the smaller set, however many names are forbidden.
-    """
-    bit_of: dict[str, int] = {}
-    for bit, name in names:
-        bit_of[name] = bit_of.get(name, 0) | bit
-    forbidden = frozenset(bit_of)
+    excludes = True
 
-    def failed(value: frozenset[str]) -> int:
-        mask = 0
-        for name in forbidden & value:
-            mask |= bit_of[name]
-        return mask
+    # Name as written by the client.
+    name: str
 
-    return failed
+    @property
+    def stated(self) -> str:
+        """The name."""
+        return self.name
+
+    @property
+    def key(self) -> str:
+        """The name in the form that providers in memory contain."""
+        return self.name
+
+    def allows(self, value: frozenset[str]) -> bool:
+        """Return whether a provider does not have the name."""
+        return self.key not in value
+
+    @classmethod
+    def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
+        """Return a check for several names.
+
+        PERF: the intersection takes time for the smaller set, however many names are forbidden.
+        """
+        bit_of: dict[str, int] = {}
+        for bit, term in terms:
+            bit_of[term.key] = bit_of.get(term.key, 0) | bit
+        forbidden = frozenset(bit_of)
+
+        def failed(value: frozenset[str]) -> int:
+            mask = 0
+            for name in forbidden & value:
+                mask |= bit_of[name]
+            return mask
+
+        return failed
 
 
 class PlaceTerm(Term):
