@@ -36,7 +36,7 @@ class RequestGroup:
     # Further conditions on a provider, in the order of `terms.ordered`.
     terms: tuple[Term, ...] = ()
     # Classes that several providers of one tree may serve in parts.
-    can_split: frozenset[str] = frozenset()
+    split_classes: frozenset[str] = frozenset()
 
     @property
     def suffixed(self) -> bool:
@@ -58,7 +58,7 @@ class Slot(NamedTuple):
     @property
     def may_split(self) -> bool:
         """Whether several providers may serve the amount in parts."""
-        return not self.group.can_split.isdisjoint(dict(self.resources))
+        return not self.group.split_classes.isdisjoint(dict(self.resources))
 
 
 class SubtreeRule(NamedTuple):

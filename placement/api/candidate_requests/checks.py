@@ -82,7 +82,7 @@ def _check_splits(request: CandidateRequest) -> None:
     """
     for group in request.groups:
         classes = [] if group.suffixed else [name for name, _amount in group.resources]
-        names = group.can_split.difference(classes)
+        names = group.split_classes.difference(classes)
         if names:
             path = request.error_path("can_split", group.suffix, min(names))
             raise bad(path, ",".join(sorted(names)), NOT_SPLIT, QUERY_BAD_VALUE)

@@ -91,12 +91,12 @@ class SplitGains:
         best = self._gains.most_common(1)
         if not self._is_complete or not best or not best[0][1]:
             return ()
-        return (sentences.can_split(*best[0]),)
+        return (sentences.split(*best[0]),)
 
 
 def _with_split(request: CandidateRequest, names: Collection[str]) -> CandidateRequest:
     groups = [
-        group if group.suffixed else replace(group, can_split=group.can_split.union(names))
+        group if group.suffixed else replace(group, split_classes=group.split_classes.union(names))
         for group in request.groups
     ]
     return replace(request, groups=tuple(groups))

@@ -345,8 +345,8 @@ def test_classes_that_may_be_split_belong_to_the_unsuffixed_group() -> None:
         ("can_split", "VCPU,DISK_GB"),
     )
     (group,) = parse(*pairs, version="2.0").groups
-    assert group.can_split == {"VCPU", "DISK_GB"}
-    assert not parse(("resources", "VCPU:4"), version="2.0").groups[0].can_split
+    assert group.split_classes == {"VCPU", "DISK_GB"}
+    assert not parse(("resources", "VCPU:4"), version="2.0").groups[0].split_classes
 
 
 @pytest.mark.parametrize(

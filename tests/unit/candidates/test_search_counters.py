@@ -240,7 +240,7 @@ def test_a_step_costs_more_where_it_is_put_to_more_conditions() -> None:
 
 
 def test_each_host_that_is_asked_for_parts_is_work() -> None:
-    group = RequestGroup("", (("VGPU", 1000),), can_split=frozenset({"VGPU"}))
+    group = RequestGroup("", (("VGPU", 1000),), split_classes=frozenset({"VGPU"}))
     trees = [tree(f"host{each}", [100 + each]) for each in range(50)]
     budget = Budget(10**6)
     anchors = SplitSearches(SearchPlan(CandidateRequest((group,))), budget)

@@ -153,7 +153,7 @@ def root_required(term: StatedTerm, hosts: int) -> str:
     return _would_serve(f"With root_required={value_of(term)} instead", hosts)
 
 
-def can_split(names: Collection[str], hosts: int) -> str:
+def split(names: Collection[str], hosts: int) -> str:
     """Return a sentence about classes that several providers could serve in parts."""
     return _would_serve(f"With can_split={','.join(names)} (placement 2.0)", hosts)
 

@@ -128,6 +128,6 @@ def test_other_changes_are_suggested() -> None:
     assert sentences.root_required(TRAIT, 1) == (
         "With root_required=CUSTOM_A instead, 1 host would serve."
     )
-    assert sentences.can_split(("DISK_GB", "VCPU"), 1200) == (
+    assert sentences.split(("DISK_GB", "VCPU"), 1200) == (
         "With can_split=DISK_GB,VCPU (placement 2.0), 1,200 hosts would serve."
     )
