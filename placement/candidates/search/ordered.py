@@ -7,7 +7,6 @@ interleaved as in other searches, starting with the best host.
 import random
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from operator import itemgetter
 
 from placement.candidates.budget import BudgetSpentError, Charge
@@ -120,11 +119,6 @@ class OrderedHosts:
         # The error that ended the search early, or None.
         self._error: Exception | None = None
 
-    @property
-    def sorts(self) -> bool:
-        """Whether the request orders its hosts."""
-        return bool(self._order)
-
     def candidates(
         self, searches: Iterable[Search], alone: Iterable[Search]
     ) -> Iterator[Candidate]:
@@ -139,9 +133,7 @@ class OrderedHosts:
                 found.
             DeadlineExceeded: the search reached the deadline of the request. It is raised likewise.
         """
-        if self._order:
-            return self.in_turn(self._sorted(searches), alone)
-        return interleave(chain(searches, alone), breadth_first=self._breadth_first)
+        return self.in_turn(self._sorted(searches), alone)
 
     def in_turn(self, searches: Iterable[Search], alone: Iterable[Search]) -> Iterator[Candidate]:
         """Yield candidates like `candidates`.

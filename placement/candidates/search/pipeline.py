@@ -11,7 +11,7 @@
 
 import logging
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain, islice
@@ -32,10 +32,11 @@ from placement.candidates.search.result import (
     SearchResult,
     SearchStats,
     StopSearch,
-    Text,
     collect,
+    interleave,
     trees_of,
     unique,
+    within,
 )
 from placement.candidates.search.splits import SplitSearches
 from placement.candidates.stats import Trace
@@ -63,6 +64,9 @@ from placement.runtime import deadline, events, stopwatch
 from placement.runtime.events import Event
 
 LOG = logging.getLogger(__name__)
+
+# Yields the candidates of searches of hosts, and of sets of sharing providers.
+OfferCandidates = Callable[[Iterable[Search], Iterable[Search]], Iterator[Candidate]]
 
 
 def find_candidates(
@@ -210,56 +214,49 @@ class RequestSearch:
             stop_after_cached=self._tuning.stop_after_cached,
         )
         # Candidates of all anchors are interleaved up to the limit.
-        ordered = OrderedHosts(
-            self.resolved.request.order,
-            breadth_first=settings.breadth_first,
-            randomize=settings.randomize,
-            spend=budget.spend,
-        )
+        ordered: OrderedHosts | None = None
+        offer: OfferCandidates = partial(interleave, breadth_first=settings.breadth_first)
+        if request.order:
+            ordered = OrderedHosts(
+                request.order,
+                breadth_first=settings.breadth_first,
+                randomize=settings.randomize,
+                spend=budget.spend,
+            )
+            offer = ordered.candidates
         searches = search_anchors(anchors, self._roots)
-        alone = self._search_sharing_alone(anchors, store)
-        offered = ordered.candidates(searches, alone)
+        offered = offer(searches, self._search_sharing_alone(anchors, store))
         if sharing.providers:
             offered = unique(offered)
         searched = [anchors]
-        text = Text(settings.max_answer_size)
         if plan.splittable:
             split_anchors = SplitSearches(plan, budget)
             searched.append(split_anchors)
             # Search all roots again. If the capacity of a tree decreases, no single provider may
             # have enough any more, and the tree may have a split that it did not have before.
             split_searches = search_anchors(split_anchors, self._roots_of(plan, in_parts=True))
-            splits = ordered.candidates(split_searches, ())
-            offered = text.within(chain(offered, splits))
-        candidates = collect(islice(offered, self._limit.count), budget, trace)
-        stats = SearchStats.of(budget, spent, searched)
-        result = self._result(candidates, stats, budget.ended_by, is_cut=text.cut)
-        return replace(result, heads=ordered.heads(candidates)) if ordered.sorts else result
+            offered = within(settings.max_answer_size, chain(offered, offer(split_searches, ())))
+        candidates, ended_by = collect(islice(offered, self._limit.count), budget, trace)
+        result = self._result(candidates, SearchStats.of(budget, spent, searched), ended_by)
+        return replace(result, heads=ordered.heads(candidates)) if ordered else result
 
     def _result(
-        self,
-        candidates: list[Candidate],
-        stats: SearchStats,
-        ended_by: str | None,
-        *,
-        is_cut: bool,
+        self, candidates: list[Candidate], stats: SearchStats, ended_by: str | None
     ) -> SearchResult:
         """Report the end of a search, and return its result.
 
         Args:
             ended_by: the option that ended the search, or None if it is complete.
-            is_cut: whether the size of the response reached its maximum.
 
         Raises:
             SearchExhausted: the limit on work was reached before the first candidate.
             DeadlineExceeded: the deadline was reached before the first candidate.
         """
         settings, limit = self._settings, self._limit
-        bound = limit.option if len(candidates) == limit.count else None
-        bound = MAX_ANSWER_SIZE if is_cut else bound
+        bound = ended_by or (limit.option if len(candidates) == limit.count else None)
         if bound == MAX_ANSWER_SIZE:
             LOG.warning("max_answer_size cut an answer short at %s candidates", len(candidates))
-        _tell(len(candidates), ended_by or bound, stats)
+        _emit(len(candidates), bound, stats)
         if stats.exhausted and not candidates:
             deadline.check()
             raise SearchExhausted(settings.max_search_steps)
@@ -286,11 +283,11 @@ def _refused(scan: Scan, trace: Trace) -> SearchResult:
     for code, suffix in scan.resolved.unsatisfiable:
         trace.refuse_request(code, suffix)
     LOG.debug("no candidates: %s", trace)
-    _tell(0, None, SearchStats())
+    _emit(0, None, SearchStats())
     return SearchResult((), (), trace, scan)
 
 
-def _tell(candidates: int, bound: str | None, stats: SearchStats) -> None:
+def _emit(candidates: int, bound: str | None, stats: SearchStats) -> None:
     events.emit(Event.SEARCH, candidates=candidates, bound=bound, **asdict(stats))
 
 

@@ -4,7 +4,7 @@ import logging
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Self
 
@@ -34,18 +34,25 @@ MAX_ANSWER_SIZE = "max_answer_size"
 
 
 class StopSearch(Exception):
-    """Raised inside of a search to stop it when cached trees have enough candidates."""
+    """Raised inside of a search to stop it. The search has enough candidates."""
+
+    def __init__(self, option: str | None = None) -> None:
+        """option: the option that limits the response, or None if it is complete."""
+        super().__init__(option)
+        self.option = option
 
 
-def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[Candidate]:
-    """Yield the candidates of all searches.
+def interleave(
+    searches: Iterable[Search], alone: Iterable[Search] = (), *, breadth_first: bool
+) -> Iterator[Candidate]:
+    """Yield the candidates of all searches: of hosts, and of sets of sharing providers.
 
     The breadth-first mode yields one candidate from each search, and then continues with the
     searches that have more candidates. The depth-first mode yields all candidates of a search
     before the next search.
     """
     waiting: deque[Search] = deque()
-    for search in searches:
+    for search in chain(searches, alone):
         candidate = search.first
         while candidate is not None:
             yield candidate
@@ -100,25 +107,19 @@ class Limit:
         return min((bound for bound in bounds if bound is not None), key=attrgetter("count"))
 
 
-class Text:
-    """Limits the size of responses whose candidates have different sizes."""
+def within(max_size: int, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Yield at least one candidate, and then candidates of different sizes up to a total size.
 
-    def __init__(self, most: int) -> None:
-        """most: maximum size of the response, in bytes."""
-        # Whether the response was truncated.
-        self.cut = False
-        self._most = most
-
-    def within(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Yield at least one candidate, and then candidates until the maximum size is reached."""
-        size = 0
-        for candidate in candidates:
-            longest = candidate.longest_text
-            if size and size + longest > self._most:
-                self.cut = True
-                return
-            size += longest
-            yield candidate
+    Raises:
+        StopSearch: the response has its maximum size.
+    """
+    size = 0
+    for candidate in candidates:
+        longest = candidate.longest_text
+        if size and size + longest > max_size:
+            raise StopSearch(MAX_ANSWER_SIZE)
+        size += longest
+        yield candidate
 
 
 # Fraction (1/n) of the limit on work that is reserved for an explanation.
@@ -184,8 +185,14 @@ class SearchResult:
     heads: Sequence[int] = ()
 
 
-def collect(candidates: Iterator[Candidate], budget: Budget, trace: Trace) -> list[Candidate]:
-    """Return the candidates that are found until the search ends or reaches a limit."""
+def collect(
+    candidates: Iterator[Candidate], budget: Budget, trace: Trace
+) -> tuple[list[Candidate], str | None]:
+    """Return the candidates that are found until the search ends or reaches a limit.
+
+    Returns:
+        The candidates, and the option that ended the search, or None.
+    """
     collected: list[Candidate] = []
     ends_with_statement = budget.needs_result
     try:
@@ -193,8 +200,8 @@ def collect(candidates: Iterator[Candidate], budget: Budget, trace: Trace) -> li
         budget.needs_result = False
         for candidate in candidates:
             collected.append(candidate)
-    except StopSearch:
-        return collected
+    except StopSearch as stop:
+        return collected, stop.option
     except BudgetSpentError:
         pass
     except DeadlineExceeded:  # raised by a read
@@ -204,7 +211,7 @@ def collect(candidates: Iterator[Candidate], budget: Budget, trace: Trace) -> li
             raise
         budget.ended_by = STATEMENT_TIMEOUT
     _log_end(budget.ended_by, trace, found=bool(collected))
-    return collected
+    return collected, budget.ended_by
 
 
 def _log_end(ended_by: str | None, trace: Trace, *, found: bool) -> None:
