@@ -253,10 +253,9 @@ def _by_provider(rows: Sequence[Any]) -> dict[str, ProviderAllocations]:
     """Return provider uuid -> allocations, from the rows of one consumer."""
     by_provider: dict[str, ProviderAllocations] = {}
     for row in rows:
-        on_provider = by_provider.get(row.provider_uuid)
-        if on_provider is None:
-            on_provider = ProviderAllocations(row.provider_generation, {})
-            by_provider[row.provider_uuid] = on_provider
+        on_provider = by_provider.setdefault(
+            row.provider_uuid, ProviderAllocations(row.provider_generation, {})
+        )
         on_provider.resources[row.class_name] = row.used
     return by_provider
 

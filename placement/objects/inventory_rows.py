@@ -67,8 +67,9 @@ def as_stored(conn: Connection, record: InventoryRecord) -> InventoryRecord:
 def read(conn: Connection, provider_ids: Collection[int]) -> dict[int, dict[str, Inventory]]:
     """Return provider id -> class -> inventory. The result has a key for every provider."""
     inventories: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
-    for row in statements.for_providers(provider_ids).rows(conn):
-        inventories[row.provider_id][row.class_name] = _from_row(row)
+    for changed_at, *values in statements.for_providers(provider_ids).rows(conn):
+        inventory = from_list(*values, changed_at=changed_at)
+        inventories[inventory.provider_id][inventory.class_name] = inventory
     return inventories
 
 
@@ -79,7 +80,13 @@ def from_lists(provider_id: int, rows: Iterable[list[Any]]) -> dict[str, Invento
 
 
 def from_list(
-    provider_id: int, class_id: int, class_name: str, row_id: int, used: int, *fields: Any
+    provider_id: int,
+    class_id: int,
+    class_name: str,
+    row_id: int,
+    used: int,
+    *fields: Any,
+    changed_at: datetime | None = None,
 ) -> Inventory:
     """Return an inventory from the values of a JSON row.
 
@@ -88,24 +95,4 @@ def from_list(
     values = list(fields)
     values[-1] = float(values[-1])  # JSON may contain an integer
     record = InventoryRecord(*values)
-    return Inventory(row_id, provider_id, class_id, class_name, used, record, changed_at=None)
-
-
-def _from_row(row: Any) -> Inventory:
-    record = InventoryRecord(
-        row.total,
-        row.reserved,
-        row.min_unit,
-        row.max_unit,
-        row.step_size,
-        float(row.allocation_ratio),
-    )
-    return Inventory(
-        row.id,
-        row.provider_id,
-        row.class_id,
-        row.class_name,
-        int(row.used),
-        record,
-        row.changed_at,
-    )
+    return Inventory(row_id, provider_id, class_id, class_name, used, record, changed_at)

@@ -7,7 +7,13 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import RECORD_COLUMNS, allocated_amount, changed_at
+from placement.db.fragments import (
+    INVENTORY_COLUMNS,
+    RECORD_COLUMNS,
+    allocated_amount,
+    changed_at,
+)
+from placement.db.json_rows import JsonRow, parse_each, parse_time
 from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
 
 FIELDS = (*[column.name for column in RECORD_COLUMNS], "capacity")
@@ -16,15 +22,7 @@ _inventory = t.inventories
 _class = t.resource_classes
 
 _FOR_PROVIDERS = (
-    sa.select(
-        _inventory.c.id,
-        _inventory.c.resource_provider_id.label("provider_id"),
-        _inventory.c.resource_class_id.label("class_id"),
-        _class.c.name.label("class_name"),
-        _inventory.c.used,
-        *(_inventory.c[field] for field in FIELDS),
-        changed_at(_inventory),
-    )
+    sa.select(JsonRow(*INVENTORY_COLUMNS, changed_at(_inventory)))
     .select_from(_inventory.join(_class, _class.c.id == _inventory.c.resource_class_id))
     .where(bulk.in_list(_inventory.c.resource_provider_id))
     .order_by(_inventory.c.resource_provider_id, _inventory.c.resource_class_id)
@@ -32,8 +30,12 @@ _FOR_PROVIDERS = (
 
 
 def for_providers(provider_ids: Collection[int]) -> Queries:
-    """Select all inventories of the providers, with the names of their classes."""
-    return bulk.select_by(_FOR_PROVIDERS, provider_ids)
+    """Select (time of the last change, values for `inventory_rows.from_list`) of inventories."""
+    return bulk.select_by(_FOR_PROVIDERS, provider_ids, _parse)
+
+
+def _parse(texts: Sequence[Any]) -> Sequence[Any]:
+    return [(parse_time(changed), *values) for *values, changed in parse_each(texts)]
 
 
 _root = t.resource_providers.alias("root")
