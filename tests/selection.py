@@ -140,6 +140,7 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         [
             "test_dry_run.py::test_no_other_query_is_allowed",
             "test_equal_verdicts.py",
+            "test_explanation_texts.py",
             "test_gabbits.py::candidates-errors",
             "test_gabbits.py::explain-words",
             "test_gabbits.py::language-json",
@@ -165,9 +166,11 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         [
             "test_client_claims.py",
             "test_client_rollback.py",
+            "test_drain_check_command.py",
             "test_dump_cloud.py",
             "test_explain_command.py",
             "test_headroom_command.py",
+            "test_host_command.py",
             "test_load_cloud.py",
             "test_report_client.py",
             "test_reshape_command.py",
