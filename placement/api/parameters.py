@@ -44,6 +44,9 @@ class Parameter:
     suffixed: bool = False
     # Whether the parameter is required.
     required: bool = False
+    # Error for values that do not match the pattern of the schema. None means that the pattern only
+    # describes the values.
+    error: str | None = None
 
     def __post_init__(self) -> None:
         if v(self.since) not in HISTORY:
@@ -55,6 +58,13 @@ DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 PROVIDER_UUID = (
     "expected the UUID of a resource provider, which GET /resource_providers?name=NAME shows"
 )
+
+
+def provider_uuid(
+    since: str, about: str, *, required: bool = False, error: str | None = None
+) -> Parameter:
+    """Return a parameter for the UUID of a provider."""
+    return Parameter(since, about, matching(DASHED_UUID), required=required, error=error)
 
 
 def bad(key: str, value: str, what: str, code: str | None = None) -> BadQuery:
@@ -109,11 +119,24 @@ def pairs(query_string: str) -> Pairs:
 def last_values(
     query: Pairs, parameters: Mapping[str, Parameter], version: Microversion
 ) -> dict[str, str]:
-    """Return the last value of each parameter.  Raises BadQuery for unknown parameters."""
+    """Return the last value of each parameter.
+
+    Raises:
+        BadQuery: a parameter is unknown or missing, or a value does not match its pattern.
+    """
     for key, value in query:
         if key not in parameters or version < v(parameters[key].since):
             raise unknown(key, value, parameters, version)
-    return dict(query)
+    values = dict(query)
+    for name, parameter in parameters.items():
+        if name not in values:
+            if parameter.required:
+                raise BadQuery(f"{name}: this parameter is required")
+        elif parameter.error and not re.fullmatch(
+            parameter.schema["pattern"], values[name], re.DOTALL
+        ):
+            raise bad(name, values[name], parameter.error)
+    return values
 
 
 def unknown(

@@ -11,7 +11,6 @@ from placement.api.history import HISTORY, Versioned, v
 from placement.api.json_body import Schema
 from placement.api.operations import (
     aggregates,
-    allocation_bodies,
     allocations,
     candidates,
     changes,
@@ -207,13 +206,13 @@ ROUTES: tuple[Route, ...] = (
     _get(CONSUMER_PATH, allocations.show_allocations, "1.0", "placement:allocations:list",
          allocations.CONSUMER),
     Route("PUT", CONSUMER_PATH, allocations.replace_allocations, "1.0",
-          "placement:allocations:update", NO_CONTENT, allocation_bodies.REPLACE,
+          "placement:allocations:update", NO_CONTENT, allocations.REPLACE,
           order=Order(before_body=allocations.check_consumer)),
     _delete(CONSUMER_PATH, allocations.delete_allocations, "1.0", "placement:allocations:delete"),
     _get("/allocations", allocations.list_allocations, "2.0", "placement:allocations:list",
          allocations.CONSUMERS, parameters=allocations.PARAMETERS, order=Order(below=405)),
     Route("POST", "/allocations", allocations.manage_allocations, "1.13",
-          "placement:allocations:manage", NO_CONTENT, allocation_bodies.MANAGE),
+          "placement:allocations:manage", NO_CONTENT, allocations.MANAGE),
 
     _get("/consumers", consumers.list_consumers, "2.0", "placement:consumers:list",
          consumers.CONSUMERS, parameters=consumers.PARAMETERS, part_rules=CONSUMER_PART_RULES),

@@ -13,7 +13,7 @@ from placement.api.handler import Call, Reply
 from placement.api.history import Versioned, v
 from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.members import UTC_TIME
-from placement.api.operations.allocation_bodies import OWNED
+from placement.api.operations.allocations import OWNED
 from placement.api.operations.candidates import ALTERNATIVE, BY_PROVIDER, MAPPINGS, by_provider
 from placement.api.policy import EXPLAIN
 from placement.api.shapes import (

@@ -1,6 +1,5 @@
 """`/consumers`."""
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -16,11 +15,9 @@ from placement.api.members import UTC_TIME, next_links
 from placement.api.operations.allocations import BY_PROVIDER
 from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
 from placement.api.parameters import (
-    DASHED_UUID,
     Pairs,
     Parameter,
     after,
-    bad,
     include_parameter,
     last_values,
     matching,
@@ -29,6 +26,7 @@ from placement.api.parameters import (
     parse_show,
     parse_uuid,
     positive,
+    provider_uuid,
 )
 from placement.api.shapes import Array, Json, Object, Property
 from placement.errors import BadQuery
@@ -46,28 +44,26 @@ REMEMBER = body_since_2(REQUEST)
 JOIN = body_since_2(SPREAD_GROUP)
 
 MAX_CONSUMERS = 1_000  # in one response
-MAX_OWNER = 255  # characters of a project or user
 
-_TYPE = "([A-Z0-9_]+|unknown)"
-_CONSUMER_TYPE = re.compile(rf"{_TYPE}\Z", re.ASCII)
-_OWNER = matching(f".{{1,{MAX_OWNER}}}")
+_owner = partial(Parameter, schema=matching(".{1,255}"), error="expected 1 to 255 characters")
 _INCLUDE = include_parameter("consumer", ConsumerPart)
 SHOW_PARAMETERS: Mapping[str, Parameter] = {"include": _INCLUDE}
 PARAMETERS: Mapping[str, Parameter] = {
-    "project_id": Parameter("2.0", "A project; only its consumers are listed.", _OWNER),
-    "user_id": Parameter("2.0", "A user of the project; only its consumers are listed.", _OWNER),
+    "project_id": _owner("2.0", "A project; only its consumers are listed."),
+    "user_id": _owner("2.0", "A user of the project; only its consumers are listed."),
     "consumer_type": Parameter(
-        "2.0", "A type of consumers, or `unknown` for consumers without a type.", matching(_TYPE)
-    ),
-    "in_tree": Parameter(
         "2.0",
-        "UUID of a provider; only consumers that use its tree are listed.",
-        matching(DASHED_UUID),
+        "A type of consumers, or `unknown` for consumers without a type.",
+        matching("([A-Z0-9_]+|unknown)"),
+        error="expected a type, or unknown",
+    ),
+    "in_tree": provider_uuid(
+        "2.0", "UUID of a provider; only consumers that use its tree are listed."
     ),
     "spread_group": Parameter(
         "2.0", "The name of a spread group of the project; only its members are listed."
     ),
-    "held": Parameter("2.0", "`true` lists only holds.", matching("true")),
+    "held": Parameter("2.0", "`true` lists only holds.", matching("true"), error="expected true"),
     "limit": Parameter(
         "2.0",
         "Maximum number of consumers, in the order of their UUIDs; "
@@ -88,21 +84,13 @@ def parse_consumer_query(
 ) -> tuple[ConsumerFilter, ConsumerPage]:
     """Return the conditions on consumers, and the requested page.  Raises BadQuery."""
     values = last_values(query, PARAMETERS, version)
-    for key in ("project_id", "user_id"):
-        if key in values and not 1 <= len(values[key]) <= MAX_OWNER:
-            raise bad(key, values[key], f"expected 1 to {MAX_OWNER} characters")
     for key in ("user_id", "spread_group"):
         if key in values and "project_id" not in values:
             raise BadQuery(f"{key}: this parameter needs project_id")
-    consumer_type = values.get("consumer_type")
-    if consumer_type is not None and not _CONSUMER_TYPE.match(consumer_type):
-        raise bad("consumer_type", consumer_type, "expected a type, or unknown")
-    if values.get("held", "true") != "true":
-        raise bad("held", values["held"], "expected true")
     conditions = ConsumerFilter(
         values.get("project_id"),
         values.get("user_id"),
-        consumer_type,
+        values.get("consumer_type"),
         parse_uuid("in_tree", values["in_tree"]) if "in_tree" in values else None,
         values.get("spread_group"),
         held="held" in values,

@@ -1,6 +1,5 @@
 """`/resource_providers`."""
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -28,12 +27,10 @@ from placement.api.operations.provider_shapes import (
     read_texts,
 )
 from placement.api.parameters import (
-    DASHED_UUID,
     PROVIDER_UUID,
     Pairs,
     Parameter,
     after,
-    bad,
     include_parameter,
     last_values,
     matching,
@@ -42,6 +39,7 @@ from placement.api.parameters import (
     parse_show,
     parse_uuid,
     positive,
+    provider_uuid,
 )
 from placement.api.shapes import View
 from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree
@@ -81,8 +79,6 @@ UPDATE = Versioned(
 # 1,000 hosts.
 MAX_CONDITIONS = 50
 
-_DASHED_UUID = re.compile(rf"{DASHED_UUID}\Z")
-
 # Parameters that may be repeated.
 _LISTED_TERMS = {kind.parameter for kind in GROUP_TERMS if kind.is_listed}
 
@@ -91,11 +87,13 @@ MAX_WITH_PARTS = 1_000
 # Default limit of a list without parts.
 NO_LIMIT = MAX_INTEGER
 
+
+_uuid = partial(provider_uuid, error=f"{PROVIDER_UUID}; it has dashes")
 _INCLUDE = include_parameter("provider", Part)
 SHOW_PARAMETERS: Mapping[str, Parameter] = {"include": _INCLUDE}
 PARAMETERS: Mapping[str, Parameter] = {
     "name": Parameter("1.0", "The name of a provider."),
-    "uuid": Parameter("1.0", "The UUID of a provider.", matching(DASHED_UUID)),
+    "uuid": _uuid("1.0", "The UUID of a provider."),
     "member_of": Parameter(
         "1.3",
         "Aggregates that providers must be in (`UUID`), must be in one of (`in:UUID,UUID`), or "
@@ -104,13 +102,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "resources": Parameter(
         "1.4", "Amounts that must be free on a provider: `CLASS:AMOUNT`, separated by commas."
     ),
-    "in_tree": Parameter(
-        "1.14", "UUID of a provider; only providers of its tree are listed.", matching(DASHED_UUID)
-    ),
-    "subtree": Parameter(
-        "2.0",
-        "UUID of a provider; only this provider and its descendants are listed.",
-        matching(DASHED_UUID),
+    "in_tree": _uuid("1.14", "UUID of a provider; only providers of its tree are listed."),
+    "subtree": _uuid(
+        "2.0", "UUID of a provider; only this provider and its descendants are listed."
     ),
     "required": Parameter(
         "1.18",
@@ -137,9 +131,6 @@ PARAMETERS: Mapping[str, Parameter] = {
 def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter:
     """Read the filters.  Raises BadQuery."""
     values = last_values(query, PARAMETERS, version)
-    for key in ("uuid", "in_tree", "subtree"):
-        if key in values and not _DASHED_UUID.match(values[key]):
-            raise bad(key, values[key], f"{PROVIDER_UUID}; it has dashes")
     members: Members = {kind.keyword: values.get(kind.keyword) for kind in (InTree, InSubtree)}
     for key, value in effective(query, version):
         if key in _LISTED_TERMS:

@@ -8,8 +8,8 @@ from placement.api import samples
 from placement.api.bodies import by_uuid, check_uuids, closed
 from placement.api.handler import Call, Reply
 from placement.api.json_body import Schema
-from placement.api.operations import allocation_bodies, inventories
-from placement.api.operations.allocation_bodies import read_claims
+from placement.api.operations import inventories
+from placement.api.operations.allocations import NEW_CONSUMER, read_claims
 from placement.api.operations.inventories import read_records
 from placement.objects import holds
 from placement.objects import reshape as reshaper
@@ -17,7 +17,7 @@ from placement.objects.reshape import ProviderInventories, ReshapeCommand
 
 INVENTORIES = {**by_uuid(inventories.NEW_INVENTORIES, samples.PROVIDER), "minProperties": 1}
 
-RESHAPE = allocation_bodies.NEW_CONSUMER.map(
+RESHAPE = NEW_CONSUMER.map(
     lambda consumer: Schema(
         closed({"inventories": INVENTORIES, "allocations": by_uuid(consumer, samples.CONSUMER)})
     ),

@@ -8,7 +8,6 @@ from placement.api.history import Microversion
 from placement.api.members import AMOUNTS
 from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, pairs
 from placement.api.shapes import Json, Object, Property, Table
-from placement.errors import BadQuery
 from placement.objects import usages
 from placement.objects.usages import Usage
 
@@ -32,8 +31,6 @@ def parse_usage_query(query: Pairs, version: Microversion) -> tuple[str, str | N
     None means all users, and one sum over all types (below 1.38). Raises BadQuery.
     """
     values = last_values(query, PARAMETERS, version)
-    if "project_id" not in values:
-        raise BadQuery("project_id: this parameter is required")
     for key, value in values.items():
         if not 1 <= len(value) <= 255:
             raise bad(key, value, "expected 1 to 255 characters")

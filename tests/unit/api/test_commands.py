@@ -3,7 +3,7 @@
 import pytest
 
 from placement.api.bodies import custom_name
-from placement.api.operations.allocation_bodies import read_claim, read_claims
+from placement.api.operations.allocations import read_claim, read_claims
 from placement.api.operations.inventories import read_record
 from placement.api.operations.reshaper import read_command
 from placement.errors import BadBody, BadPath

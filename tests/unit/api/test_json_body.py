@@ -11,7 +11,7 @@ from jsonschema.exceptions import SchemaError
 
 from placement.api.bodies import MAX_ITEMS, OWNER, UUID_LIKE
 from placement.api.json_body import MAX_DEPTH, MAX_MEMBERS, Schema, decode
-from placement.api.operations import aggregates, allocation_bodies, inventories, providers, traits
+from placement.api.operations import aggregates, allocations, inventories, providers, traits
 from placement.api.routes import ROUTES
 from placement.errors import BadBody
 
@@ -124,7 +124,7 @@ def of_mib(before: str, part: str, after: str) -> bytes:
         (traits.REPLACE, of_mib("[", '{"":1},', "1]")),
         (aggregates.REPLACE, of_mib("[", '"ab",', "1]")),
         (inventories.REPLACE, of_mib('{"inventories":{"', "A", '!":1}}')),
-        (allocation_bodies.REPLACE, of_mib('{"mappings":{"a":[', "1,", "1]}}")),
+        (allocations.REPLACE, of_mib('{"mappings":{"a":[', "1,", "1]}}")),
     ],
 )
 def test_a_refusal_needs_almost_no_memory_in_addition_to_the_value(table: Any, raw: bytes) -> None:
@@ -173,6 +173,4 @@ def test_what_a_provider_or_a_consumer_has_several_of_is_bounded() -> None:
         "project_id": "p", "user_id": "u", "consumer_generation": None, "consumer_type": "X",
         "allocations": {uuid: {"resources": {"VCPU": 1}} for uuid in uuids},
     }  # fmt: skip
-    assert f"at most {MAX_ITEMS} are allowed" in refusal(
-        allocation_bodies.REPLACE.entries[-1][1], claim
-    )
+    assert f"at most {MAX_ITEMS} are allowed" in refusal(allocations.REPLACE.entries[-1][1], claim)
