@@ -310,9 +310,7 @@ def _search_anchors(
         for number, part in enumerate(parts):
             if number and stop_after_cached is not None and anchors.served >= stop_after_cached:
                 raise StopSearch
-            trees = reader.trees(part)
-            outcomes = roots.outcomes([tree.id for tree in trees])
-            for tree in trees:
-                search = anchors.start(reader.pool(tree))
-                outcomes.append(search.outcome)
+            for tree in reader.trees(part):
+                search = anchors.start(reader.pools.pool(tree))
+                roots.outcomes[tree.id] = search.outcome
                 yield search

@@ -28,7 +28,7 @@ from placement.candidates.simulation.value import (
     SimulationRequest,
 )
 from placement.candidates.trees.resolve import ResolvedRequest, resolve_all, resolve_each
-from placement.candidates.trees.roots import PlainRoots
+from placement.candidates.trees.scan import PlainRoots
 from placement.candidates.trees.source import SnapshotHosts
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning

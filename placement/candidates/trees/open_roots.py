@@ -5,7 +5,7 @@ is split. Therefore, a search starts with the trees that previous searches did n
 reads further roots.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from placement.candidates.budget import COST_PER_STEP, WORK_BETWEEN_CHECKS, Charge
@@ -48,10 +48,8 @@ class OpenRoots:
         self._read_cost = WORK_BETWEEN_CHECKS * (2 + conditions)
         # The outcomes of the roots that the source has returned.
         self._stats = RootStats()
-        # Ids of the roots in the current batch.
-        self._part: Sequence[int] = ()
-        # The outcomes of the first roots of the batch, in their order.
-        self._outcomes: list[Outcome] = []
+        # Id of a root -> its outcome. The search adds the outcomes of each batch.
+        self.outcomes: dict[int, Outcome] = {}
         # The roots that were not refused, in the order in which they were read.
         self._open: dict[int, int] = {}
         # Ids of refused roots.
@@ -65,7 +63,7 @@ class OpenRoots:
         Args:
             spend: charges the work.
         """
-        self._fold()
+        self._add_outcomes()
         if self._stats.trees and not self._resumed:
             self._source, self._stats = self._make_source(), RootStats()
             self._open.clear()
@@ -74,7 +72,7 @@ class OpenRoots:
             spend(COST_PER_STEP * len(batch))
             yield batch
         while True:
-            self._fold()
+            self._add_outcomes()
             statements = stopwatch.statements()
             with stopwatch.WINDOWS:
                 roots = self._source.next_batch(self._stats)
@@ -92,25 +90,18 @@ class OpenRoots:
                 self._uncounted.update(roots)
             yield roots
 
-    def outcomes(self, part: Sequence[int]) -> list[Outcome]:
-        """Return a list. The caller appends the outcomes of these roots to it, in order."""
-        self._fold()
-        self._part, self._outcomes = part, []
-        return self._outcomes
-
-    def _fold(self) -> None:
-        """Record the outcomes of the part of the last batch that was searched."""
-        part, outcomes = self._part, self._outcomes
-        self._part, self._outcomes = (), []
-        if not self._repeated:
-            self._stats = self._stats.plus(outcomes)
-            return
-        first = []
-        for root_id, outcome in zip(part, outcomes, strict=False):
-            if root_id in self._uncounted:
-                self._uncounted.discard(root_id)
-                first.append(outcome)
-            if not outcome.served:
-                self._open.pop(root_id, None)
-                self._refused.add(root_id)
-        self._stats = self._stats.plus(first)
+    def _add_outcomes(self) -> None:
+        """Record the outcomes of the roots that were searched since the last call."""
+        if self._repeated:
+            first = []
+            for root_id, outcome in self.outcomes.items():
+                if root_id in self._uncounted:
+                    self._uncounted.discard(root_id)
+                    first.append(outcome)
+                if not outcome.served:
+                    self._open.pop(root_id, None)
+                    self._refused.add(root_id)
+            self._stats = self._stats.plus(first)
+        else:
+            self._stats = self._stats.plus(list(self.outcomes.values()))
+        self.outcomes.clear()

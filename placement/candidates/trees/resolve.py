@@ -110,8 +110,8 @@ def resolve_each(
     found = catalog.look_up(
         conn,
         {
-            "resource_class": set[str]().union(*map(_class_names, requests)),
-            "trait": names["trait"].union(*(_other_traits(each, taints) for each in requests)),
+            "resource_class": names["resource_class"],
+            "trait": names["trait"].union(*[_other_traits(each, taints) for each in requests]),
             "aggregate": names["aggregate"],
             **others,
         },
@@ -119,7 +119,13 @@ def resolve_each(
         further,
         params,
     )
-    sharing_rows, members, roots = _parse(found.further)
+    rows: dict[str, list[Any]] = {}
+    for row in found.further:
+        rows.setdefault(row[0], []).append(row)
+    of_sharing = rows.get(sharing.KIND, [])
+    members = {host: int(count) for _kind, _id, host, count in rows.get(claim_records.KIND, ())}
+    texts = [text for _kind, _id, text, _number in rows.get(root_windows.KIND, ())]
+    roots = root_windows.parse_first(texts[0]) if texts else None
     known = KnownNames.from_lookup(found.ids, found.aggregates, found.trees, names["tree"])
     other_ids = {kind: found.ids[kind] for kind in others}
     for request in requests:
@@ -130,49 +136,30 @@ def resolve_each(
             continue
         unsatisfiable = tuple(_unsatisfiable(request, known))
         resolved = _resolved(request, known, taints)
-        yield ResolvedRequest(
-            resolved, known, unsatisfiable, other_ids, sharing_rows, roots, members
-        )
+        yield ResolvedRequest(resolved, known, unsatisfiable, other_ids, of_sharing, roots, members)
 
 
 def _names(requests: Iterable[CandidateRequest]) -> dict[str, set[str]]:
-    """Return kind -> names in the terms of requests."""
-    names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
-    for _keyword, _suffix, terms in chain(*map(_parts, requests)):
-        for kind, names_of_term in chain(*[term.names.items() for term in terms]):
-            names[kind].update(names_of_term)
+    """Return kind -> names in the groups and conditions of requests."""
+    names: dict[str, set[str]] = {
+        kind: set() for kind in ("resource_class", "trait", "aggregate", "tree")
+    }
+    for request in requests:
+        names["resource_class"] |= request.classes | _order_names(request, "resource_class")
+        for _keyword, _suffix, terms in _parts(request):
+            for kind, names_of_term in chain(*[term.names.items() for term in terms]):
+                names[kind].update(names_of_term)
     return names
-
-
-def _parse(
-    rows: Iterable[Any],
-) -> tuple[Sequence[Any], Mapping[str, int], Sequence[Any] | None]:
-    """Return the rows of sharing providers, the members of the spread group, and the roots."""
-    of_sharing: list[Any] = []
-    members: dict[str, int] = {}
-    roots = None
-    for row in rows:
-        kind, _id, text, number = row
-        if kind == sharing.KIND:
-            of_sharing.append(row)
-        elif kind == claim_records.KIND:
-            members[text] = int(number)
-        else:
-            roots = root_windows.parse_first(text)
-    return of_sharing, members, roots
-
-
-def _class_names(request: CandidateRequest) -> set[str]:
-    return {*request.classes, *_order_names(request, "resource_class")}
 
 
 def _other_traits(request: CandidateRequest, taints: frozenset[str]) -> set[str]:
     """Return the traits to look up that are in no term of the request."""
-    return {
-        *request.tolerate,
-        *(taints - request.tolerated),
-        *_order_names(request, "trait"),
-    }
+    return {*request.tolerate, *(taints - request.tolerated), *_order_names(request, "trait")}
+
+
+def _order_names(request: CandidateRequest, kind: str) -> set[str]:
+    """Return the names of one kind in the order of hosts that a request specifies."""
+    return {key.name for key in request.order if key.name_kind == kind}
 
 
 def _parts(request: CandidateRequest) -> Iterable[tuple[str, str, Sequence[Term]]]:
@@ -236,11 +223,6 @@ def _refuse_unknown_order(conn: Connection, request: CandidateRequest, known: Kn
             path = request.error_path("order", UNSUFFIXED, key.name)
             hint = catalog.hint(conn, key.name_kind, [key.name])
             raise error([key.name], path, hint, QUERY_BAD_VALUE)
-
-
-def _order_names(request: CandidateRequest, kind: str) -> set[str]:
-    """Return the names of one kind in the order of hosts that a request specifies."""
-    return {key.name for key in request.order if key.name_kind == kind}
 
 
 def _trait_names(terms: Iterable[Term]) -> set[str]:

@@ -7,13 +7,10 @@ rarest condition.
 """
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any
-
-from sqlalchemy.engine import Connection
 
 from placement.candidates.model import Roots
 from placement.candidates.stats import RootStats, Trace
@@ -24,13 +21,12 @@ from placement.candidates.trees.conditions import (
     root_condition,
 )
 from placement.candidates.trees.resolve import ResolvedRequest
+from placement.candidates.trees.scan import PlainRoots, sound_roots
 from placement.candidates.trees.spellings import Spellings
 from placement.candidates.tuning import SearchTuning
 from placement.db.conditions import DrivingCondition, MemberCondition, RootCondition, TreeFilter
 from placement.db.statements import root_windows
 from placement.db.statements import roots as statements
-
-MAX_KEPT_ROOTS = 10_000  # an explanation reuses these roots, and then reads the other roots
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +171,7 @@ class RootReader:
     def __init__(
         self,
         resolved: ResolvedRequest,
-        plain: "PlainRoots",
+        plain: PlainRoots,
         make_conditions: Callable[[], Sequence[TreeCondition]],
         spellings: Spellings,
         trace: Trace,
@@ -244,7 +240,7 @@ class RootReader:
         most = self._tuning.few_roots
         query = statements.driven_roots(after, condition.member, driving.driver, most + 1)
         rows = query.rows(self._conn)
-        return _sound(rows) if len(rows) <= most else None
+        return sound_roots(rows) if len(rows) <= most else None
 
     def _meeting(
         self,
@@ -262,7 +258,7 @@ class RootReader:
         members = tuple(self._widened(condition.member) for condition in conditions)
         query = statements.matching_roots(after, TreeFilter(members, root, needs_own), driving)
         rows = query.rows(self._conn)
-        return _sound([(root_id, revision) for root_id, revision, matches in rows if matches])
+        return sound_roots([(root_id, revision) for root_id, revision, matches in rows if matches])
 
     def _widened(self, condition: MemberCondition) -> MemberCondition:
         """Return the condition with the rows of all spellings of the aggregates that it reaches."""
@@ -271,63 +267,9 @@ class RootReader:
         return replace(condition, reach=self._spellings.rows(condition.reach))
 
 
-class PlainRoots:
-    """Reads unfiltered runs of roots, and caches the roots of the first contiguous runs.
-
-    A search reads only as many roots as it needs. `windows` first returns the cached roots, and
-    then reads the other roots.
-    """
-
-    def __init__(self, conn: Connection, first: Sequence[Any] | None) -> None:
-        """first: rows that were read together with the names, or None if none were."""
-        self.conn = conn
-        self._first = first
-        # The cached roots, ordered by id.
-        self._kept: dict[int, int] = {}
-        self._last = 0  # id of the last cached root
-        self._complete = False  # whether all roots are cached
-
-    def run(self, after: int, size: int) -> tuple[dict[int, int], int, int]:
-        """Return the next roots after an id, the number of rows read, and the last row's id."""
-        if after == 0 and self._first is not None and size <= root_windows.FIRST:
-            rows = self._first[:size]
-        else:
-            rows = root_windows.next_roots(after, size).rows(self.conn)
-        roots = _sound(rows)
-        last = rows[-1][0] if rows else after
-        if after == self._last and not self._complete and len(self._kept) < MAX_KEPT_ROOTS:
-            self._kept |= roots
-            self._last = last
-            self._complete = len(rows) < size
-        return roots, len(rows), last
-
-    def windows(self, size: int) -> Iterator[Roots]:
-        """Yield all roots: first the cached roots, and then windows of this size."""
-        if not self._last and self._first is not None and len(self._first) < root_windows.FIRST:
-            self.run(0, root_windows.FIRST)  # the first rows are all roots
-        if self._kept:
-            yield self._kept.copy()
-        after, complete = self._last, self._complete
-        while not complete:
-            roots, rows, after = self.run(after, size)
-            complete = rows < size
-            yield roots
-
-
 def batches(roots: Roots, size: int, largest: int) -> Iterator[Roots]:
     """Split roots into batches. Each batch has four times the size of the previous one."""
     pending = iter(roots.items())
     while batch := dict(islice(pending, size)):
         yield batch
         size = min(4 * size, largest)
-
-
-def _sound(rows: Iterable[Sequence[int]]) -> dict[int, int]:
-    """Return the roots of (id, revision) rows. A statement may return a root several times.
-
-    Rows without a revision, which in a damaged database refer to another root, are skipped.
-    """
-    roots: dict[int, int] = dict(rows)  # type: ignore[arg-type]  # rows have two values
-    if None in roots.values():
-        return {row_id: revision for row_id, revision in roots.items() if revision is not None}
-    return roots

@@ -12,7 +12,8 @@ from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import Charge
 from placement.candidates.model import Member, Roots, SharingMember, Stocks, Tree
-from placement.candidates.trees.roots import PlainRoots, batches
+from placement.candidates.trees.roots import batches
+from placement.candidates.trees.scan import PlainRoots
 from placement.candidates.trees.sharing import SharingProvider, roots_of, sharing_members
 from placement.candidates.trees.store import TreeCache, TreeStore
 from placement.candidates.tuning import SearchTuning
