@@ -29,8 +29,6 @@ def progress(verb: str, out: TextIO, patience: float = 0) -> Progress:
     """Return a Progress that writes lines such as `loading: 5 of 20 providers`.
 
     Args:
-        verb: name of the activity.
-        out: receives the output.
         patience: seconds before anything is shown.
     """
 

@@ -12,7 +12,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # Module of the client -> module of the service that has all of its definitions.
 MODULES = {
-    "commands/console.py": ["runtime/logs.py", "entry/console.py"],
     "inventory.py": ["inventory.py"],
     "progress.py": ["runtime/progress.py"],
     "suggestions.py": ["runtime/suggestions.py"],
