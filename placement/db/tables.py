@@ -31,15 +31,12 @@ def now() -> datetime:
 
 
 def _table(name: str, *items: sa.schema.SchemaItem) -> sa.Table:
-    return sa.Table(
-        name,
-        metadata,
-        sa.Column("created_at", sa.DateTime),
-        sa.Column("updated_at", sa.DateTime),
-        *items,
-        mysql_engine="InnoDB",
-        mysql_charset="utf8mb3",
-    )
+    times = sa.Column("created_at", sa.DateTime), sa.Column("updated_at", sa.DateTime)
+    return _undated_table(name, *times, *items)
+
+
+def _undated_table(name: str, *items: sa.schema.SchemaItem) -> sa.Table:
+    return sa.Table(name, metadata, *items, mysql_engine="InnoDB", mysql_charset="utf8mb3")
 
 
 def _id(autoincrement: bool = True) -> sa.Column[int]:
@@ -223,9 +220,8 @@ claim_records = _table(
 )
 
 # The numbered state of each tree that exists or has been deleted.
-tree_changes = sa.Table(
+tree_changes = _undated_table(
     "tree_changes",
-    metadata,
     # The id of the root, or 0 for a deleted tree.
     sa.Column("provider_id", sa.Integer, primary_key=True, autoincrement=False),
     # The UUID of the root.
@@ -235,27 +231,21 @@ tree_changes = sa.Table(
     # The number of the last change.
     sa.Column("position", sa.BigInteger, nullable=False),
     sa.Index("tree_changes_position_idx", "position"),
-    mysql_engine="InnoDB",
-    mysql_charset="utf8mb3",
 )
 
 # The numberings. Each has a random token that identifies it in cursors.
-change_batches = sa.Table(
+change_batches = _undated_table(
     "change_batches",
-    metadata,
     # The largest number that it has assigned.
     sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("token", sa.BigInteger, nullable=False),
     # Time in milliseconds since 1970, on the clock of the database.
     sa.Column("numbered_at", sa.BigInteger, nullable=False),
-    mysql_engine="InnoDB",
-    mysql_charset="utf8mb3",
 )
 
 # The last numbering, in a single row. Every numbering locks this row.
-change_feed = sa.Table(
+change_feed = _undated_table(
     "change_feed",
-    metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
     # As in `change_batches`.
     sa.Column("position", sa.BigInteger, nullable=False),
@@ -264,8 +254,6 @@ change_feed = sa.Table(
     sa.Column("numbered_at", sa.BigInteger, nullable=False),
     # The sum of the numbered revisions, computed by `statements.change_numbering`.
     sa.Column("revision_sum", sa.BigInteger, nullable=False),
-    mysql_engine="InnoDB",
-    mysql_charset="utf8mb3",
 )
 
 # Kind -> the column that contains the name.

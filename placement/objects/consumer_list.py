@@ -13,6 +13,7 @@ from placement.errors import ConsumerNotFound
 from placement.objects import allocations, claim_records, identifiers
 from placement.objects.allocations import ProviderAllocations
 from placement.objects.claims import SpreadGroup
+from placement.objects.paging import ListPage
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 
@@ -39,15 +40,6 @@ class ConsumerFilter:
     spread_group: str | None = None
     # Whether only holds are listed.
     held: bool = False
-
-
-class ConsumerPage(NamedTuple):
-    """A part of the list, in the order of uuids."""
-
-    # Maximum number of consumers.
-    size: int
-    # The page starts after this uuid, which does not have to exist. None for the first page.
-    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +78,7 @@ class ConsumerList(NamedTuple):
 def find(
     conn: Connection,
     conditions: ConsumerFilter,
-    page: ConsumerPage,
+    page: ListPage,
     parts: Collection[ConsumerPart] = (),
 ) -> ConsumerList:
     """Return a page of the consumers that have allocations and satisfy a filter.

@@ -37,9 +37,9 @@ from placement.objects.allocation_change import check_consumer_generations
 from placement.objects.allocation_release import release, take_over
 from placement.objects.allocation_state import StateQuery
 from placement.objects.claims import Claim, NewRecord, owner_names
-from placement.objects.consumer_list import ConsumerFilter, ConsumerPage, ListedConsumer
+from placement.objects.consumer_list import ConsumerFilter, ListedConsumer
 from placement.objects.consumers import Consumer
-from placement.runtime import deadline
+from placement.objects.paging import ListPage
 
 Result = TypeVar("Result")
 
@@ -114,7 +114,7 @@ def find_all(database: Database) -> Iterator[ListedConsumer]:
     while are_more:
         with database.read() as conn:
             held = ConsumerFilter(held=True)
-            listed = consumer_list.find(conn, held, ConsumerPage(CHUNK_SIZE, after))
+            listed = consumer_list.find(conn, held, ListPage(CHUNK_SIZE, after))
         yield from listed.consumers
         are_more = listed.are_more
         after = listed.consumers[-1].uuid if are_more else None

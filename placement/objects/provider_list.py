@@ -12,6 +12,7 @@ from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers, provider_parts
 from placement.objects.known_names import KnownNames, NamesByKind
+from placement.objects.paging import ListPage
 from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider
 from placement.objects.revision_cache import CachedText, RevisionCache, read_kinds
@@ -56,15 +57,6 @@ class ProviderFilter:
         return frozenset(name for name, _amount in self.resources)
 
 
-class ProviderPage(NamedTuple):
-    """A part of a list, in the order of uuids."""
-
-    # Maximum number of providers.
-    size: int
-    # The page starts after this uuid, which does not have to exist. None for the first page.
-    after: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class ProviderSelection:
     """The providers to list. Names are resolved to ids."""
@@ -72,7 +64,7 @@ class ProviderSelection:
     # The condition, or None if no provider can satisfy the filter.
     condition: ProviderCondition | None
     # The page, or None for all providers in the order of their ids. `after` is a uuid as stored.
-    page: ProviderPage | None
+    page: ListPage | None
 
     @property
     def is_unbounded(self) -> bool:
@@ -82,7 +74,7 @@ class ProviderSelection:
 
 
 def resolve(
-    conn: Connection, conditions: ProviderFilter, page: ProviderPage | None = None
+    conn: Connection, conditions: ProviderFilter, page: ListPage | None = None
 ) -> ProviderSelection:
     """Resolve the names of a filter and a page in at most one statement.
 
@@ -223,7 +215,7 @@ def _provider(row: Sequence[Any]) -> Provider:
 
 
 def _resolve(
-    conn: Connection, conditions: ProviderFilter, page: ProviderPage | None
+    conn: Connection, conditions: ProviderFilter, page: ListPage | None
 ) -> tuple[KnownNames, str]:
     """Return the existing names, and the stored form of the uuid after which a page starts."""
     trees = conditions.names("tree")

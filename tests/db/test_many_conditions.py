@@ -11,7 +11,7 @@ from placement.db.engine import Database
 from placement.db.statements.provider_list import MAX_JOINED
 from placement.errors import BadQuery
 from placement.objects import catalog, provider_list
-from placement.objects.provider_list import ProviderPage
+from placement.objects.paging import ListPage
 from tests.kit.builders import make_database
 from tests.kit.cloud import aggregate_uuid, building
 from tests.kit.statements import counted
@@ -48,7 +48,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 
 
 def names(
-    database: Database, conditions: list[str], page: ProviderPage | None = None
+    database: Database, conditions: list[str], page: ListPage | None = None
 ) -> tuple[set[str], list[str]]:
     """Return the names of the matching providers, and the number of statements."""
     classes = [f"{each}:1" for each in conditions if "=" not in each]
@@ -61,8 +61,8 @@ def names(
     return found, list(statements)
 
 
-@pytest.mark.parametrize("page", [None, ProviderPage(100)])
-def test_every_condition_of_many_holds(database: Database, page: ProviderPage | None) -> None:
+@pytest.mark.parametrize("page", [None, ListPage(100)])
+def test_every_condition_of_many_holds(database: Database, page: ListPage | None) -> None:
     assert len(CONDITIONS) == MAX_CONDITIONS
     assert names(database, CONDITIONS, page)[0] == {"lacks -1"}
     for place in range(len(CONDITIONS)):

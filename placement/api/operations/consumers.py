@@ -34,10 +34,10 @@ from placement.objects import claim_records, consumer_list
 from placement.objects.claims import SpreadGroup
 from placement.objects.consumer_list import (
     ConsumerFilter,
-    ConsumerPage,
     ConsumerPart,
     ListedConsumer,
 )
+from placement.objects.paging import ListPage
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 REMEMBER = body_since_2(REQUEST)
@@ -79,9 +79,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 }
 
 
-def parse_consumer_query(
-    query: Pairs, version: Microversion
-) -> tuple[ConsumerFilter, ConsumerPage]:
+def parse_consumer_query(query: Pairs, version: Microversion) -> tuple[ConsumerFilter, ListPage]:
     """Return the conditions on consumers, and the requested page.  Raises BadQuery."""
     values = last_values(query, PARAMETERS, version)
     for key in ("user_id", "spread_group"):
@@ -100,7 +98,7 @@ def parse_consumer_query(
     # The value is not converted to canonical form, because links contain the form in which an
     # adopted database stores it.
     limit = positive("limit", values.get("limit", str(MAX_CONSUMERS)), MAX_CONSUMERS)
-    return conditions, ConsumerPage(limit, values.get("marker"))
+    return conditions, ListPage(limit, values.get("marker"))
 
 
 _TEXT = {"type": "string"}

@@ -45,11 +45,11 @@ from placement.api.shapes import View
 from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree
 from placement.errors import BadQuery
 from placement.objects import provider_list, provider_parts, providers
+from placement.objects.paging import ListPage
 from placement.objects.provider_list import (
     PartTexts,
     ProviderFilter,
     ProviderList,
-    ProviderPage,
     ProviderSelection,
 )
 from placement.objects.provider_parts import Part
@@ -146,7 +146,7 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
     )
 
 
-def parse_page(query: Pairs, parts: Collection[Part]) -> ProviderPage | None:
+def parse_page(query: Pairs, parts: Collection[Part]) -> ListPage | None:
     """Return the requested page, or None if the whole list is requested. Raises BadQuery."""
     values = dict(query)
     marker = values.get("marker")
@@ -154,8 +154,8 @@ def parse_page(query: Pairs, parts: Collection[Part]) -> ProviderPage | None:
         parse_uuid("marker", marker)
     most = MAX_WITH_PARTS if parts else NO_LIMIT
     if "limit" in values:
-        return ProviderPage(min(positive("limit", values["limit"]), most), marker)
-    return ProviderPage(most, marker) if parts or marker is not None else None
+        return ListPage(min(positive("limit", values["limit"]), most), marker)
+    return ListPage(most, marker) if parts or marker is not None else None
 
 
 def _check_number(conditions: int) -> None:

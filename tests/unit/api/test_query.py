@@ -29,7 +29,7 @@ from placement.candidates.terms import (
     RequiredTraits,
 )
 from placement.errors import BadQuery
-from placement.objects.provider_list import ProviderPage
+from placement.objects.paging import ListPage
 from placement.objects.provider_parts import Part
 
 AGG = "a0000000-0000-4000-8000-000000000001"
@@ -178,24 +178,24 @@ def test_before_resourceless_groups_every_group_asks_for_resources() -> None:
     assert raised.value.code == "placement.undefined_code"
 
 
-def page(*pairs: tuple[str, str]) -> ProviderPage | None:
+def page(*pairs: tuple[str, str]) -> ListPage | None:
     decoded = parameters.pairs(urlencode(pairs))
     return parse_page(decoded, parse_include(decoded, Part))
 
 
 def test_a_list_is_paged_where_that_is_asked_for() -> None:
     assert page(("name", "x")) is None
-    assert page(("limit", "7")) == ProviderPage(7)
-    assert page(("limit", "3"), ("limit", "7")) == ProviderPage(7)
-    assert page(("limit", "7"), ("marker", AGG)) == ProviderPage(7, AGG)
-    assert page(("marker", AGG)) == ProviderPage(NO_LIMIT, AGG)
-    assert page(("limit", "9" * 4000)) == ProviderPage(NO_LIMIT)
+    assert page(("limit", "7")) == ListPage(7)
+    assert page(("limit", "3"), ("limit", "7")) == ListPage(7)
+    assert page(("limit", "7"), ("marker", AGG)) == ListPage(7, AGG)
+    assert page(("marker", AGG)) == ListPage(NO_LIMIT, AGG)
+    assert page(("limit", "9" * 4000)) == ListPage(NO_LIMIT)
 
 
 @pytest.mark.parametrize(("limit", "size"), [("1", 1), ("1000", 1000), ("1001", 1000)])
 def test_a_list_with_parts_has_1000_providers_at_the_most(limit: str, size: int) -> None:
-    assert page(("include", "traits"), ("limit", limit)) == ProviderPage(size)
-    assert page(("include", "traits")) == ProviderPage(1000)
+    assert page(("include", "traits"), ("limit", limit)) == ListPage(size)
+    assert page(("include", "traits")) == ListPage(1000)
 
 
 def test_parts_are_united_and_come_in_one_order() -> None:
