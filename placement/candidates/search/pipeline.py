@@ -310,7 +310,9 @@ def _search_anchors(
         for number, part in enumerate(parts):
             if number and stop_after_cached is not None and anchors.served >= stop_after_cached:
                 raise StopSearch
-            for tree in reader.trees(part):
-                search = anchors.start(reader.pools.pool(tree))
-                roots.outcomes[tree.id] = search.outcome
+            trees = reader.trees(part)
+            pool, outcomes = reader.pools.pool, roots.outcomes  # PERF: looked up once
+            for tree in trees:
+                search = anchors.start(pool(tree))
+                outcomes[tree.id] = search.outcome
                 yield search
