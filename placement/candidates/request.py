@@ -9,7 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from placement.candidates.order import Order
-from placement.candidates.terms import RequiredTraits, Term, of_kind
+from placement.candidates.terms import RequiredTraits, Term, Untainted, of_kind
 
 UNSUFFIXED = ""
 
@@ -112,6 +112,11 @@ class CandidateRequest:
     def group_terms(self) -> Sequence[Term]:
         """The terms of all groups."""
         return list(chain(*[group.terms for group in self.groups]))
+
+    @property
+    def taints(self) -> frozenset[str]:
+        """The existing taints that exclude a tree, if the names of the request are resolved."""
+        return frozenset(term.name for term in of_kind(self.root, Untainted))
 
     @property
     def tolerated(self) -> frozenset[str]:

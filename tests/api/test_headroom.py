@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from placement.candidates.headroom import HeadroomRequest
+from placement.candidates.headroom import HeadroomQuery
 from placement.candidates.headroom.value import Totals
-from placement.candidates.request import CandidateRequest
 from tests.kit.service import Service
 
 HOSTS = 8
@@ -105,7 +104,7 @@ def test_requests_share_the_bound_in_the_order_of_the_body(tmp_path: Path) -> No
 
 def test_aggregates_share_the_bound_in_the_order_of_the_body() -> None:
     by = {f"00000000-0000-0000-0000-{number:012}": f"key{number}" for number in range(30, 0, -1)}
-    totals = Totals(HeadroomRequest(CandidateRequest(()), by=by))
+    totals = Totals(HeadroomQuery({}, keys=by))
     assert list(totals.sums) == [None, *by.values()]
 
 

@@ -1,7 +1,6 @@
 """Headroom: how many more consumers of a request fit."""
 
 from placement.candidates.headroom.find import (
-    HeadroomQuery,
     find_headroom,
     measure_on,
     resolve_headroom,
@@ -9,7 +8,7 @@ from placement.candidates.headroom.find import (
 from placement.candidates.headroom.value import (
     Figures,
     Headroom,
-    HeadroomRequest,
+    HeadroomQuery,
     LimitedHosts,
 )
 
@@ -17,7 +16,6 @@ __all__ = [
     "Figures",
     "Headroom",
     "HeadroomQuery",
-    "HeadroomRequest",
     "LimitedHosts",
     "find_headroom",
     "measure_on",

@@ -5,9 +5,9 @@ trees are measured only once. For each request in turn, all hosts are measured. 
 work is used for hosts whose number is still an interval.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -20,7 +20,7 @@ from placement.candidates.headroom.shared_hosts import SharedHosts
 from placement.candidates.headroom.value import (
     UNDECIDED,
     Headroom,
-    HeadroomRequest,
+    HeadroomQuery,
     RoomLimit,
     Totals,
 )
@@ -42,20 +42,6 @@ from placement.vocabulary import SHARING_TRAIT
 MAX_DISTINCT = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class HeadroomQuery:
-    """The questions of one call."""
-
-    # Name -> request, in the order of the results.
-    requests: Mapping[str, CandidateRequest]
-    # Maximum of all numbers of consumers.
-    limit: int = 10_000
-    # Aggregates, as written by the client. The result contains separate figures for their hosts.
-    by: Sequence[str] = ()
-    # Whether to measure as if there were no allocations.
-    empty: bool = False
-
-
 def find_headroom(
     conn: Connection,
     trees: TreeCache,
@@ -69,19 +55,19 @@ def find_headroom(
         UnknownResourceClasses: a resource class of a request does not exist.
         UnknownTraits: a trait of a request does not exist.
     """
-    questions, resolved = resolve_headroom(conn, query, settings.taints)
+    query, resolved = resolve_headroom(conn, query, settings.taints)
     budget = Budget(settings.max_search_steps)
     scan = Scan(conn, resolved)
     sharing = scan.sharing_providers()
     hosts = SnapshotHosts(conn, trees, scan.roots, sharing, budget.spend, tuning)
     with stopwatch.SEARCH:
-        return measure_on(hosts, query, questions, budget)
+        return measure_on(hosts, query, budget)
 
 
 def resolve_headroom(
     conn: Connection, query: HeadroomQuery, taints: frozenset[str]
-) -> tuple[list[HeadroomRequest], ResolvedRequest]:
-    """Return the questions of a query with resolved names, and the first resolved request.
+) -> tuple[HeadroomQuery, ResolvedRequest]:
+    """Return the query with resolved names, and the first resolved request.
 
     Raises:
         UnknownResourceClasses: a resource class of a request does not exist.
@@ -95,33 +81,31 @@ def resolve_headroom(
     keys: dict[str, str | None] = {}
     for term in of_kind(by.request.root, MemberOf):
         keys |= dict.fromkeys(term.any_of, next(iter(term.keys), None))
-    by_name = {name: keys[name] for name in query.by}
-    questions = [
-        HeadroomRequest(each.request, each.taints, query.limit, by_name) for each in resolved
-    ]
-    return questions, resolved[0]
+    requests = {name: each.request for name, each in zip(query.requests, resolved, strict=True)}
+    return replace(
+        query, requests=requests, keys={name: keys[name] for name in query.by}
+    ), resolved[0]
 
 
-def measure_on(
-    source: HostSource, query: HeadroomQuery, questions: Sequence[HeadroomRequest], budget: Budget
-) -> dict[str, Headroom]:
+def measure_on(source: HostSource, query: HeadroomQuery, budget: Budget) -> dict[str, Headroom]:
     """Return how many more consumers of each request fit on the hosts of a source.
 
     Args:
         source: all hosts, which may be read while they are iterated.
-        query: the requests by name.
-        questions: the requests with resolved names, in the order of the query.
+        query: the requests, with resolved names.
         budget: limit on the work for all requests together.
     """
-    hosts = MeasuredHosts(UnusedHosts(source) if query.empty else source, questions, budget)
+    hosts = MeasuredHosts(UnusedHosts(source) if query.empty else source, query, budget)
     steps = budget.steps_left
-    measurements = [_Measurement(question, budget, steps) for question in questions]
-    for measurement in measurements:
+    measurements = {
+        name: _Measurement(request, Totals(query), budget, steps)
+        for name, request in query.requests.items()
+    }
+    for measurement in measurements.values():
         measurement.add_hosts(hosts)
-    for measurement in measurements:
+    for measurement in measurements.values():
         measurement.refine()
-    results = [measurement.totals.headroom() for measurement in measurements]
-    return dict(zip(query.requests, results, strict=True))
+    return {name: each.totals.headroom() for name, each in measurements.items()}
 
 
 class _HostHeadroom(NamedTuple):
@@ -138,17 +122,18 @@ class _HostHeadroom(NamedTuple):
 class _Measurement:
     """The measurement of one request."""
 
-    def __init__(self, question: HeadroomRequest, budget: Budget, max_steps: int) -> None:
-        self._question = question
+    def __init__(
+        self, request: CandidateRequest, totals: Totals, budget: Budget, max_steps: int
+    ) -> None:
         self._budget = budget
         # The figures for the response.
-        self.totals = Totals(question)
+        self.totals = totals
         # The plan of the request.
-        self._plan = plan = SearchPlan(question.request)
+        self._plan = plan = SearchPlan(request)
         # Finds the headroom of a pool.
         self._pool_headrooms = PoolHeadrooms(plan, budget, max_steps)
         # Finds the limit of a host.
-        self._limits = LimitFinder(question.request, budget, max_steps)
+        self._limits = LimitFinder(request, budget, max_steps)
         # Whether arithmetic is sufficient for hosts with a single provider.
         self._flat: FlatCounter | None = None
         if not plan.splittable and not plan.contended_classes:
@@ -179,7 +164,7 @@ class _Measurement:
         """Create the pools of anchors, and select the sharing providers that can serve any slot."""
         # The pools include full and unsuitable sharing providers, because they may be the reason
         # for the limit of a host.
-        related = untainted(filter(self._is_related, sharing), self._question.taints)
+        related = untainted(filter(self._is_related, sharing), self._plan.request.taints)
         self._pools = AnchorPools(related, self._budget.spend)
         serving = list(filter(self._serves, related))
         self._shared = SharedHosts(self._plan, self._pool_headrooms, serving, self._budget)

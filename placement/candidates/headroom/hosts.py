@@ -21,9 +21,10 @@ from placement.candidates.budget import (
 from placement.candidates.explanation.causes import Rejection
 from placement.candidates.explanation.evaluation import ORDER
 from placement.candidates.headroom.limits import LimitFinder, limit_of
-from placement.candidates.headroom.value import HeadroomRequest, RoomLimit, Totals
+from placement.candidates.headroom.value import HeadroomQuery, RoomLimit, Totals
 from placement.candidates.model import Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
+from placement.candidates.request import CandidateRequest
 from placement.candidates.terms import MemberOf, NotMemberOf, PlaceTerm, of_kind
 from placement.candidates.trace import Refusal
 from placement.candidates.trees.source import HostSource
@@ -134,9 +135,8 @@ class MeasuredHosts:
     The first request reads the batches, and the other requests reuse them.
     """
 
-    def __init__(
-        self, source: HostSource, questions: Sequence[HeadroomRequest], budget: Budget
-    ) -> None:
+    def __init__(self, source: HostSource, query: HeadroomQuery, budget: Budget) -> None:
+        requests = query.requests.values()
         self._source = source
         self._budget = budget
         # The trees that have not been read yet.
@@ -144,10 +144,10 @@ class MeasuredHosts:
         # The batches read so far.
         self._read: list[HostBatch] = []
         # The classes of all requests, sorted.
-        self._classes = sorted(set().union(*(each.request.classes for each in questions)))
+        self._classes = sorted(set().union(*[each.classes for each in requests]))
         # Whether a request distinguishes hosts by their aggregates.
-        self._by_aggregates = any(map(_reads_aggregates, questions))
-        places = [of_kind(each.request.group_terms, PlaceTerm) for each in questions]
+        self._by_aggregates = bool(query.by) or any(map(_reads_aggregates, requests))
+        places = [of_kind(each.group_terms, PlaceTerm) for each in requests]
         # UUIDs of the providers that a request names.
         self._named = {term.stored for terms in places for term in terms}
 
@@ -181,10 +181,10 @@ class MeasuredHosts:
             raise BudgetSpentError from None
 
 
-def _reads_aggregates(question: HeadroomRequest) -> bool:
+def _reads_aggregates(request: CandidateRequest) -> bool:
     """Return whether a request distinguishes hosts by their aggregates."""
-    terms = [*question.request.group_terms, *question.request.root]
-    return bool(question.by) or any(isinstance(term, MemberOf | NotMemberOf) for term in terms)
+    terms = [*request.group_terms, *request.root]
+    return any(isinstance(term, MemberOf | NotMemberOf) for term in terms)
 
 
 class FlatCounter:

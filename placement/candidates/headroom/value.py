@@ -10,18 +10,19 @@ from placement.candidates.trace import Refusal
 
 
 @dataclass(frozen=True, slots=True)
-class HeadroomRequest:
-    """A question: how many consumers of a request fit."""
+class HeadroomQuery:
+    """The questions of one call."""
 
-    # The request with resolved names, and with a root term for each taint that it does not
-    # tolerate.
-    request: CandidateRequest
-    # Traits of roots whose sharing providers the request cannot use.
-    taints: frozenset[str] = frozenset()
+    # Name -> request, in the order of the results.
+    requests: Mapping[str, CandidateRequest]
     # Maximum of all numbers of consumers.
     limit: int = 10_000
-    # Aggregate, as written by the client -> the normalized UUID, or None if it does not exist.
-    by: Mapping[str, str | None] = field(default_factory=dict)
+    # Aggregates, as written by the client. The result contains separate figures for their hosts.
+    by: Sequence[str] = ()
+    # Whether to measure as if there were no allocations.
+    empty: bool = False
+    # Aggregate -> its normalized UUID, or None if it does not exist. Set when names are resolved.
+    keys: Mapping[str, str | None] = field(default_factory=dict)
 
 
 class RoomLimit(NamedTuple):
@@ -112,12 +113,12 @@ class Sums:
 class Totals:
     """The sums of one request over all hosts and over each aggregate, and the hosts' limits."""
 
-    def __init__(self, question: HeadroomRequest) -> None:
-        self._question = question
+    def __init__(self, query: HeadroomQuery) -> None:
+        self._query = query
         # Whether all hosts were added.
         self.complete = True
         # Normalized UUID of an aggregate, or None for all hosts -> the sums.
-        self.sums = {key: Sums() for key in (None, *question.by.values())}
+        self.sums = {key: Sums() for key in (None, *query.keys.values())}
         # Limit -> number of hosts that have it.
         self.limits: Counter[RoomLimit] = Counter()
 
@@ -130,9 +131,9 @@ class Totals:
 
     def headroom(self) -> Headroom:
         """Return the result."""
-        most, complete = self._question.limit, self.complete
+        most, complete = self._query.limit, self.complete
         by = {}
-        for name, key in self._question.by.items():
+        for name, key in self._query.keys.items():
             # If an aggregate does not exist, it contains no hosts.
             sums = Sums() if key is None else self.sums[key]
             by[name] = sums.figures(most, complete=complete or key is None)

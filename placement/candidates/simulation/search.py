@@ -20,9 +20,8 @@ from placement.candidates.search.ordered import OrderedHosts
 from placement.candidates.search.splits import SplitSearches
 from placement.candidates.simulation.copies import CopiedHosts
 from placement.candidates.simulation.value import Unplaced
-from placement.candidates.stats import Trace
-from placement.candidates.terms import TermChecks, Untainted, of_kind
-from placement.candidates.trace import Refusal
+from placement.candidates.terms import TermChecks
+from placement.candidates.trace import Refusal, Trace
 from placement.candidates.trees.conditions import spanning_terms
 from placement.candidates.trees.sharing import AnchorPools, sharing_pool, untainted
 from placement.runtime.bounded import SizeLimitedDict
@@ -102,7 +101,7 @@ class _EqualSearches:
         # Root of each of their providers, and the aggregates that reach the provider.
         self._to_reach = _to_reach(hosts, rest)
         # Traits of roots whose sharing providers the request cannot use.
-        self._taints = frozenset(term.name for term in of_kind(request.root, Untainted))
+        self._taints = request.taints
         # Roots of hosts without a candidate, except for candidates with a split.
         self._refused: set[str] = set()
         # The reason why nothing was found, or None until a search has found nothing.

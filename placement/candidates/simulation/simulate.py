@@ -1,6 +1,6 @@
 """Simulate changes on copies of the trees in one snapshot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 
@@ -9,7 +9,6 @@ from sqlalchemy.engine import Connection
 from placement.candidates.budget import Budget, uncharged
 from placement.candidates.explanation.all_hosts import names_from
 from placement.candidates.headroom import (
-    HeadroomRequest,
     measure_on,
     resolve_headroom,
 )
@@ -70,9 +69,9 @@ def simulate(
         source = SnapshotHosts(conn, cache, PlainRoots(conn, None), (), uncharged, tuning)
         trees = list(chain.from_iterable(source.batches()))
         changes = check_roots(request.changes, trees)
-        questions: Sequence[HeadroomRequest] = ()
+        query = None
         if request.headroom is not None:
-            questions, _resolved = resolve_headroom(conn, request.headroom, taints)
+            query, _resolved = resolve_headroom(conn, request.headroom, taints)
         drained = {root for change in changes if isinstance(change, Drain) for root in change.roots}
         consumers = read_consumers(conn, [tree.id for tree in trees if tree.uuid in drained])
         moving = [each for each in consumers if not each.is_expired]
@@ -88,10 +87,9 @@ def simulate(
         for change in changes:
             state.apply(change)
         result = state.result()
-        if request.headroom is None:
+        if query is None:
             return result
-        headroom = measure_on(hosts, request.headroom, questions, budget)
-        return replace(result, headroom=headroom)
+        return replace(result, headroom=measure_on(hosts, query, budget))
 
 
 def _resolve_claims(

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
-from placement.candidates.terms import Term, Untainted, of_kind
+from placement.candidates.terms import Term, Untainted
 from placement.candidates.trace import Refusal
 from placement.db.statements import claim_records, root_windows, sharing
 from placement.errors import (
@@ -52,7 +52,7 @@ class ResolvedRequest:
     @property
     def taints(self) -> frozenset[str]:
         """The existing taints that exclude a tree, because the request does not tolerate them."""
-        return frozenset(term.name for term in of_kind(self.request.root, Untainted))
+        return self.request.taints
 
 
 def resolve(

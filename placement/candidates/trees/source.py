@@ -12,7 +12,6 @@ from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import Charge
 from placement.candidates.model import Member, Roots, SharingMember, Stocks, Tree
-from placement.candidates.trees.roots import batches
 from placement.candidates.trees.scan import PlainRoots
 from placement.candidates.trees.sharing import SharingProvider, roots_of, sharing_members
 from placement.candidates.trees.store import TreeCache, TreeStore
@@ -77,9 +76,9 @@ class SnapshotHosts:
 
     def _trees(self, roots: Roots) -> list[Tree]:
         """Return the trees of roots, read in batches of a search."""
-        size = self._tuning.largest_batch
+        pending = iter(roots.items())
         trees: list[Tree] = []
-        for batch in batches(roots, size, size):
+        while batch := dict(islice(pending, self._tuning.largest_batch)):
             trees += self._store.trees(batch)
         return trees
 
