@@ -40,6 +40,7 @@ from placement.objects.claims import Claim, NewRecord, owner_names
 from placement.objects.consumer_list import ConsumerFilter, ListedConsumer
 from placement.objects.consumers import Consumer
 from placement.objects.paging import ListPage
+from placement.runtime import deadline
 
 Result = TypeVar("Result")
 

@@ -33,7 +33,7 @@ from placement.candidates.explanation.host_evaluator import COST_PER_SLOT
 from placement.candidates.explanation.slot_fit import SlotFit
 from placement.candidates.requirements import Requirement
 from placement.candidates.terms import TermChecks
-from placement.candidates.trees import roots
+from placement.candidates.trees import scan as trees_scan
 from placement.candidates.trees.scan import Scan
 from tests.db.test_candidates_growth import loaded
 from tests.kit.cloud import Cloud, Provider, aggregate_uuid
@@ -120,7 +120,7 @@ def test_roots_that_are_not_kept_are_read_once_more(
     clouds: list[Searcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search has read more roots than are cached for the explanation."""
-    monkeypatch.setattr(roots, "MAX_KEPT_ROOTS", 10)
+    monkeypatch.setattr(trees_scan, "MAX_KEPT_ROOTS", 10)
     cloud = clouds[-1]
     request = parse_candidates(pairs(NOBODY.rpartition("?")[2]), v("2.0"))
     with cloud.database.read_trees() as conn:

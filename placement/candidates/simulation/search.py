@@ -20,8 +20,9 @@ from placement.candidates.search.ordered import OrderedHosts
 from placement.candidates.search.splits import SplitSearches
 from placement.candidates.simulation.copies import CopiedHosts
 from placement.candidates.simulation.value import Unplaced
+from placement.candidates.stats import Trace
 from placement.candidates.terms import TermChecks
-from placement.candidates.trace import Refusal, Trace
+from placement.candidates.trace import Refusal
 from placement.candidates.trees.conditions import spanning_terms
 from placement.candidates.trees.sharing import AnchorPools, sharing_pool, untainted
 from placement.runtime.bounded import SizeLimitedDict

@@ -1,19 +1,16 @@
 -- associations.add: Add traits or aggregates that the providers do not have.
 
--- associations.add_traits: Add traits to a provider. The provider must not have any of them.
+-- trait
 INSERT INTO resource_provider_traits (resource_provider_id, trait_id, created_at)
 VALUES (:resource_provider_id_0, :trait_id_0, :created_at_0);
 
--- associations.aggregates_of: Select (id, uuid) of the aggregates that a provider is directly in.
-SELECT placement_aggregates.id, placement_aggregates.uuid
-FROM resource_provider_aggregates JOIN placement_aggregates ON placement_aggregates.id =
-    resource_provider_aggregates.aggregate_id
-WHERE resource_provider_aggregates.resource_provider_id = :provider_id
-ORDER BY placement_aggregates.uuid;
+-- aggregate
+INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id, created_at)
+VALUES (:resource_provider_id_0, :aggregate_id_0, :created_at_0);
 
 -- associations.remove: Remove traits or aggregates that the providers have.
 
--- associations.remove_traits: Remove traits from a provider. The provider must have all of them.
+-- traits of a provider
 DELETE FROM resource_provider_traits
 WHERE resource_provider_traits.resource_provider_id IN (:ids …) AND
     resource_provider_traits.trait_id IN (:linked …);

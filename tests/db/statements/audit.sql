@@ -1,6 +1,6 @@
 -- audit.consumers: Select the next consumers by id, with their generation, type, project, user and time.
-SELECT consumers.id, consumers.uuid AS consumer, consumers.generation, consumer_types.name AS type,
-    projects.external_id AS project, users.external_id AS "user", consumers.created_at AS created
+SELECT consumers.uuid AS consumer, consumer_types.name AS type, projects.external_id AS project,
+    users.external_id AS "user", consumers.created_at AS created, consumers.generation, consumers.id
 FROM consumers LEFT OUTER JOIN projects ON projects.id = consumers.project_id LEFT OUTER JOIN users
     ON users.id = consumers.user_id LEFT OUTER JOIN consumer_types ON consumer_types.id =
     consumers.consumer_type_id

@@ -26,12 +26,12 @@ FROM inventories JOIN resource_classes ON resource_classes.id = inventories.reso
     resource_providers AS root ON root.id = resource_providers.root_provider_id
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
--- inventories.for_providers: Select all inventories of the providers, with the names of their classes.
-SELECT inventories.id, inventories.resource_provider_id AS provider_id,
-    inventories.resource_class_id AS class_id, resource_classes.name AS class_name,
-    inventories.used, inventories.total, inventories.reserved, inventories.min_unit,
-    inventories.max_unit, inventories.step_size, inventories.allocation_ratio, inventories.capacity,
-    coalesce(inventories.updated_at, inventories.created_at) AS changed_at
+-- inventories.for_providers: Select (time of the last change, values for `inventory_rows.from_list`) of inventories.
+SELECT json_row(inventories.resource_provider_id, inventories.resource_class_id,
+    resource_classes.name, inventories.id, inventories.used, inventories.total,
+    inventories.reserved, inventories.min_unit, inventories.max_unit, inventories.step_size,
+    inventories.allocation_ratio, coalesce(inventories.updated_at, inventories.created_at)) AS
+    json_row_1
 FROM inventories JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
 WHERE inventories.resource_provider_id IN (:ids …)
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;

@@ -1,25 +1,13 @@
--- provider_trees.add_aggregates: Add providers to aggregates.
-INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id, created_at)
-VALUES (:resource_provider_id_0, :aggregate_id_0, :created_at_0);
-
--- provider_trees.add_traits: Add traits to providers.
-INSERT INTO resource_provider_traits (resource_provider_id, trait_id, created_at)
-VALUES (:resource_provider_id_0, :trait_id_0, :created_at_0);
-
 -- provider_trees.aggregate_ids: Select (provider id, aggregate id) of the providers' aggregates.
 SELECT resource_provider_aggregates.resource_provider_id, resource_provider_aggregates.aggregate_id
 FROM resource_provider_aggregates
 WHERE resource_provider_aggregates.resource_provider_id IN (:ids …);
 
--- provider_trees.create: Insert providers (UUID, name, generation) below the root of a tree.
+-- provider_trees.create: Insert providers (UUID, name, generation, parent id) into the tree of a root.
 INSERT INTO resource_providers (uuid, name, generation, parent_provider_id, root_provider_id,
     revision, created_at)
 VALUES (:uuid_0, :name_0, :generation_0, :parent_provider_id_0, :root_provider_id_0, :revision_0,
     :created_at_0);
-
--- provider_trees.delete: Delete providers that have no parts and no children.
-DELETE FROM resource_providers
-WHERE resource_providers.id IN (:ids …);
 
 -- provider_trees.in_use: Select the ids of the providers that have allocations.
 SELECT DISTINCT allocations.resource_provider_id
@@ -65,18 +53,6 @@ UPDATE resource_providers
 SET updated_at=:updated_at, parent_provider_id=CASE resource_providers.id WHEN :id_0 THEN :value_0
     END
 WHERE resource_providers.id IN (:ids …);
-
--- provider_trees.remove_aggregates: Remove providers from aggregates.
-DELETE FROM resource_provider_aggregates
-WHERE resource_provider_aggregates.resource_provider_id IN (:ids …) AND
-    (resource_provider_aggregates.resource_provider_id, resource_provider_aggregates.aggregate_id)
-    IN (:links …);
-
--- provider_trees.remove_traits: Remove traits from providers.
-DELETE FROM resource_provider_traits
-WHERE resource_provider_traits.resource_provider_id IN (:ids …) AND
-    (resource_provider_traits.resource_provider_id, resource_provider_traits.trait_id) IN (:links
-    …);
 
 -- provider_trees.rename: Set the names of providers, by id.
 UPDATE resource_providers
