@@ -1,0 +1,173 @@
+"""Two writers of one database, whose statements are executed in a chosen order.
+
+Each writer has a thread and a service. It stops before each of its statements, and before COMMIT,
+until it is its turn. If a writer does not arrive at its next statement, because it waits for a
+lock of the other one, then the order ends: both writers run freely to their ends.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from threading import Condition, Thread, current_thread
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db.engine import Database
+from tests.kit.statements import text_of
+
+# Seconds after which a writer that has not arrived at its next statement counts as waiting. A
+# writer that is only slow ends the order as well, which is less thorough, but not wrong.
+WAIT = 0.05
+# Seconds after which a writer counts as hanging.
+PATIENCE = 120
+
+# Returns the index of the writer whose turn it is. Both writers are at a statement.
+Choose = Callable[[], int]
+
+
+@dataclass
+class Order:
+    """The order in which the statements of one run were executed."""
+
+    # The choices while both writers were at a statement.
+    choices: list[int] = field(default_factory=list)
+    # Index of the writer and text of each statement until the order ended.
+    statements: list[tuple[int, str]] = field(default_factory=list)
+    # Whether a writer waited for the other one.
+    waited: bool = False
+
+
+class _Writer(Thread):
+    """A thread that executes one write."""
+
+    def __init__(self, work: Callable[[], Any], changed: Condition) -> None:
+        super().__init__(daemon=True)
+        self._work = work
+        self._changed = changed
+        # The statement before which the writer stops, or None if it runs or has ended.
+        self.statement: str | None = None
+        # Whether the writer stops before its statements.
+        self.stops = True
+        self.ended = False
+        # The result of the write or, if it failed, its error.
+        self.result: Any = None
+
+    @property
+    def stopped(self) -> bool:
+        return self.ended or self.statement is not None
+
+    def run(self) -> None:
+        try:
+            self.result = self._work()
+        except BaseException as error:  # the test compares it with the expected results
+            self.result = error
+        finally:
+            with self._changed:
+                self.ended = True
+                self._changed.notify_all()
+
+    def stop_before(self, statement: str) -> None:
+        """Stop until it is this writer's turn. Called in the thread of the writer."""
+        with self._changed:
+            if not self.stops:
+                return
+            self.statement = statement
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.statement is None)
+
+    def proceed(self) -> None:
+        """Execute the next statement. The condition must be locked."""
+        self.statement = None
+        self._changed.notify_all()
+
+
+def interleave(
+    works: Sequence[Callable[[], Any]], databases: Sequence[Database], choose: Choose
+) -> tuple[Sequence[Any], Order]:
+    """Run two writers, each in a thread of its own, and return their results.
+
+    Args:
+        works: the writes.
+        databases: the databases whose statements are ordered.
+        choose: chooses the writer whose statement is executed next.
+    """
+    changed = Condition()
+    writers = [_Writer(work, changed) for work in works]
+    order = Order()
+    with _stopping(databases):
+        for writer in writers:
+            writer.start()
+        with changed:
+            for writer in writers:
+                _wait(changed, writer, PATIENCE)
+            while not all(writer.ended for writer in writers):
+                _execute_next(changed, writers, choose, order)
+        for writer in writers:
+            writer.join()
+    return [writer.result for writer in writers], order
+
+
+def _execute_next(
+    changed: Condition, writers: Sequence[_Writer], choose: Choose, order: Order
+) -> None:
+    ready = [number for number, writer in enumerate(writers) if writer.statement is not None]
+    chosen = ready[0]
+    if len(ready) > 1:
+        chosen = choose()
+        order.choices.append(chosen)
+    writer = writers[chosen]
+    order.statements.append((chosen, str(writer.statement)))
+    writer.proceed()
+    if _wait(changed, writer, WAIT):
+        return
+    order.waited = True
+    for each in writers:
+        each.stops = False
+        each.proceed()
+    for each in writers:
+        assert _wait(changed, each, PATIENCE), order
+
+
+def _wait(changed: Condition, writer: _Writer, seconds: float) -> bool:
+    """Wait until a writer is at a statement or has ended, and return whether this is the case."""
+    return changed.wait_for(lambda: writer.stopped, seconds)
+
+
+@contextmanager
+def _stopping(databases: Sequence[Database]) -> Iterator[None]:
+    """Stop writers before statements and COMMIT."""
+
+    def execute(conn: sa.Connection, _cursor: Any, text: str, *_rest: Any) -> None:
+        stop(text_of(conn, text))
+
+    def commit(_conn: sa.Connection) -> None:
+        stop("COMMIT")
+
+    def stop(statement: str) -> None:
+        writer = current_thread()
+        if isinstance(writer, _Writer):
+            writer.stop_before(statement)
+
+    with ExitStack() as stack:
+        for database in databases:
+            for engine in {database.reader, database.writer}:
+                for event, listener in (("before_cursor_execute", execute), ("commit", commit)):
+                    sa.event.listen(engine, event, listener)
+                    stack.callback(sa.event.remove, engine, event, listener)
+        yield
+
+
+def orders(run: Callable[[Choose], Order]) -> Iterator[Order]:
+    """Run writers in each order once, and yield the orders."""
+    prefix: list[int] = []
+    while True:
+        rest = iter(prefix)
+        order = run(lambda rest=rest: next(rest, 0))  # type: ignore[misc]
+        yield order
+        choices = order.choices
+        while choices and choices[-1] == 1:
+            choices.pop()
+        if not choices:
+            return
+        prefix = [*choices[:-1], 1]

@@ -1,0 +1,88 @@
+"""Every pair of writes, with their statements in every order, ends like one after the other.
+
+`PLACEMENT_SCHEDULES` is the number of random orders for each pair (default: 2), or "all" for each
+order once.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import combinations_with_replacement
+from typing import Any
+
+import pytest
+
+from tests.kit.engines import ENGINE, seeded
+from tests.kit.interleaving import Choose, Order, interleave, orders
+from tests.schedules.cloud import WRITES, Cloud
+
+pytestmark = pytest.mark.skipif(ENGINE == "sqlite", reason="one transaction writes at a time")
+
+PAIRS = list(combinations_with_replacement(WRITES, 2))
+SCHEDULES = os.environ.get("PLACEMENT_SCHEDULES", "2")
+
+
+@pytest.fixture(scope="module")
+def counts() -> Iterator[Counter[str]]:
+    """Return counts of orders, which are printed at the end."""
+    counted: Counter[str] = Counter()
+    yield counted
+    print(f"\nschedules, {ENGINE}: {dict(counted)}")
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    made = Cloud(tmp_path_factory.mktemp("cloud"))
+    yield made
+    made.close()
+
+
+def outcome(cloud: Cloud, results: Sequence[Any]) -> Any:
+    return list(results), cloud.state()
+
+
+def serial(cloud: Cloud, names: Sequence[str], *, reverse: bool = False) -> Any:
+    """Return the outcome of two writes one after the other."""
+    cloud.reset()
+    services = cloud.service, cloud.other
+    results: list[Any] = [None, None]
+    for number in (1, 0) if reverse else (0, 1):
+        results[number] = WRITES[names[number]](cloud, services[number], number)
+    return outcome(cloud, results)
+
+
+def run(cloud: Cloud, names: Sequence[str], expected: Sequence[Any], choose: Choose) -> Order:
+    """Run two writes in one order, and check the outcome."""
+    cloud.reset()
+    works = [
+        partial(WRITES[name], cloud, service, number)
+        for number, (name, service) in enumerate(
+            zip(names, (cloud.service, cloud.other), strict=True)
+        )
+    ]
+    results, order = interleave(works, cloud.databases, choose)
+    assert outcome(cloud, results) in expected, order
+    cloud.service.check_used()
+    assert not cloud.unnumbered(), order
+    return order
+
+
+@pytest.mark.parametrize("names", PAIRS, ids=" and ".join)
+def test_two_writes_end_as_if_one_came_after_the_other(
+    cloud: Cloud, names: Sequence[str], counts: Counter[str]
+) -> None:
+    expected = [serial(cloud, names), serial(cloud, names, reverse=True)]
+    for results, _state in expected:
+        assert all(result is None or result < 500 for result in results)
+    work = partial(run, cloud, names, expected)
+    if SCHEDULES == "all":
+        found = orders(work)
+    else:
+        random = seeded(" ".join(names))
+        found = (work(partial(random.randrange, 2)) for _ in range(int(SCHEDULES)))
+    for order in found:
+        counts["orders"] += 1
+        counts["ended by a lock"] += order.waited
+        counts["statements"] += len(order.statements)
+    counts["pairs"] += 1
