@@ -1,6 +1,7 @@
 """`python -m tests.faults`: plants faults in a copy of the service and runs tests that see them.
 
-Each fault of `faults.yaml` replaces a text that occurs once in a module of `placement/candidates`.
+Each fault replaces a text that occurs once in a module: those of `faults.yaml` in the search and
+what stands on it, those of `schedules/faults.yaml` locks and guards of writes (on MariaDB).
 The output is a line for each fault:
 
 * seen: one of its tests fails
@@ -19,21 +20,43 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = Path("placement/candidates")
-ENVIRONMENT = {"PLACEMENT_ENGINE": "sqlite", "PLACEMENT_EXAMPLES": "0.15"}  # as `make test`
 # Exit code of pytest -> whether the tests see the fault.
 RESULTS = {0: "not seen", 1: "seen"}
 
 
+class Catalogue(NamedTuple):
+    """A file with faults."""
+
+    path: str
+    # The folder of the modules.
+    package: str
+    # Variables of the tests that are not set.
+    environment: Mapping[str, str]
+
+
+CATALOGUES = (
+    Catalogue(
+        "tests/faults.yaml",
+        "placement/candidates",
+        {"PLACEMENT_ENGINE": "sqlite", "PLACEMENT_EXAMPLES": "0.15"},  # as `make test`
+    ),
+    Catalogue(
+        "tests/schedules/faults.yaml",
+        "placement",
+        {"PLACEMENT_ENGINE": "mariadb", "PLACEMENT_SCHEDULES": "all"},
+    ),
+)
+
+
 class Fault(NamedTuple):
-    """A mistake in the code. The fields have the names of the members in `faults.yaml`."""
+    """A mistake in the code. The fields have the names of the members in a catalogue."""
 
     # The broken behaviour.
     name: str
@@ -47,9 +70,9 @@ class Fault(NamedTuple):
     seen_by: str
 
 
-def faults() -> list[Fault]:
-    """Return all faults."""
-    return [Fault(**each) for each in yaml.safe_load((ROOT / "tests/faults.yaml").read_text())]
+def faults(catalogue: Catalogue) -> list[Fault]:
+    """Return the faults of a catalogue."""
+    return [Fault(**each) for each in yaml.safe_load((ROOT / catalogue.path).read_text())]
 
 
 def copy_to(directory: Path) -> None:
@@ -61,19 +84,18 @@ def copy_to(directory: Path) -> None:
         shutil.copy2(ROOT / name, directory / name)
 
 
-def plant(fault: Fault, copy: Path) -> str:
+def plant(fault: Fault, catalogue: Catalogue, copy: Path) -> str:
     """Run the tests of a fault in the copy, and return the result."""
-    original = ROOT / PACKAGE / fault.module
+    original = ROOT / catalogue.package / fault.module
     before = original.read_text() if original.exists() else ""
     if before.count(fault.text) != 1:
         return "stale"
-    changed = copy / PACKAGE / fault.module
+    changed = copy / catalogue.package / fault.module
     changed.write_text(before.replace(fault.text, fault.fault))
     command = [sys.executable, "-m", "pytest", "-x", "-q", *shlex.split(fault.seen_by)]
+    environment = {**catalogue.environment, **os.environ}
     try:
-        done = subprocess.run(
-            command, cwd=copy, env={**ENVIRONMENT, **os.environ}, capture_output=True, check=False
-        )
+        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, check=False)
     finally:
         shutil.copy2(original, changed)
     return RESULTS.get(done.returncode, "broken")
@@ -84,10 +106,11 @@ def main(parts: Sequence[str]) -> int:
     results: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="faults-") as directory:
         copy_to(Path(directory))
-        for fault in faults():
+        planted = [(each, fault) for each in CATALOGUES for fault in faults(each)]
+        for catalogue, fault in planted:
             if not parts or any(part in fault.name for part in parts):
                 began = time.monotonic()
-                result = plant(fault, Path(directory))
+                result = plant(fault, catalogue, Path(directory))
                 seconds = time.monotonic() - began
                 print(f"{result:8} {seconds:4.0f} s  {fault.module}: {fault.name}", flush=True)
                 results[result] += 1

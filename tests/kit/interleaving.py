@@ -83,7 +83,10 @@ class _Writer(Thread):
 
 
 def interleave(
-    works: Sequence[Callable[[], Any]], databases: Sequence[Database], choose: Choose
+    works: Sequence[Callable[[], Any]],
+    databases: Sequence[Database],
+    choose: Choose,
+    between: Callable[[], object],
 ) -> tuple[Sequence[Any], Order]:
     """Run two writers, each in a thread of its own, and return their results.
 
@@ -91,6 +94,7 @@ def interleave(
         works: the writes.
         databases: the databases whose statements are ordered.
         choose: chooses the writer whose statement is executed next.
+        between: called when the first writer has ended, unless a writer has waited for a lock.
     """
     changed = Condition()
     writers = [_Writer(work, changed) for work in works]
@@ -101,6 +105,10 @@ def interleave(
         with changed:
             for writer in writers:
                 _wait(changed, writer, PATIENCE)
+            while not any(writer.ended for writer in writers):
+                _execute_next(changed, writers, choose, order)
+            if not order.waited:
+                between()
             while not all(writer.ended for writer in writers):
                 _execute_next(changed, writers, choose, order)
         for writer in writers:

@@ -1,6 +1,7 @@
 """A small cloud with every kind of write, each of which conflicts with the others."""
 
 import uuid as uuids
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,12 @@ from tests.kit.rows import UNCHECKED
 from tests.kit.service import NEWEST, Service, claim, inventories
 
 V2 = "2.0"
-#   HOST  VCPU 4, of which 1 is free          SPARE  VCPU 4
+#   HOST  VCPU 3, of which 1 is free          SPARE  VCPU 3
 #     |
 #   NODE  DISK_GB 4
 HOST, NODE, SPARE = (str(uuids.UUID(int=number)) for number in (1, 2, 3))
-# A consumer with allocations, a hold, and a hold whose time is over.
-OLD, HELD, ENDED = (str(uuids.UUID(int=number)) for number in (11, 12, 13))
+# A consumer with allocations, and a hold whose time is over but which is not released yet.
+OLD, HELD = (str(uuids.UUID(int=number)) for number in (11, 12))
 # The consumers that the writers create.
 NEW = tuple(str(uuids.UUID(int=number)) for number in (21, 22))
 AGGREGATES = tuple(str(uuids.UUID(int=number)) for number in (31, 32))
@@ -34,18 +35,27 @@ MAX_AGE = 3600
 UNCHANGED = {"traits", "resource_classes"}
 TABLES = [table for table in t.metadata.sorted_tables if table.name not in UNCHANGED]
 
+OF_PROVIDERS = (
+    "inventories",
+    "allocations",
+    "resource_provider_traits",
+    "resource_provider_aggregates",
+)
+
 # Table -> primary key -> row
 Tables = Mapping[str, Mapping[tuple[Any, ...], Mapping[str, Any]]]
 
 
 class Cloud:
-    """Two services on one database, which a write changes and `reset` restores."""
+    """Services on one database, which writes change and `reset` restores."""
 
     def __init__(self, directory: Path) -> None:
         options = {"randomize_allocation_candidates": False}
         self.service = Service(directory, placement=options)
         url = self.service.settings.database.connection
         self.other = Service(directory, url=url, placement=options)
+        # It caches what it reads.
+        self.reader = Service(directory, url=url, placement=options)
         # Connections that check no foreign keys.
         self._unchecked = sa.create_engine(self.service.database.writer.url)
         self._create()
@@ -64,31 +74,32 @@ class Cloud:
         self._unchecked.dispose()
         self.service.close()
         self.other.close()
+        self.reader.close()
 
     def _create(self) -> None:
         service = self.service
-        for uuid, parent, name in (
-            (HOST, None, "VCPU"),
-            (NODE, HOST, "DISK_GB"),
-            (SPARE, None, "VCPU"),
+        for uuid, parent, stock in (
+            (HOST, None, {"VCPU": 3}),
+            (NODE, HOST, {"DISK_GB": 4}),
+            (SPARE, None, {"VCPU": 3}),
         ):
             body: dict[str, object] = {"name": f"name-{uuid}", "uuid": uuid}
             body["parent_provider_uuid"] = parent
             service.expect(200, "POST", "/resource_providers", body)
             path = f"/resource_providers/{uuid}/inventories"
-            service.expect(200, "PUT", path, inventories(0, **{name: 4}))
+            service.expect(200, "PUT", path, inventories(0, **stock))
         # Both writers use names that exist: the services cache the ids of names.
         for uuid in AGGREGATES:
             self._aggregate(uuid)
         service.expect(204, "PUT", f"/allocations/{OLD}", claim({HOST: {"VCPU": 1}}))
-        for uuid in (HELD, ENDED):
-            claimed = {**demand(uuid), "expires_in": 3600}
-            service.expect(201, "POST", "/claims", claimed, V2)
+        service.expect(201, "POST", "/claims", {**demand(HELD), "expires_in": 3600}, V2)
         with service.database.writer.begin() as conn:
             statement = "UPDATE claim_records SET expires_at = 1 WHERE consumer_uuid = :uuid"
-            assert conn.execute(sa.text(statement), {"uuid": ENDED}).rowcount == 1
+            assert conn.execute(sa.text(statement), {"uuid": HELD}).rowcount == 1
         service.database.write(change_numbering.begin)
         self._let_number()
+        # A change that has no number yet.
+        self._aggregate(AGGREGATES[0])
 
     def _let_number(self) -> None:
         """Let the next numbering begin at once."""
@@ -127,6 +138,30 @@ class Cloud:
                 if missing:
                     conn.execute(sa.insert(table), missing)
 
+    def unrenewed(self) -> Sequence[str]:
+        """Return the roots of trees that have changed, but still have the same revision."""
+        trees, start = self._by_root(self._tables()), self._by_root(self._start)
+        return [
+            root
+            for root in trees.keys() & start.keys()
+            if trees[root] != start[root] and trees[root][0] == start[root][0]
+        ]
+
+    @staticmethod
+    def _by_root(tables: Tables) -> Mapping[str, tuple[int, Any]]:
+        """Return the uuid of each root, with its revision and the rows of its tree."""
+        providers = {row["id"]: row for row in tables["resource_providers"].values()}
+        rows: dict[str, list[Any]] = defaultdict(list)
+        for row in providers.values():
+            root = providers[row["root_provider_id"]]
+            rows[root["uuid"]].append(sorted(row.items(), key=repr))
+        for name in OF_PROVIDERS:
+            for row in tables[name].values():
+                root = providers[providers[row["resource_provider_id"]]["root_provider_id"]]
+                rows[root["uuid"]].append(sorted(row.items(), key=repr))
+        revisions = {row["uuid"]: row["revision"] for row in providers.values()}
+        return {root: (revisions[root], sorted(rows[root], key=repr)) for root in rows}
+
     def unnumbered(self) -> Sequence[str]:
         """Number the changes, and return the roots whose present revision has no number."""
         self._let_number()
@@ -139,12 +174,15 @@ class Cloud:
             return list(conn.execute(sa.text(query)).scalars())
 
     def state(self) -> Any:
-        """Return everything that clients can read, without times."""
+        """Return everything that clients of the reader can read, without times."""
         lists = (
             "/resource_providers?include=inventories,usages,traits,aggregates,allocations",
             "/consumers",
+            # The search caches trees.
+            "/allocation_candidates?resources=VCPU:1",
+            "/allocation_candidates?resources=DISK_GB:1",
         )
-        state: dict[str, Any] = {path: self.service.get(path, V2) for path in lists}
+        state: dict[str, Any] = {path: self.reader.get(path, V2) for path in lists}
         records = ("consumer_uuid", "spread_group", "max_per_host", "hold_generation")
         with self.service.database.read() as conn:
             query = sa.select(*[t.claim_records.c[name] for name in records])
@@ -202,7 +240,7 @@ def _move(_cloud: Cloud, number: int) -> Any:
 
 
 def _inventories(cloud: Cloud, number: int) -> Any:
-    return inventories(cloud.generations[HOST], VCPU=3 + number)
+    return inventories(cloud.generations[HOST], VCPU=2 + number)
 
 
 def _traits(cloud: Cloud, number: int) -> Any:
@@ -255,19 +293,20 @@ def number_changes(service: Service) -> None:
     service.database.write(lambda conn: change_numbering.number(conn, MAX_AGE))
 
 
+# Name -> the write of a client or of the service.
 WRITES: Mapping[str, Write] = {
-    "PUT of a new consumer": request(
+    "put_new": request(
         "PUT",
         "/allocations/{new}",
         lambda _cloud, _number: claim({HOST: {"VCPU": 1}, NODE: {"DISK_GB": 3}}),
     ),
-    "PUT of an old consumer": request(
+    "put_old": request(
         "PUT",
         f"/allocations/{OLD}",
-        lambda _cloud, number: claim({HOST: {"VCPU": 2 - number}}, 1),
+        lambda _cloud, number: claim({(HOST, SPARE)[number]: {"VCPU": 2}}, 1),
     ),
-    "POST of allocations": request("POST", "/allocations", _move),
-    "DELETE of allocations": request("DELETE", f"/allocations/{OLD}"),
+    "post": request("POST", "/allocations", _move),
+    "delete": request("DELETE", f"/allocations/{OLD}"),
     "claim": request("POST", "/claims", lambda _cloud, number: demand(NEW[number]), V2),
     "hold": request(
         "POST",
@@ -275,7 +314,7 @@ WRITES: Mapping[str, Write] = {
         lambda _cloud, number: {**demand(NEW[number]), "expires_in": 600},
         V2,
     ),
-    "claim of a spread group": request(
+    "spread_group": request(
         "POST",
         "/claims",
         lambda _cloud, number: {
@@ -284,26 +323,24 @@ WRITES: Mapping[str, Write] = {
         },
         V2,
     ),
-    "confirmed hold": request("POST", "/claims", _from_hold, V2),
-    "extended hold": request(
-        "PUT", f"/holds/{HELD}", lambda _cloud, _number: {"expires_in": 900}, V2
-    ),
-    "released hold": request("DELETE", f"/holds/{HELD}", version=V2),
-    "expired holds": _expire,
+    "confirm": request("POST", "/claims", _from_hold, V2),
+    "extend": request("PUT", f"/holds/{HELD}", lambda _cloud, _number: {"expires_in": 900}, V2),
+    "release": request("DELETE", f"/holds/{HELD}", version=V2),
+    "expire": _expire,
     "inventories": request("PUT", f"/resource_providers/{HOST}/inventories", _inventories),
     "traits": request("PUT", f"/resource_providers/{NODE}/traits", _traits),
     "aggregates": request("PUT", f"/resource_providers/{NODE}/aggregates", _aggregates),
-    "provider": request(
+    "renamed_child": request(
         "PUT",
         f"/resource_providers/{NODE}",
         lambda _cloud, number: {"name": f"new-{number}", "parent_provider_uuid": HOST},
     ),
-    "child to another tree": request(
+    "moved_child": request(
         "PUT",
         f"/resource_providers/{NODE}",
         lambda _cloud, _number: {"name": f"name-{NODE}", "parent_provider_uuid": SPARE},
     ),
-    "new child": request(
+    "new_child": request(
         "POST",
         "/resource_providers",
         lambda _cloud, number: {
@@ -312,8 +349,8 @@ WRITES: Mapping[str, Write] = {
             "parent_provider_uuid": HOST,
         },
     ),
-    "deleted child": request("DELETE", f"/resource_providers/{NODE}"),
+    "deleted_child": request("DELETE", f"/resource_providers/{NODE}"),
     "tree": request("PUT", f"/provider_trees/{HOST}", _tree, V2),
     "reshape": request("POST", "/reshaper", _reshape),
-    "numbered changes": _number,
+    "number": _number,
 }

@@ -61,14 +61,15 @@ def run(cloud: Cloud, names: Sequence[str], expected: Sequence[Any], choose: Cho
             zip(names, (cloud.service, cloud.other), strict=True)
         )
     ]
-    results, order = interleave(works, cloud.databases, choose)
+    results, order = interleave(works, cloud.databases, choose, cloud.state)
     assert outcome(cloud, results) in expected, order
     cloud.service.check_used()
+    assert not cloud.unrenewed(), order
     assert not cloud.unnumbered(), order
     return order
 
 
-@pytest.mark.parametrize("names", PAIRS, ids=" and ".join)
+@pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_two_writes_end_as_if_one_came_after_the_other(
     cloud: Cloud, names: Sequence[str], counts: Counter[str]
 ) -> None:
