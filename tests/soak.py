@@ -46,6 +46,7 @@ LONG_RUNS: Sequence[LongRun] = (
             {"PLACEMENT_TORN": "8000,5000"}, ["mariadb"]),
     LongRun("histories", ["tests/cluster/test_histories.py"],
             {"PLACEMENT_HISTORIES": "3600", "PLACEMENT_HISTORIES_SEED": "{seed}"}, list(SERVERS)),
+    LongRun("schedules", ["tests/schedules"], {"PLACEMENT_SCHEDULES": "all"}, list(SERVERS)),
     LongRun("pooled", ["tests/db/test_pooled_connections.py"],
             {"PLACEMENT_POOLED": "1000"}, list(SERVERS)),
     LongRun("updates", ["tests/cluster/test_rolling_update.py"],
