@@ -114,11 +114,11 @@ class Matching:
                 mover_to[provider] = mover
                 matched_slots = self._matched_slots.get(provider, ())
                 if len(matched_slots) < self._seats[provider]:
-                    self._spend(COST_PER_STEP + looks)
+                    self._spend(COST_PER_STEP + 2 * looks)
                     self._move_along(slot, provider, mover_to)
                     return True
                 waiting.extend(matched_slots)
-            self._spend(len(self._options[mover]))
+            self._spend(2 * len(self._options[mover]))
         return False
 
     def _move_along(self, slot: int, free_provider: int, mover_to: Mapping[int, int]) -> None:

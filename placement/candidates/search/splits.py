@@ -141,7 +141,7 @@ def split_solutions(
     Raises:
         BudgetSpentError: the search reached a limit.
     """
-    cost = COST_PER_STEP * sum(len(options[slot]) for slot in plan.splittable)
+    cost = 2 * COST_PER_STEP * sum(len(options[slot]) for slot in plan.splittable)
     budget.spend(COST_PER_RESULT + cost)
     servings = _Servings(plan, pool, options)
     if not servings.may_exist(split=not also_whole):
@@ -161,7 +161,7 @@ def split_solutions(
         total = prod(map(len, choices))
         for number, chosen in enumerate(product(*choices), 1):
             parts = list(chain(*chosen))
-            budget.step(cost=COST_PER_RESULT)
+            budget.step(cost=COST_PER_RESULT + COST_PER_STEP * len(parts))
             met = reduce(or_, [bits(position) for position, _units in parts], of_others)
             if met.bit_count() == len(trait_sets):
                 yield assignment, chosen, last and number == total

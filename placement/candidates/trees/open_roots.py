@@ -45,7 +45,7 @@ class OpenRoots:
         self._batch = batch
         # Cost of one statement that reads roots. It takes a few milliseconds for each condition, in
         # this process if the engine is SQLite.
-        self._read_cost = WORK_BETWEEN_CHECKS * (2 + conditions)
+        self._read_cost = 2 * WORK_BETWEEN_CHECKS * (1 + conditions)
         # The outcomes of the roots that the source has returned.
         self._stats = RootStats()
         # Id of a root -> its outcome. The search adds the outcomes of each batch.
