@@ -77,7 +77,7 @@ def test_the_bound_on_work_ends_a_simulation(tmp_path: Path) -> None:
 
 
 def test_the_headroom_of_an_unfinished_simulation_is_unknown(tmp_path: Path) -> None:
-    with Service(tmp_path, placement={"max_simulation_steps": 60}) as service:
+    with Service(tmp_path, placement={"max_simulation_steps": 15}) as service:
         with building(service.database.writer) as cloud:
             for number in range(1, HOSTS + 1):
                 cloud.add(f"host{number}", {"VCPU": 8})
