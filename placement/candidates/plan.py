@@ -44,7 +44,7 @@ class SearchPlan:
         # The trait sets of `collective_terms`. A provider must have a trait from each set.
         self.collective_traits = tuple([term.any_of for term in self.collective_terms])
         # The checks of the terms on the root.
-        self._root_checks = TermChecks(request.root)
+        self.root_checks = TermChecks(request.root, spend=spend)
         # Whether the request names a tree or a subtree.
         self.names_providers = bool(of_kind(request.group_terms, PlaceTerm))
         # Whether each tree provides at most one provider to several slots.
@@ -111,8 +111,8 @@ class SearchPlan:
 
     def root_refusal(self, anchor: Tree) -> Refusal | None:
         """Return why the anchor's root fails the conditions on roots, or None if it does not."""
-        mask = self._root_checks.root_mask(anchor.root)
-        return self._root_checks.term(lowest(mask)).root_code if mask else None
+        mask = self.root_checks.root_mask(anchor.root)
+        return self.root_checks.term(lowest(mask)).root_code if mask else None
 
     def unmet_traits(self, pool: Pool) -> tuple[TraitSet, ...]:
         """Return the collective trait sets of which no provider in the pool has any trait."""

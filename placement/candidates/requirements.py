@@ -26,7 +26,6 @@ from placement.candidates.terms import (
     meeting,
 )
 from placement.candidates.terms.amounts import AMOUNT_CODES, Amount, unfit_for_a_part, unfit_whole
-from placement.candidates.terms.checks import NO_MASKS
 from placement.candidates.trace import Refusal
 from placement.inventory import fits
 
@@ -75,6 +74,9 @@ class Requirement:
         self._may_split = slot.may_split
         # Number of the bit of the first term. The bits of amounts are lower.
         self._first = len(AMOUNT_CODES) * len(slot.resources)
+        # The code of each condition, by the number of its bit.
+        self._codes = [code for code in AMOUNT_CODES for _resource in slot.resources]
+        self._codes += [term.code for term in group.terms]
         # The checks of the terms.
         self.checks = checks or TermChecks(
             group.terms, spans=not group.suffixed, first=self._first, spend=spend
@@ -154,22 +156,27 @@ class Requirement:
         of_pool: Masks = (masks, ())
         if not all(masks) and self.own_terms:
             of_pool = _joined(masks, self.checks.masks(pool))
-        # The first condition that a provider fails rejects it. Return the last of these conditions.
-        bits = [lowest(mask & self.hard) for _position, mask in each_mask(of_pool)]
-        if 0 in bits:
+        last = self.last_failed(of_pool)
+        if not last:
             raise ValueError("some provider of the pool can serve")
-        number = max(bits, default=1).bit_length() - 1
-        if number < self._first:
-            return AMOUNT_CODES[number // len(self._resources)]
-        return self.group.terms[number - self._first].code
+        return self.code(last)
+
+    def code(self, bit: int) -> Refusal:
+        """Return the code of the condition of a bit."""
+        return self._codes[bit.bit_length() - 1]
 
     # -- all conditions that fail --------------------------------------------------------------
 
-    def masks(self, pool: Pool, of_checks: Masks = NO_MASKS) -> Masks:
-        """Return the mask of each member. `of_checks` has the masks of `checks` for the pool."""
+    def masks(self, pool: Pool, of_checks: Masks | None) -> Masks:
+        """Return the mask of each member.
+
+        Args:
+            pool: the members.
+            of_checks: the masks of `checks` for the pool, or None if there are no terms.
+        """
         masks = self._amount_masks(pool, in_parts=self._may_split)
         # PERF: most requests have no terms.
-        return (tuple(masks), ()) if of_checks is NO_MASKS else _joined(masks, of_checks)
+        return (tuple(masks), ()) if of_checks is None else _joined(masks, of_checks)
 
     def _amount_masks(self, pool: Pool, *, in_parts: bool) -> list[int]:
         masks: list[int] = []
@@ -196,18 +203,30 @@ class Requirement:
         """Return the positions of the members that can serve if some bits are ignored."""
         return meeting(masks, self.hard & ~dropped)
 
-    def unserved(self, masks: Masks, local: int) -> int:
+    def last_failed(self, masks: Masks) -> int:
+        """Return the bit of the condition that rejects the last provider, or 0 if one can serve.
+
+        A provider is rejected at the first condition that it fails.
+        """
+        first = [lowest(mask & self.hard) for _position, mask in each_mask(masks)]
+        return max(first, default=1) if all(first) else 0
+
+    def failed_by_all(self, masks: Masks, local: int | None = None) -> int:
         """Return the bits of the conditions that every provider of a host fails.
 
-        Sharing providers without any class of the slot do not count, because they cannot serve it.
-        `local` is the number of providers in the tree of the host.
+        Args:
+            masks: the masks of the host.
+            local: number of providers in the tree of the host. If given, sharing providers without
+                any class of the slot do not count, because they cannot serve it.
         """
-        without_all = self.missing or -1  # if there are no classes, each provider counts
-        counted = [
-            mask
-            for position, mask in each_mask(masks)
-            if position < local or mask & without_all != without_all
-        ]
+        counted = [*masks[0], *masks[1]]
+        if local is not None:
+            without_all = self.missing or -1  # if there are no classes, each provider counts
+            counted = [
+                mask
+                for position, mask in each_mask(masks)
+                if position < local or mask & without_all != without_all
+            ]
         return reduce(and_, counted)
 
     # -- the conditions in explanations --------------------------------------------------------
@@ -236,8 +255,8 @@ class Requirement:
     def _by_code(self) -> dict[Refusal, int]:
         """Code -> the bits of the conditions that have this code."""
         by_code: dict[Refusal, int] = {}
-        for number, stated in enumerate(self.terms):
-            by_code[stated.code] = by_code.get(stated.code, 0) | 1 << number
+        for number, code in enumerate(self._codes):
+            by_code[code] = by_code.get(code, 0) | 1 << number
         return by_code
 
     def _bits_of(self, is_meant: Callable[[Term], bool]) -> int:
@@ -278,7 +297,7 @@ class Requirement:
 
     def at_code(self, bit: int, mask: int) -> int:
         """Return the bits of a mask whose conditions have the same code as the one of `bit`."""
-        return mask & self._by_code[self.term(bit).code]
+        return mask & self._by_code[self.code(bit)]
 
     def terms_of(self, mask: int) -> tuple[StatedTerm, ...]:
         """Return the conditions of a mask.  PERF: called often if all hosts differ."""
@@ -311,8 +330,3 @@ def _joined(masks: Sequence[int], of_checks: Masks) -> Masks:
         tuple(map(or_, masks, itself)) if itself else tuple(masks),
         tuple(map(or_, masks, as_root)) if as_root else (),
     )
-
-
-def lacking(masks: Masks) -> int:
-    """Return the bits of the conditions that every provider of a host fails."""
-    return reduce(and_, [mask for _position, mask in each_mask(masks)])

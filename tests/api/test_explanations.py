@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from placement.api.operations.candidates import MAX_LOGGED
-from placement.candidates.explanation import all_hosts
+from placement.candidates.explanation import explained_hosts
 from tests.kit.cloud import building
 from tests.kit.service import Service, inventories
 
@@ -75,7 +75,7 @@ def test_an_empty_answer_is_one_line_at_every_version(
 def test_the_line_of_an_empty_answer_is_about_a_sample_of_many_hosts(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(all_hosts, "MAX_REFUSED", 2)
+    monkeypatch.setattr(explained_hosts, "MAX_REFUSED", 2)
     with Service(tmp_path) as made:
         with building(made.database.writer) as cloud:
             for number in range(5):

@@ -22,17 +22,11 @@ from placement.candidates import (
     explain,
     find_candidates,
 )
-from placement.candidates.budget import COST_PER_STEP, Charge, uncharged
-from placement.candidates.explanation import host_counts, reductions
-from placement.candidates.explanation.explain_request import (
-    COST_PER_CHECKS,
-    COST_PER_SLOT_TERMS,
-    Joins,
-)
-from placement.candidates.explanation.host_evaluator import COST_PER_SLOT
-from placement.candidates.explanation.slot_fit import SlotFit
+from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_RESULT, COST_PER_STEP
+from placement.candidates.explanation import counts, fits, smaller_amounts
+from placement.candidates.explanation.explained_plan import JoinedPlan
+from placement.candidates.explanation.slot_causes import SlotCauses
 from placement.candidates.requirements import Requirement
-from placement.candidates.terms import TermChecks
 from placement.candidates.trees import scan as trees_scan
 from placement.candidates.trees.scan import Scan
 from tests.db.test_candidates_growth import loaded
@@ -149,7 +143,8 @@ def test_a_small_maximum_of_evaluations_in_memory_changes_nothing(
 ) -> None:
     cloud = trees if path in (FOUR_GROUPS, APART) else clouds[0]
     whole, _statements = explained(cloud, path)
-    monkeypatch.setattr(host_counts, "MAX_EVALUATIONS", 1)
+    monkeypatch.setattr(counts, "MAX_TALLIES", 1)
+    monkeypatch.setattr(fits, "MAX_FITS", 1)
     assert explained(cloud, path)[0] == whole
 
 
@@ -226,13 +221,13 @@ def test_a_request_without_a_term_is_planned_once_for_all_hosts(
 ) -> None:
     """A host that fails several terms does not need any plan."""
     planned: list[CandidateRequest] = []
-    plan_of = Joins.from_request
+    plan = JoinedPlan.__init__
 
-    def plan(request: CandidateRequest, spend: Charge = uncharged) -> Joins:
+    def count(self: JoinedPlan, request: CandidateRequest, *arguments: Any, **named: Any) -> None:
         planned.append(request)
-        return plan_of(request, spend)
+        plan(self, request, *arguments, **named)
 
-    monkeypatch.setattr(Joins, "from_request", plan)
+    monkeypatch.setattr(JoinedPlan, "__init__", count)
     searcher = loaded(tmp_path, mixed(200))
     explanation, _statements = explained(searcher, f"resources=VCPU:1,MEMORY_MB:1&{terms}")
     searcher.database.dispose()
@@ -246,14 +241,14 @@ def test_amounts_that_no_host_can_serve_are_counted(
 ) -> None:
     """These are the amounts that a host can still provide after any sum of other groups."""
     looked_at = 0
-    largest = reductions._largest
+    largest = smaller_amounts._largest
 
     def count(*arguments: Any) -> int:
         nonlocal looked_at
         looked_at += 1
         return largest(*arguments)
 
-    monkeypatch.setattr(reductions, "_largest", count)
+    monkeypatch.setattr(smaller_amounts, "_largest", count)
     devices = [Provider({"CUSTOM_VF": room}, parent=1) for room in range(1, 41)]
     cloud = Cloud("devices", lambda: [Provider({"VCPU": 4}), *devices])
     searcher = loaded(directory, cloud)
@@ -263,12 +258,15 @@ def test_amounts_that_no_host_can_serve_are_counted(
     explanation, _statements = explained(searcher, path, max_steps=steps)
     searcher.database.dispose()
     assert explanation.hosts.looked == 1
-    assert looked_at <= steps * COST_PER_STEP // reductions.COST_PER_AMOUNT + 1000
+    assert looked_at <= steps * COST_PER_STEP // COST_PER_PROVIDER + 1000
 
 
 @pytest.mark.parametrize(
     ("hosts", "room", "groups", "terms"),
-    [(100, lambda host: 100 + host, 200, ""), (1100, lambda _host: 1000, 20, "HW_CPU_X86_AVX")],
+    [
+        (100, lambda host: 100 + host, 200, ""),
+        (1100, lambda host: 1000 + host, 20, "HW_CPU_X86_AVX"),
+    ],
     ids=("evaluations", "masks"),
 )
 def test_the_bound_counts_each_of_many_groups(
@@ -299,10 +297,8 @@ def test_the_bound_counts_each_of_many_groups(
     if terms:
         path += "".join(f"&required_{amount}=!{terms}" for amount in amounts)
     explained(searcher, path, max_steps=1)  # reads the first trees
-    count(Requirement, "masks", COST_PER_SLOT_TERMS)
-    count(SlotFit, "rejection", COST_PER_SLOT)
-    if terms:
-        count(TermChecks, "masks", COST_PER_CHECKS)
+    count(Requirement, "masks", COST_PER_PROVIDER)
+    count(SlotCauses, "__init__", COST_PER_RESULT)
     explanation, _statements = explained(searcher, path, max_steps=steps)
     searcher.database.dispose()
     assert 0 < explanation.hosts.looked < hosts

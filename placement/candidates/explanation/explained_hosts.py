@@ -1,36 +1,62 @@
-"""The evaluation of hosts one after the other, and the explanation of all of them.
+"""Explain a request by evaluating all hosts, or those that a search has refused.
 
-Explanations, the log lines of empty results and simulations find their reasons with this class.
-They differ only in the hosts that they supply.
+A search stops as soon as its result is known. An explanation reads every tree, in unfiltered
+windows of roots. It uses the same cache and evaluates the same conditions as a search.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
-from placement.candidates.explanation.explain_request import ExplainRequest
-from placement.candidates.explanation.host_counts import HostCounts
-from placement.candidates.explanation.host_evaluator import HostEvaluator
-from placement.candidates.explanation.host_solver import HostSolver
-from placement.candidates.explanation.reductions import Reductions
-from placement.candidates.explanation.single_hosts import SingleHosts
-from placement.candidates.explanation.split_gains import SplitGains
-from placement.candidates.explanation.taint_gains import TaintGains
+from placement.candidates.explanation.counts import HostCounts
+from placement.candidates.explanation.explained_plan import ExplainedPlan
+from placement.candidates.explanation.fits import Fits
+from placement.candidates.explanation.gains import ChangeCounts, SplitGains
+from placement.candidates.explanation.named_hosts import SingleHosts
+from placement.candidates.explanation.rejected_hosts import Tally
+from placement.candidates.explanation.smaller_amounts import Key, SmallerAmounts
 from placement.candidates.explanation.value import Explanation, Hosts, Relaxed
 from placement.candidates.explanation.words import sentences
 from placement.candidates.explanation.words.facts import Names
-from placement.candidates.model import Tree
+from placement.candidates.model import Pool, Roots, Tree
 from placement.candidates.request import CandidateRequest
-from placement.candidates.trees.sharing import AnchorPools
+from placement.candidates.stats import Trace
+from placement.candidates.trees.inventories import read_names
+from placement.candidates.trees.roots import batches
+from placement.candidates.trees.scan import AnchorReader, Scan
+from placement.candidates.trees.sharing import AnchorPools, roots_of
+from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
+from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.config.frozen import CandidateSettings
+from placement.errors import DeadlineExceeded
+from placement.runtime import deadline
 
-# Work for each host, in addition to the work for its providers.
-COST_PER_HOST = 4 * COST_PER_STEP
+# Maximum number of refused hosts that are evaluated for the log.
+MAX_REFUSED = 500
 
 # Returns the names of providers, given by UUID.
 ReadNames = Callable[[Sequence[str]], Names]
 
 
+class EqualHosts(NamedTuple):
+    """What was found on hosts that are equal except for names."""
+
+    # The tally of their fit.
+    tally: Tally
+    # Smaller amounts with which they would serve the request.
+    amounts: Sequence[tuple[Key, int]]
+    # The classes of which several providers together have enough.
+    short_classes: tuple[str, ...]
+
+
 class ExplainedHosts:
-    """Evaluates hosts one after the other, and explains why they cannot serve a request."""
+    """Evaluates hosts, and explains why they cannot serve a request.
+
+    Explanations, the log lines of empty results and simulations supply different hosts.
+    """
 
     def __init__(
         self, request: CandidateRequest, budget: Budget, max_steps: int, *, relaxes: bool = True
@@ -41,25 +67,26 @@ class ExplainedHosts:
             request: The request, with resolved terms and a root term per taint.
             budget: The limit on work.
             max_steps: The work of which each host may use a share, in steps.
-            relaxes: Whether to find the relaxations that would help as well.
+            relaxes: Whether to find the changes of the request that would help as well.
         """
         # Whether the limit on work was reached. In this case, other hosts are unknown.
         self.spent = False
         self._budget = budget
-        # The request, prepared for the evaluation of hosts.
-        self._request = ExplainRequest(request, budget.spend, relaxes=relaxes)
-        # Decides whether a host can be served.
-        self._solver = HostSolver(self._request, budget, max_steps)
-        # Finds smaller amounts.
-        self._reductions = Reductions(self._solver)
+        # The plan of the request.
+        self._plan = ExplainedPlan(request, budget.spend, relaxes=relaxes)
+        # The results of the hosts.
+        self._fits = Fits(self._plan, budget, max_steps)
+        solver = self._fits.solver
+        # The hosts that changes of the request would add.
+        self._changes = ChangeCounts(solver)
         # The numbers of hosts.
-        self._counts = HostCounts(HostEvaluator(self._solver))
-        # Whether to find relaxations.
+        self._counts = HostCounts(self._plan, self._changes)
+        # The smaller amounts that would help.
+        self._amounts = SmallerAmounts(solver)
+        # The hosts that would serve amounts in parts.
+        self._splits = SplitGains(solver)
+        # Whether to find changes.
         self._relaxes = relaxes
-        # The gains of tolerating taints, or None until the first host.
-        self._taint_gains: TaintGains | None = None
-        # The gains of parts.
-        self._split_gains = SplitGains(self._solver)
 
     def add(
         self, trees: Iterable[Tree], pools: AnchorPools, single_hosts: SingleHosts | None = None
@@ -72,25 +99,48 @@ class ExplainedHosts:
                 because they may be the reason.
             single_hosts: Collects the explanations of single hosts, or None.
         """
-        request, budget = self._request, self._budget
+        known: dict[Hashable, EqualHosts] = {}
         try:
             for tree in trees:
                 pool = pools.pool(tree)
-                cost = COST_PER_HOST + request.host_cost
-                budget.spend(cost + request.provider_cost * len(pool.members))
-                evaluation = self._counts.add(pool)
                 if tree.is_pool:
+                    self._counts.add_sharing(self._counts.tally(self._fits.of(pool)))
                     continue
+                key = self._key(pool)
+                equal = known.get(key)
+                if equal is None:
+                    equal = known[key] = self._evaluate(pool)
+                else:
+                    self._budget.spend(COST_PER_STEP)
+                    self._counts.add(pool, equal.tally)
                 if single_hosts is not None:
-                    single_hosts.add(pool, evaluation)
+                    single_hosts.add(pool, equal.tally.fit.rejections)
                 if self._relaxes:
-                    if self._taint_gains is None:
-                        self._taint_gains = TaintGains(self._solver, pools)
-                    self._taint_gains.add(tree, pool, evaluation, self._counts)
-                    self._reductions.add(pool, evaluation)
-                    self._split_gains.add(pool, evaluation)
+                    self._changes.add_tolerant(tree, pool, equal.tally.fit, pools)
+                    self._amounts.add(equal.amounts)
+                    if equal.short_classes:
+                        self._splits.add(pool, equal.short_classes)
         except BudgetSpentError:
             self.spent = True
+
+    def _evaluate(self, pool: Pool) -> EqualHosts:
+        """Evaluate and count the first of equal hosts."""
+        fit = self._fits.of(pool)
+        tally = self._counts.tally(fit)
+        self._counts.add(pool, tally)
+        tally.measure(pool)
+        if not self._relaxes:
+            return EqualHosts(tally, (), ())
+        amounts = self._amounts.find(pool, fit)
+        return EqualHosts(tally, amounts, self._splits.short_classes(pool, fit))
+
+    def _key(self, pool: Pool) -> Hashable:
+        """Return a key of hosts that are equal except for names."""
+        plan = self._plan
+        if plan.names_providers or plan.splittable:
+            return pool.root
+        key, full_hosts = pool.profile, plan.request.full_hosts
+        return (key, pool.root in full_hosts) if full_hosts else key
 
     def explanation(self, total: int | None, names: ReadNames) -> Explanation:
         """Return the explanation of the hosts so far.
@@ -99,12 +149,12 @@ class ExplainedHosts:
             total: The number of all trees, or None if it is unknown.
             names: Returns the names of the providers that the text contains.
         """
-        counts, gains, reductions = self._counts, self._counts.gains, self._reductions
+        counts, changes, amounts = self._counts, self._changes, self._amounts
         uuids = counts.end()
         if uuids:
             counts.name(names(sorted(uuids)))
-        undecided = reductions.undecided and not reductions.served
-        undecided |= self.spent or counts.undecided > 0
+        undecided = amounts.undecided and not amounts.served
+        undecided |= self.spent or changes.undecided > 0
         every = None if total is None else total - counts.sharing_trees
         complete = counts.looked == every and not undecided
         hosts = Hosts(
@@ -115,18 +165,139 @@ class ExplainedHosts:
             counts.sharing_trees,
             counts.serving_trees,
         )
-        blocked = counts.blocked()
-        relaxations = [*gains.relaxed(counts.served), *reductions.relaxed()]
-        several = len(self._request.groups) > 1
+        relaxations = [*changes.relaxed(counts.served), *amounts.relaxed()]
         suggested: Sequence[Relaxed] = relaxations
-        if complete and not relaxations and self._taint_gains and not self._taint_gains.adds_pools:
-            suggested = gains.relaxed_with_taint(counts.served)
+        if complete and not relaxations:
+            suggested = changes.relaxed_with_taint(counts.served)
         conflict = counts.conflict() if complete else ""
-        changes = sentences.relaxations(suggested, several=several, all_terms=bool(conflict))
+        several = len(self._plan.groups) > 1
+        advice = sentences.relaxations(suggested, several=several, all_terms=bool(conflict))
         if not self.spent and not hosts.served:
-            changes = [*changes, *gains.suggestions(), *self._split_gains.sentences()]
+            advice = [*advice, *changes.suggestions(), *self._splits.sentences()]
         # If a name does not exist, this is the reason for every host.
-        missing = sentences.nonexistent([*self._request.root_terms, *self._request.stated])
+        missing = sentences.nonexistent([*self._plan.root_terms, *self._plan.stated])
         reasons = missing or counts.reasons(conflict)
-        text = " ".join([sentences.outcome(hosts), *reasons, *changes])
-        return Explanation(hosts, counts.groups(), counts.together(), blocked, relaxations, text)
+        text = " ".join([sentences.outcome(hosts), *reasons, *advice])
+        return Explanation(
+            hosts, counts.groups(), counts.together(), counts.blocked(), relaxations, text
+        )
+
+
+def explain(
+    scan: Scan,
+    cache: TreeCache,
+    settings: CandidateSettings,
+    tuning: SearchTuning = DEFAULT_TUNING,
+    ahead: Mapping[int, Tree] = NO_TREES,
+) -> Explanation:
+    """Explain which hosts cannot serve a request, and the reasons.
+
+    Args:
+        scan: The request, and the data that its search has read in the same snapshot.
+        cache: The cache of trees.
+        settings: The limit on work.
+        tuning: The sizes of windows and batches.
+        ahead: Root id -> the tree in a future state, as in `RequestSearch.find`.
+
+    Returns:
+        The explanation; it is incomplete if the limit on work or the deadline was reached.
+    """
+    request = scan.resolved.request
+    budget = Budget(settings.max_search_steps)
+    hosts = ExplainedHosts(request, budget, settings.max_search_steps)
+    single_hosts = SingleHosts(request) if request.explain == "providers" else None
+    reader = _reader(scan, cache, budget, ahead)
+    total = 0
+    for roots in _windows(scan, tuning):
+        total += len(roots)
+        if not hosts.spent:  # otherwise, the remaining hosts are only counted
+            _evaluate(hosts, reader, roots, tuning, single_hosts)
+    explanation = hosts.explanation(total, names_from(scan.conn))
+    if single_hosts is None:
+        return explanation
+    with deadline.waiting():
+        return replace(explanation, providers=single_hosts.read(scan.conn))
+
+
+def explain_refused(
+    scan: Scan,
+    trace: Trace,
+    cache: TreeCache,
+    settings: CandidateSettings,
+    tuning: SearchTuning = DEFAULT_TUNING,
+    ahead: Mapping[int, Tree] = NO_TREES,
+) -> Explanation:
+    """Explain an empty result from the hosts that its search has refused, for the log.
+
+    No other hosts are read. Of many hosts, every second, third, … is evaluated, because a search
+    may refuse equal hosts together, and is then several times faster than an evaluation of each
+    host. The explanation contains no relaxations, because they could help other hosts.
+
+    Args:
+        scan: The request, and the data that its search has read in the same snapshot.
+        trace: The trace of the search.
+        cache: The cache of trees.
+        settings: The limit on work.
+        tuning: The sizes of batches.
+        ahead: Root id -> the tree in a future state, as in `RequestSearch.find`.
+    """
+    budget = Budget(settings.max_search_steps)
+    request = scan.resolved.request
+    hosts = ExplainedHosts(request, budget, settings.max_search_steps, relaxes=False)
+    interval = -(-len(trace.refused) // MAX_REFUSED)
+    if trace.refused:
+        roots = dict(list(trace.refused.items())[::interval])
+        _evaluate(hosts, _reader(scan, cache, budget, ahead), roots, tuning)
+    total = len(trace.refused) if interval > 1 else None
+    explanation = hosts.explanation(total, names_from(scan.conn))
+    rest = " The database ruled out all others." if trace.filtered else ""
+    return replace(explanation, text=f"{explanation.text}{rest}")
+
+
+def _reader(
+    scan: Scan, cache: TreeCache, budget: Budget, ahead: Mapping[int, Tree]
+) -> AnchorReader:
+    """Return a reader of hosts whose pools include the sharing providers without capacity."""
+    with deadline.waiting():  # the deadline does not apply, because there is always a response
+        sharing = scan.sharing_providers()
+    store = TreeStore(scan.conn, cache, roots_of(sharing), budget.spend, ahead)
+    return AnchorReader(store, sharing, budget.spend, scan.resolved.taints)
+
+
+def _evaluate(
+    hosts: ExplainedHosts,
+    reader: AnchorReader,
+    roots: Roots,
+    tuning: SearchTuning,
+    single_hosts: SingleHosts | None = None,
+) -> None:
+    """Read and evaluate the hosts of roots, until the limit on work or the deadline is reached."""
+    try:
+        for batch in batches(roots, tuning.first_batch, tuning.largest_batch):
+            trees = reader.trees(batch)
+            hosts.add(trees, reader.pools, single_hosts)
+            if hosts.spent:
+                return
+    except (BudgetSpentError, DeadlineExceeded):
+        hosts.spent = True
+
+
+def names_from(conn: Connection) -> ReadNames:
+    """Return a function that reads the names of providers, also after the deadline."""
+
+    def read(uuids: Sequence[str]) -> Names:
+        with deadline.waiting():
+            return read_names(conn, uuids)
+
+    return read
+
+
+def _windows(scan: Scan, tuning: SearchTuning) -> Iterator[Roots]:
+    """Yield all roots in windows, also after the deadline."""
+    windows = scan.roots.windows(tuning.largest_window)
+    while True:
+        with deadline.waiting():
+            roots = next(windows, None)
+        if roots is None:
+            return
+        yield roots

@@ -4,12 +4,12 @@ If each of two properties exists, but no host has both, this is the reason for a
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from typing import NamedTuple
 
-from placement.candidates.explanation.evaluation import HostClass
-from placement.candidates.requirements import Requirement
+from placement.candidates.explanation.explained_plan import ExplainedPlan
+from placement.candidates.explanation.fit import Fit
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 
@@ -41,93 +41,75 @@ class HostFeature(NamedTuple):
     tainted: int
 
 
-class Features:
-    """The properties that a request needs. Each has a bit."""
+class FeatureCounts:
+    """Counts hosts by the properties that the request needs and that they do not have."""
 
-    def __init__(self, root_terms: Sequence[StatedTerm], distinct: Sequence[Requirement]) -> None:
+    def __init__(self, plan: ExplainedPlan) -> None:
         # Property -> the number of its bit.
         self._numbers: dict[object, int] = {}
         # One term for each property.
-        self.terms: list[StatedTerm] = []
+        self._terms: list[StatedTerm] = []
+        # The distinct requirements.
+        self._requirements = plan.requirements
         # Bit of a root term -> bit of the property.
-        self._root = self._bits_of(root_terms)
-        # The same for the terms of each distinct slot.
-        self._slots = [self._bits_of(requirement.terms) for requirement in distinct]
-        # The terms of each distinct slot.
-        self._distinct = distinct
-
-    def _bits_of(self, terms: Iterable[StatedTerm]) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for number, term in enumerate(terms):
-            if term.code in _CODES and not term.keyword.endswith("not_member_of"):
-                key = term.code, term.resource_class or term.value
-                if key not in self._numbers and len(self.terms) < MAX_FEATURES:
-                    self._numbers[key] = len(self.terms)
-                    self.terms.append(term)
-                if key in self._numbers:
-                    found[1 << number] = 1 << self._numbers[key]
-        return found
-
-    def lacking(self, host_class: HostClass, local: int) -> int:
-        """Return the bits of the properties that hosts of a class do not have.
-
-        Args:
-            host_class: The class.
-            local: Number of providers in the trees of these hosts. Their sharing providers follow.
-        """
-        of_slots = host_class.lacking or tuple(
-            requirement.unserved(masks, local)
-            for requirement, masks in zip(self._distinct, host_class.masks, strict=True)
-        )
-        having = 0
-        for failed, found in [
-            (host_class.root, self._root),
-            *zip(of_slots, self._slots, strict=True),
-        ]:
-            for bit, number in found.items():
-                having |= 0 if failed & bit else number
-        return (1 << len(self.terms)) - 1 & ~having
-
-
-class FeatureCounts:
-    """Counts hosts by the properties that they do not have."""
-
-    def __init__(self, features: Features) -> None:
-        self._features = features
+        self._of_root = self._bits_of(plan.root_terms)
+        # The same for the terms of each distinct requirement.
+        self._of_requirements = [self._bits_of(each.terms) for each in plan.requirements]
         # (bits of missing properties, whether the host has a taint) -> number of hosts, or None if
         # there are too many different ones.
         self._counts: Counter[tuple[int, bool]] | None = Counter()
 
-    def add(self, mask: int, hosts: int, *, tainted: bool) -> None:
-        """Count hosts without the properties of a mask."""
-        if self._counts is not None and hosts:
-            self._counts[mask, tainted] += hosts
+    def _bits_of(self, terms: Iterable[StatedTerm]) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for number, term in enumerate(terms):
+            if term.code in _CODES and not term.keyword.endswith("not_member_of"):
+                key = term.code, term.resource_class or term.value
+                if key not in self._numbers and len(self._terms) < MAX_FEATURES:
+                    self._numbers[key] = len(self._terms)
+                    self._terms.append(term)
+                if key in self._numbers:
+                    found.append((1 << number, 1 << self._numbers[key]))
+        return found
+
+    def add(self, fit: Fit, hosts: int) -> None:
+        """Count the hosts of a fit."""
+        if self._counts is not None:
+            self._counts[self._lacking(fit), fit.is_tainted] += hosts
             if len(self._counts) > MAX_SETS:
                 self._counts = None
 
+    def _lacking(self, fit: Fit) -> int:
+        """Return the bits of the properties that hosts do not have."""
+        having = _having(fit.root, self._of_root)
+        for requirement, masks, found in zip(
+            self._requirements, fit.masks, self._of_requirements, strict=True
+        ):
+            if found:
+                having |= _having(requirement.failed_by_all(masks, fit.pool.local), found)
+        return (1 << len(self._terms)) - 1 & ~having
+
     def conflict(self) -> tuple[HostFeature, HostFeature] | None:
         """Return two properties that some hosts have, but no host has both, or None."""
-        counts = self._counts or Counter()
-        masks = {mask for mask, _tainted in counts}
-        present = [
-            number
-            for number in range(len(self._features.terms))
-            if any(not mask >> number & 1 for mask in masks)
-        ]
-        for pair in combinations(present, 2):
-            both = 1 << pair[0] | 1 << pair[1]
+        masks = {mask for mask, _tainted in self._counts or ()}
+        numbers = range(len(self._terms))
+        present = [number for number in numbers if any(not mask >> number & 1 for mask in masks)]
+        for one, other in combinations(present, 2):
+            both = 1 << one | 1 << other
             if all(mask & both for mask in masks):
-                one, other = map(self._feature, pair)
-                return one, other
+                return self._feature(one), self._feature(other)
         return None
 
     def _feature(self, number: int) -> HostFeature:
-        having = {
-            tainted: sum(
-                hosts
-                for (mask, is_tainted), hosts in (self._counts or {}).items()
-                if is_tainted is tainted and not mask >> number & 1
-            )
-            for tainted in (False, True)
-        }
-        return HostFeature(self._features.terms[number], sum(having.values()), having[True])
+        having: Counter[bool] = Counter()
+        for (mask, is_tainted), hosts in (self._counts or {}).items():
+            if not mask >> number & 1:
+                having[is_tainted] += hosts
+        return HostFeature(self._terms[number], having.total(), having[True])
+
+
+def _having(failed: int, found: Iterable[tuple[int, int]]) -> int:
+    """Return the bits of the properties whose terms are not among the failed ones."""
+    having = 0
+    for bit, number in found:
+        having |= 0 if failed & bit else number
+    return having

@@ -1,19 +1,34 @@
-"""The hosts that the text of an explanation mentions apart from other hosts."""
+"""Single hosts: those that the text mentions apart, and those of the response."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import NamedTuple
 
-from placement.candidates.explanation.evaluation import Evaluation
-from placement.candidates.explanation.explain_request import ExplainRequest
-from placement.candidates.explanation.rejected_hosts import RejectedHosts, rejected_alone
-from placement.candidates.explanation.words.clauses import Words
+from sqlalchemy.engine import Connection
+
+from placement.candidates.explanation.causes import Rejection
+from placement.candidates.explanation.explained_plan import ExplainedPlan
+from placement.candidates.explanation.rejected_hosts import RejectedHosts, Tally
+from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.explanation.words.phrases import are
-from placement.candidates.model import Pool
+from placement.candidates.explanation.words.sentences import Words
+from placement.candidates.model import Member, Pool
+from placement.candidates.request import CandidateRequest
 from placement.candidates.stated_terms import StatedTerm
+from placement.candidates.terms import STOCK_CONDITIONS, InTree, of_kind
+from placement.candidates.terms.amounts import Amount
+from placement.candidates.trace import Refusal
+from placement.candidates.trees.inventories import read_inventories
+from placement.inventory import fits
 
 # Maximum number of mentioned hosts with a provider in a tree that the request names.
 MAX_NAMED = 3
+# Maximum number of hosts in a response.
+MAX_HOSTS = 100
+
+# Code -> the condition on an inventory.
+ALLOWS = dict(STOCK_CONDITIONS)
 
 
 class _NamedHost(NamedTuple):
@@ -21,6 +36,8 @@ class _NamedHost(NamedTuple):
 
     # UUID of the host.
     uuid: str
+    # The code at which it is rejected.
+    code: Refusal
     # The causes for this host alone.
     rejected: RejectedHosts
     # The terms that name its tree.
@@ -30,32 +47,33 @@ class _NamedHost(NamedTuple):
 class NamedHosts:
     """Rejected hosts that the text mentions apart from other hosts."""
 
-    def __init__(self, explain_request: ExplainRequest) -> None:
-        self._explain_request = explain_request
+    def __init__(self, plan: ExplainedPlan) -> None:
+        # The terms that name a tree or subtree.
+        self._places = plan.places
         # Terms for trees and aggregates -> number of hosts that have no provider in them.
         self._outside: Counter[tuple[StatedTerm, ...]] = Counter()
         # The hosts in the trees that the request names.
         self._named: list[_NamedHost] = []
 
-    def add(self, pool: Pool, evaluation: Evaluation) -> None:
-        """Count a rejected host if the text mentions it apart."""
-        anchor = pool.anchor
-        assert anchor is not None
-        places = self._explain_request.places
-        own = [stated for stated, term in places.items() if term.positions(anchor)]
+    def add(self, pool: Pool, tally: Tally) -> None:
+        """Count a rejected host of a tally if the text mentions it apart."""
+        own: list[StatedTerm] = []
+        if self._places and pool.anchor is not None:
+            own = [stated for stated, t in self._places.items() if t.positions(pool.anchor)]
         if own and len(self._named) < MAX_NAMED:
-            self._named.append(_NamedHost(anchor.uuid, rejected_alone(evaluation, pool), own))
-        elif evaluation.outside:
-            self._outside[evaluation.outside] += 1
+            rejected = RejectedHosts.of_host(tally.fit, pool)
+            self._named.append(_NamedHost(pool.root, tally.stated[0].code, rejected, own))
+        elif tally.fit.outside:
+            self._outside[tally.fit.outside] += 1
         else:
             return
-        evaluation.mentioned_apart += 1
+        tally.mentioned_apart += 1
 
     @property
     def uuids(self) -> Collection[str]:
         """The UUIDs of the providers whose names the text contains."""
         uuids = {host.uuid for host in self._named}
-        uuids.update(term.stored for term in self._explain_request.places.values())
+        uuids.update(term.stored for term in self._places.values())
         return uuids.union(*(host.rejected.uuids for host in self._named))
 
     @property
@@ -73,7 +91,7 @@ class NamedHosts:
         clauses = []
         for host in self._named:
             (cause_hosts,) = host.rejected.by_causes()
-            predicate = words.predicate(host.rejected.code, cause_hosts, host.own)
+            predicate = words.predicate(host.code, cause_hosts, host.own)
             clauses.append(f"host {words.facts.label(host.uuid)} {predicate}")
         outside: Counter[str] = Counter()
         for terms, hosts in self._outside.items():
@@ -90,10 +108,73 @@ class NamedHosts:
         return clauses
 
     def _in_places(self, terms: Collection[StatedTerm]) -> bool:
-        return not self._explain_request.places.keys().isdisjoint(terms)
+        return not self._places.keys().isdisjoint(terms)
 
     def _named_trees(self) -> str:
         """Return the trees of the hosts that the text names, or an empty text if there are none."""
         if not self._named:
             return ""
         return "its tree" if len(self._named) == 1 else "these trees"
+
+
+class SingleHosts:
+    """The first rejected hosts. If the request names trees, only hosts in these trees."""
+
+    def __init__(self, request: CandidateRequest) -> None:
+        # The hosts in the order of their evaluation.
+        self._hosts: list[UnservedHost] = []
+        trees = [of_kind(group.terms, InTree) for group in request.groups]
+        # The terms that name trees.
+        self._trees = list(chain(*trees))
+
+    def add(self, pool: Pool, rejections: Sequence[Rejection]) -> None:
+        """Add a host, unless the host is served or the request names other trees."""
+        anchor = pool.anchor
+        if not rejections or anchor is None or len(self._hosts) == MAX_HOSTS:
+            return
+        if self._trees and not any(term.positions(anchor) for term in self._trees):
+            return
+        self._hosts.append(_host(pool, rejections, anchor.uuid))
+
+    def read(self, conn: Connection) -> Sequence[UnservedHost]:
+        """Return the hosts, with the inventories that lack capacity. Two statements read them."""
+        lacking = [(host.provider, host.resource_class) for host in self._hosts]
+        uuids = {provider for provider, resource_class in lacking if provider and resource_class}
+        stocks = read_inventories(conn, sorted(uuids)) if uuids else {}
+        return [
+            host._replace(stock=stocks.get(key))
+            for host, key in zip(self._hosts, lacking, strict=True)
+        ]
+
+
+def _host(pool: Pool, rejections: Sequence[Rejection], uuid: str) -> UnservedHost:
+    """Return the explanation of a host.
+
+    Apart from the group, it does not depend on the order of the conditions in the request,
+    because a query and a body rarely have the same order.
+    """
+    host = UnservedHost(uuid, rejections[0].code, rejections[0].group)
+    at_code = [each.at_code or each.providers for each in rejections if each.providers]
+    members = [pool.members[position] for position in sorted(set(chain(*at_code)))]
+    if not members:
+        return host
+    terms = chain(*[each.cause.terms for each in rejections])
+    amounts = [term.value for term in terms if isinstance(term.value, Amount)]
+    if not amounts:
+        return host._replace(provider=members[0].uuid)
+    name, units = min(amounts)
+    host = host._replace(resource_class=name, asked=units)
+    stocked = [member for member in members if name in member.stocks]
+    if not stocked:
+        # No provider has an inventory, so there is no single responsible provider.
+        return host
+    # Other providers at the code may have enough of this class, and lack another one.
+    allows = ALLOWS.get(host.code, fits)
+    short = [member for member in stocked if not allows(member.stocks[name], units)] or stocked
+    nearest = max(short, key=lambda member: _free(member, name))
+    return host._replace(provider=nearest.uuid, room=_free(nearest, name))
+
+
+def _free(member: Member, name: str) -> int:
+    stock = member.stocks[name]
+    return stock.capacity - stock.used

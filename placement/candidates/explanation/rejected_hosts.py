@@ -9,23 +9,65 @@ from placement.candidates.explanation.causes import (
     RejectionCause,
     SharingFault,
     SpecialCase,
+    fault,
+    measures,
 )
-from placement.candidates.explanation.evaluation import Evaluation
-from placement.candidates.explanation.extremes import fault, measures
+from placement.candidates.explanation.fit import Fit
 from placement.candidates.explanation.words.phrases import MAX_TERMS
 from placement.candidates.model import Pool
-from placement.candidates.trace import Refusal
 
 MAX_EXAMPLES = 5
 # Maximum number of sets of causes that are counted separately at one step.
 MAX_CAUSES = 1000
 # Maximum number of sets of causes in the text of one step.
 MAX_TEXT_CAUSES = 10
-# Maximum number of UUIDs of sharing providers for each slot of an evaluation.
+# Maximum number of UUIDs of sharing providers for each slot of a fit.
 MAX_SHARING = 100
 
 # All causes of a rejection at one code.
 Causes = tuple[RejectionCause, ...]
+
+
+class Tally:
+    """The hosts with one fit. Their number, and what the text states about them."""
+
+    def __init__(self, fit: Fit) -> None:
+        self.fit = fit
+        # Number of hosts.
+        self.hosts = 0
+        # Number of these hosts that the text mentions apart from other hosts.
+        self.mentioned_apart = 0
+        # UUIDs of some hosts.
+        self.examples: list[str] = []
+        # The rejections of the response and of the text.
+        self._rejections = [*fit.rejections, *fit.instead]
+        # The extremes to collect from the inventories of the hosts.
+        self.measures = list(measures(self._rejections))
+        # Cause -> UUIDs of the sharing providers that the text names, with their faults.
+        self.sharing: dict[RejectionCause, dict[str, SharingFault | None]] = {}
+        # The traits of the providers for which a group is missing in a rule, on all hosts, or None
+        # if there are no such providers.
+        self.parent_traits: frozenset[str] | None = None
+
+    @property
+    def stated(self) -> Sequence[Rejection]:
+        """The rejections that the text states."""
+        return self.fit.instead or self.fit.rejections
+
+    def measure(self, pool: Pool) -> None:
+        """Add the values of a host."""
+        members = pool.members
+        for measure in self.measures:
+            measure.add(members)
+        for rejection in self._rejections:
+            if rejection.cause.case is SpecialCase.SIBLINGS:
+                traits = [members[position].traits for position in rejection.at_code]
+                self.parent_traits = _common(self.parent_traits, traits[0].intersection(*traits))
+            if rejection.sharing:
+                faults = self.sharing.setdefault(rejection.cause, {})
+                if len(faults) < MAX_SHARING:
+                    for position, term in rejection.sharing:
+                        faults[members[position].uuid] = fault(term, members[position])
 
 
 @dataclass(slots=True)
@@ -49,27 +91,32 @@ class CauseHosts:
     parent_traits: frozenset[str] | None = None
 
 
-@dataclass(slots=True)
 class RejectedHosts:
     """The hosts that are rejected at one step."""
 
-    # The code of the step.
-    code: Refusal
-    # Number of hosts.
-    hosts: int = 0
-    # UUIDs of some hosts.
-    examples: list[str] = field(default_factory=list)
-    # Causes -> their hosts. Each host is counted once.
-    _by_causes: dict[Causes, CauseHosts] = field(default_factory=dict)
+    def __init__(self) -> None:
+        # Number of hosts.
+        self.hosts = 0
+        # UUIDs of some hosts.
+        self.examples: list[str] = []
+        # Causes -> their hosts. Each host is counted once.
+        self._by_causes: dict[Causes, CauseHosts] = {}
 
-    def add(self, evaluation: Evaluation, rejections: Sequence[Rejection]) -> None:
-        """Add the hosts of an evaluation with some of its rejections."""
-        self.hosts += evaluation.hosts
-        self.examples += evaluation.examples[: MAX_EXAMPLES - len(self.examples)]
-        causes: Causes = (rejections[0].cause,)
-        if len(rejections) > 1:
-            # Slots with equal requests have the same cause.
-            causes = tuple(dict.fromkeys(rejection.cause for rejection in rejections))
+    @classmethod
+    def of_host(cls, fit: Fit, pool: Pool) -> "RejectedHosts":
+        """Return a single host with the rejections that a text states."""
+        tally, rejected = Tally(fit), cls()
+        tally.hosts = 1
+        tally.measure(pool)
+        rejected.add(tally, tally.stated)
+        return rejected
+
+    def add(self, tally: Tally, rejections: Sequence[Rejection]) -> None:
+        """Add the hosts of a tally with some of its rejections."""
+        self.hosts += tally.hosts
+        self.examples += tally.examples[: MAX_EXAMPLES - len(self.examples)]
+        # Slots with equal requests have the same cause.
+        causes = tuple(dict.fromkeys(rejection.cause for rejection in rejections))
         totals = self._by_causes.get(causes)
         if totals is None:
             if len(self._by_causes) >= MAX_CAUSES:
@@ -77,16 +124,15 @@ class RejectedHosts:
                 # terms.
                 causes = (RejectionCause(causes[0].terms[-1:]),)
             totals = self._by_causes.setdefault(causes, CauseHosts(causes))
-        totals.hosts += evaluation.hosts
-        totals.mentioned_apart += evaluation.mentioned_apart
-        is_tainted = evaluation.rejections[0].code is Refusal.TAINTED
-        if is_tainted and rejections is evaluation.instead:
-            totals.tainted += evaluation.hosts - evaluation.mentioned_apart
-        totals.parent_traits = common_traits(totals.parent_traits, evaluation.parent_traits)
-        for cause, faults in evaluation.sharing.items():
+        totals.hosts += tally.hosts
+        totals.mentioned_apart += tally.mentioned_apart
+        if tally.fit.is_tainted and rejections is not tally.fit.rejections:
+            totals.tainted += tally.hosts - tally.mentioned_apart
+        totals.parent_traits = _common(totals.parent_traits, tally.parent_traits)
+        for cause, faults in tally.sharing.items():
             if cause in causes:
                 totals.sharing.setdefault(cause, {}).update(faults)
-        for measure in evaluation.measures:
+        for measure in tally.measures:
             if measure.extreme is not None and measure.cause in causes:
                 by_class = totals.extremes.setdefault(measure.cause, {})
                 by_class[measure.name] = measure.merged(by_class.get(measure.name))
@@ -94,12 +140,13 @@ class RejectedHosts:
     @property
     def uuids(self) -> set[str]:
         """The UUIDs of the sharing providers whose names the text contains."""
-        sets = [
-            uuids
-            for cause_hosts in self.by_causes()[:MAX_TEXT_CAUSES]
-            for uuids in cause_hosts.sharing.values()
-        ]
-        return {uuid for uuids in sets for uuid in sorted(uuids)[:MAX_TERMS]}
+        sharing = [cause_hosts.sharing.values() for cause_hosts in self.by_causes()]
+        return {
+            uuid
+            for of_causes in sharing[:MAX_TEXT_CAUSES]
+            for uuids in of_causes
+            for uuid in sorted(uuids)[:MAX_TERMS]
+        }
 
     def by_causes(self, *, apart: bool = True) -> Sequence[CauseHosts]:
         """Return the hosts by their causes. Causes with the most hosts come first.
@@ -115,36 +162,6 @@ class RejectedHosts:
         return sorted([each for each in by_causes if each.hosts], key=lambda each: -each.hosts)
 
 
-def rejected_alone(evaluation: Evaluation, pool: Pool) -> RejectedHosts:
-    """Return a single host with the rejections of an evaluation."""
-    alone = Evaluation(evaluation.stated, hosts=1)
-    alone.measures = list(measures(alone.rejections))
-    measure_host(alone, pool)
-    rejected = RejectedHosts(alone.rejections[0].code)
-    rejected.add(alone, alone.rejections)
-    return rejected
-
-
-def measure_host(evaluation: Evaluation, pool: Pool) -> None:
-    """Add a host to the measures of its evaluation.  PERF: this is called for each host."""
-    members = pool.members
-    for measure in evaluation.measures:
-        measure.add(members)
-    for rejection in evaluation.all_rejections:
-        if rejection.cause.case is SpecialCase.SIBLINGS:
-            traits = [members[position].traits for position in rejection.at_code]
-            evaluation.parent_traits = common_traits(
-                evaluation.parent_traits, traits[0].intersection(*traits)
-            )
-        if rejection.sharing:
-            faults = evaluation.sharing.setdefault(rejection.cause, {})
-            if len(faults) < MAX_SHARING:
-                for position, term in rejection.sharing:
-                    faults[members[position].uuid] = fault(term, members[position])
-
-
-def common_traits(
-    known: frozenset[str] | None, traits: frozenset[str] | None
-) -> frozenset[str] | None:
+def _common(known: frozenset[str] | None, traits: frozenset[str] | None) -> frozenset[str] | None:
     """Return the common traits of two sets of hosts; None means no hosts."""
     return known if traits is None else traits if known is None else known & traits

@@ -18,8 +18,7 @@ from placement.candidates.budget import (
     BudgetSpentError,
     Charge,
 )
-from placement.candidates.explanation.causes import Rejection
-from placement.candidates.explanation.evaluation import ORDER
+from placement.candidates.explanation.causes import ORDER, Rejection
 from placement.candidates.headroom.limits import LimitFinder, limit_of
 from placement.candidates.headroom.value import HeadroomQuery, RoomLimit, Totals
 from placement.candidates.model import Pool, SharingMember, Stocks, Tree

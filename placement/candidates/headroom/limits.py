@@ -4,30 +4,21 @@ from collections.abc import Sequence
 
 from placement.candidates.budget import Budget
 from placement.candidates.explanation.causes import Rejection
-from placement.candidates.explanation.evaluation import HostClass
-from placement.candidates.explanation.explain_request import ExplainRequest
-from placement.candidates.explanation.host_evaluator import HostEvaluator
-from placement.candidates.explanation.host_solver import HostSolver
+from placement.candidates.explanation.explained_plan import ExplainedPlan
+from placement.candidates.explanation.fits import Fits
 from placement.candidates.headroom.value import UNDECIDED, RoomLimit
 from placement.candidates.model import Pool
 from placement.candidates.request import CandidateRequest
 from placement.candidates.terms.amounts import Amount
 
-# Maximum number of classes of hosts in memory.
-MAX_CLASSES = 10_000
-
 
 class LimitFinder:
-    """Finds the limits of hosts for one request. Hosts of one class are evaluated once."""
+    """Finds the limits of hosts for one request."""
 
     def __init__(self, request: CandidateRequest, budget: Budget, max_steps: int) -> None:
-        # The request, prepared for the evaluation of hosts.
-        self._request = ExplainRequest(request, budget.spend, relaxes=False)
-        # Evaluates one host at a time.
-        self._evaluator = HostEvaluator(HostSolver(self._request, budget, max_steps))
-        self._budget = budget
-        # Class of equal hosts -> their limit.
-        self._limits: dict[HostClass, RoomLimit] = {}
+        plan = ExplainedPlan(request, budget.spend, relaxes=False)
+        # The results of the hosts.
+        self._fits = Fits(plan, budget, max_steps, with_sums=False)
 
     def find(self, pool: Pool) -> RoomLimit:
         """Return the limit of a pool that cannot serve another consumer.
@@ -37,27 +28,12 @@ class LimitFinder:
         Raises:
             BudgetSpentError: the limit on work was reached.
         """
-        host_class = self._classify(pool)
-        limit = self._limits.get(host_class)
-        if limit is None:
-            rejections = self._evaluator.find_rejections(host_class, pool)
-            limit = limit_of(rejections) if rejections else UNDECIDED
-            if len(self._limits) >= MAX_CLASSES:
-                self._limits.clear()
-            self._limits[host_class] = limit
-        return limit
+        rejections = self.rejections(pool)
+        return limit_of(rejections) if rejections else UNDECIDED
 
     def rejections(self, pool: Pool) -> Sequence[Rejection]:
         """Return the rejections of a pool. Empty if the pool is served."""
-        return self._evaluator.find_rejections(self._classify(pool), pool)
-
-    def _classify(self, pool: Pool) -> HostClass:
-        request = self._request
-        self._budget.spend(request.host_cost + request.provider_cost * len(pool.members))
-        mask = 0
-        if request.root.terms and pool.anchor is not None:
-            mask = request.root.root_mask(pool.anchor.root)
-        return self._evaluator.classify(pool, mask)
+        return self._fits.of(pool).rejections
 
 
 def limit_of(rejections: Sequence[Rejection]) -> RoomLimit:

@@ -7,7 +7,7 @@ from itertools import chain
 from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import Budget, uncharged
-from placement.candidates.explanation.all_hosts import names_from
+from placement.candidates.explanation.explained_hosts import names_from
 from placement.candidates.headroom import (
     measure_on,
     resolve_headroom,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from placement.candidates.explanation.causes import Extreme, RejectionCause
 from placement.candidates.explanation.rejected_hosts import CauseHosts
-from placement.candidates.explanation.words.clauses import Words
+from placement.candidates.explanation.words.sentences import Words
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.stated_terms import StatedTerm

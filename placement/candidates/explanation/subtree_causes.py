@@ -6,7 +6,7 @@ from itertools import chain
 
 from placement.candidates.constraints.forest import Forest, pool_parents
 from placement.candidates.explanation.causes import Rejection, RejectionCause, SpecialCase
-from placement.candidates.explanation.host_solver import HostSolver
+from placement.candidates.explanation.solver import Solver
 from placement.candidates.model import OptionList, Options, Pool
 from placement.candidates.request import RequestGroup
 from placement.candidates.terms.amounts import Amount
@@ -19,24 +19,24 @@ ADDED_GROUP = "_same_subtree"
 GENERAL = Rejection(Refusal.SAME_SUBTREE, None)
 
 
-class SubtreeRejection:
+class SubtreeCauses:
     """Finds why the groups of a single rule do not fit into one subtree of a host."""
 
-    def __init__(self, solver: HostSolver, pool: Pool, options: Options) -> None:
+    def __init__(self, solver: Solver, pool: Pool, options: Options) -> None:
         """Find nothing yet; `options` has the providers that can serve each slot."""
-        # The plan of the request and the constraints that join its groups.
-        self._joins = solver.explain_request.joins
+        # The plan of the request.
+        self._plan = solver.plan
         self._solver = solver
         self._pool = pool
         self._options = options
 
-    def find(self) -> Rejection:
+    def reject(self) -> Rejection:
         """Return the rejection with its cause.
 
         Raises:
             BudgetSpentError: The limit on work was reached.
         """
-        rules = self._joins.plan.request.subtree_rules
+        rules = self._plan.request.subtree_rules
         if len(rules) != 1 or rules[0].outside:
             return GENERAL
         if self._serves_under(Refusal.SAME_SUBTREE) is False:
@@ -46,14 +46,12 @@ class SubtreeRejection:
         return GENERAL
 
     def _serves_under(self, *codes: Refusal) -> bool | None:
-        joins = self._joins
-        kinds = [kind for kind in joins.kinds if kind.code in codes]
-        return self._solver.serves(joins, self._pool, self._options, kinds)
+        kinds = [kind for kind in self._plan.kinds if kind.code in codes]
+        return self._solver.serves(self._plan, self._pool, self._options, kinds)
 
     def _slots(self) -> list[int]:
         """Return the slots of the rule."""
-        plan = self._joins.plan
-        return sorted(map(plan.slot_of, plan.request.subtree_rules[0].inside))
+        return sorted(map(self._plan.slot_of, self._plan.request.subtree_rules[0].inside))
 
     def _above_all(self) -> tuple[Forest, list[int]]:
         """Return the forest, and the providers whose subtrees have an option for each slot."""
@@ -81,17 +79,17 @@ class SubtreeRejection:
 
     def _serves_with_group(self, parents: OptionList) -> bool:
         """Return whether the host would serve the request with a group for one of the parents."""
-        request = self._joins.plan.request
+        request = self._plan.request
         (rule,) = request.subtree_rules
-        joins = self._solver.plan(
-            replace(
+        plan = self._solver.planned(
+            ADDED_GROUP,
+            lambda: replace(
                 request,
                 groups=(*request.groups, RequestGroup(ADDED_GROUP)),
                 subtree_rules=(rule._replace(inside=rule.inside | {ADDED_GROUP}),),
-            )
+            ),
         )
-        options = [*self._options, parents]
-        return self._solver.serves(joins, self._pool, options) is True
+        return self._solver.serves(plan, self._pool, [*self._options, parents]) is True
 
     def _short(self) -> Rejection:
         """Return the rejection of a host whose subtrees lack the sum of one class."""
@@ -99,8 +97,8 @@ class SubtreeRejection:
         forest, above = self._above_all()
         serving = set(chain(*[self._options[slot] for slot in slots]))
         tops = [position for position in above if position in serving]
-        for name in self._joins.plan.contended_classes:
-            of_rule = [slot for slot in self._joins.plan.amounts_of(name) if slot in slots]
+        for name in self._plan.contended_classes:
+            of_rule = [slot for slot in self._plan.amounts_of(name) if slot in slots]
             rejection = self._short_of(name, of_rule, forest, tops) if len(of_rule) > 1 else None
             if rejection is not None:
                 return rejection
@@ -117,7 +115,7 @@ class SubtreeRejection:
             forest: The forest of the host.
             tops: The roots of the possible subtrees.
         """
-        plan = self._joins.plan
+        plan = self._plan
         providers = sorted(set(chain(*[self._options[slot] for slot in slots])))
         self._solver.budget.spend(len(tops) * len(providers))
         subtrees = [tuple([each for each in providers if forest.covers(top, each)]) for top in tops]
