@@ -1,6 +1,6 @@
 """The limit on the work of one search.
 
-The unit of work is the check of one provider for one group, which takes about 0.1 µs. Code that
+The unit of work is about 0.1 µs, a quarter of the check of one provider for one group. Code that
 costs more than a few units charges the budget, in advance if the work is large. The budget also
 checks the deadline of the request, and lets other threads run, at regular amounts of work.
 """

@@ -15,6 +15,7 @@ from placement.objects import allocation_state, locking
 from placement.runtime import events
 from placement.runtime.events import Details, Event
 from tests.kit.engines import ENGINE
+from tests.kit.interleaving import is_waiting
 from tests.kit.service import Service, claim, inventories
 
 pytestmark = pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
@@ -27,11 +28,6 @@ CONSUMER, OTHER = (str(uuids.UUID(int=number)) for number in (11, 12))
 BOTH = claim({HOST: {"VCPU": 1}, NODE: {"DISK_GB": 1}})
 
 PATIENCE = 300  # seconds
-WAITING = {
-    "mariadb": "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
-    "postgresql": "SELECT COUNT(*) FROM pg_stat_activity"
-    " WHERE datname = current_database() AND wait_event_type = 'Lock'",
-}
 BY_TREE = {
     "mariadb": "FORCE INDEX (resource_providers_root_provider_id_idx) WHERE root_provider_id",
     "postgresql": "WHERE root_provider_id",
@@ -118,7 +114,7 @@ def wait_for_a_waiting_claim(service: Service) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         with service.database.read() as conn:
-            if conn.exec_driver_sql(WAITING[ENGINE]).scalar_one():
+            if is_waiting(conn):
                 return
         # InnoDB refreshes its view of transactions only after 0.1 s without a query of it.
         time.sleep(0.3)

@@ -1,8 +1,8 @@
 """Two writers of one database, whose statements are executed in a chosen order.
 
 Each writer has a thread and a service. It stops before each of its statements, and before COMMIT,
-until it is its turn. If a writer does not arrive at its next statement, because it waits for a
-lock of the other one, then the order ends: both writers run freely to their ends.
+until it is its turn. If a writer waits for a lock of the other one, the order ends: both writers
+run freely to their ends.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,11 +16,16 @@ import sqlalchemy as sa
 from placement.db.engine import Database
 from tests.kit.statements import text_of
 
-# Seconds after which a writer that has not arrived at its next statement counts as waiting. A
-# writer that is only slow ends the order as well, which is less thorough, but not wrong.
-WAIT = 0.05
+# Seconds between two questions whether a writer waits for a lock. InnoDB refreshes its view of
+# transactions only after 0.1 s without a query of it.
+INTERVAL = 0.12
 # Seconds after which a writer counts as hanging.
-PATIENCE = 120
+PATIENCE = 300
+WAITING = {
+    "mysql": "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+    "postgresql": "SELECT COUNT(*) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND wait_event_type = 'Lock'",
+}
 
 # Returns the index of the writer whose turn it is. Both writers are at a statement.
 Choose = Callable[[], int]
@@ -82,10 +87,16 @@ class _Writer(Thread):
         self._changed.notify_all()
 
 
+def is_waiting(conn: sa.Connection) -> bool:
+    """Return whether any transaction waits for a lock."""
+    return bool(conn.exec_driver_sql(WAITING[conn.dialect.name]).scalar_one())
+
+
 def interleave(
     works: Sequence[Callable[[], Any]],
     databases: Sequence[Database],
     choose: Choose,
+    waits: Callable[[], bool],
     between: Callable[[], object],
 ) -> tuple[Sequence[Any], Order]:
     """Run two writers, each in a thread of its own, and return their results.
@@ -94,6 +105,7 @@ def interleave(
         works: the writes.
         databases: the databases whose statements are ordered.
         choose: chooses the writer whose statement is executed next.
+        waits: returns whether a writer waits for a lock.
         between: called when the first writer has ended, unless a writer has waited for a lock.
     """
     changed = Condition()
@@ -106,18 +118,22 @@ def interleave(
             for writer in writers:
                 _wait(changed, writer, PATIENCE)
             while not any(writer.ended for writer in writers):
-                _execute_next(changed, writers, choose, order)
+                _execute_next(changed, writers, choose, waits, order)
             if not order.waited:
                 between()
             while not all(writer.ended for writer in writers):
-                _execute_next(changed, writers, choose, order)
+                _execute_next(changed, writers, choose, waits, order)
         for writer in writers:
             writer.join()
     return [writer.result for writer in writers], order
 
 
 def _execute_next(
-    changed: Condition, writers: Sequence[_Writer], choose: Choose, order: Order
+    changed: Condition,
+    writers: Sequence[_Writer],
+    choose: Choose,
+    waits: Callable[[], bool],
+    order: Order,
 ) -> None:
     ready = [number for number, writer in enumerate(writers) if writer.statement is not None]
     chosen = ready[0]
@@ -127,7 +143,10 @@ def _execute_next(
     writer = writers[chosen]
     order.statements.append((chosen, str(writer.statement)))
     writer.proceed()
-    if _wait(changed, writer, WAIT):
+    while not _wait(changed, writer, INTERVAL):
+        if waits():
+            break
+    else:
         return
     order.waited = True
     for each in writers:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from placement.db import tables as t
 from placement.db.engine import Database
 from placement.objects import change_numbering, holds
+from tests.kit.interleaving import is_waiting
 from tests.kit.rows import UNCHECKED
 from tests.kit.service import NEWEST, Service, claim, inventories
 
@@ -58,6 +59,9 @@ class Cloud:
         self.reader = Service(directory, url=url, placement=options)
         # Connections that check no foreign keys.
         self._unchecked = sa.create_engine(self.service.database.writer.url)
+        self._watching = sa.create_engine(
+            self.service.database.writer.url, isolation_level="AUTOCOMMIT"
+        ).connect()
         self._create()
         # UUID -> generation at the start.
         self.generations = {
@@ -71,6 +75,7 @@ class Cloud:
         return self.service.database, self.other.database
 
     def close(self) -> None:
+        self._watching.close()
         self._unchecked.dispose()
         self.service.close()
         self.other.close()
@@ -119,6 +124,10 @@ class Cloud:
                 rows = conn.execute(sa.select(table)).mappings()
                 found[table.name] = {tuple(row[name] for name in key): dict(row) for row in rows}
         return found
+
+    def waits(self) -> bool:
+        """Return whether a transaction waits for a lock."""
+        return is_waiting(self._watching)
 
     def reset(self) -> None:
         """Restore all rows, in one transaction."""
@@ -198,10 +207,10 @@ def _without_times(value: Any) -> Any:
     return value
 
 
-def demand(consumer: str) -> dict[str, Any]:
+def demand(consumer: str, resource_class: str = "VCPU") -> dict[str, Any]:
     """Return the body of a claim. Only one host can serve it, so its place is no choice."""
     return {
-        "request": {"groups": {"": {"resources": {"VCPU": 1}, "in_tree": HOST}}},
+        "request": {"groups": {"": {"resources": {resource_class: 1}, "in_tree": HOST}}},
         "consumer_uuid": consumer,
         "project_id": "project",
         "user_id": "user",
@@ -318,7 +327,7 @@ WRITES: Mapping[str, Write] = {
         "POST",
         "/claims",
         lambda _cloud, number: {
-            **demand(NEW[number]),
+            **demand(NEW[number], "DISK_GB"),
             "spread_group": {"name": "web", "max_per_host": 1},
         },
         V2,

@@ -63,7 +63,7 @@ def run(cloud: Cloud, names: Sequence[str], expected: Sequence[Any], choose: Cho
             zip(names, (cloud.service, cloud.other), strict=True)
         )
     ]
-    results, order = interleave(works, cloud.databases, choose, cloud.state)
+    results, order = interleave(works, cloud.databases, choose, cloud.waits, cloud.state)
     assert outcome(cloud, results) in expected, order
     cloud.service.check_used()
     assert not cloud.unrenewed(), order
