@@ -148,6 +148,19 @@ def test_a_small_maximum_of_evaluations_in_memory_changes_nothing(
     assert explained(cloud, path)[0] == whole
 
 
+def test_equal_hosts_are_counted_after_their_tally_is_folded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traits = ["HW_CPU_X86_AVX", "HW_CPU_X86_AVX2", "HW_CPU_X86_SSE"]
+    hosts = [Provider({"VCPU": 1}, traits[: number % 3]) for number in range(18)]
+    monkeypatch.setattr(counts, "MAX_TALLIES", 1)
+    cloud = loaded(tmp_path, Cloud("apart", lambda: hosts))
+    path = f"/allocation_candidates?resources=VCPU:1&required={','.join(traits)}"
+    explanation, _statements = explained(cloud, f"{path}&explain=summary")
+    cloud.database.dispose()
+    assert sum(each.hosts for each in explanation.blocked) == explanation.hosts.looked == 18
+
+
 def test_work_ends_at_the_bound_and_the_answer_says_so(clouds: list[Searcher]) -> None:
     cloud = clouds[-1]
     explanation, _statements = explained(cloud, NOBODY, max_steps=2000)

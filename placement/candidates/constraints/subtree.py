@@ -236,7 +236,7 @@ class OutsideSubtree(Constraint):
             provider = self._forest.parents[provider]
 
     def _can_be_top(self, top: int) -> bool:
-        self._spend(COST_PER_STEP)
+        self._spend(COST_PER_STEP + 2 * (len(self._inside) + len(self._outside)))
         covers = self._forest.covers
         return (
             all(covers(top, provider) for provider in self._inside)

@@ -13,10 +13,10 @@ from sqlalchemy.engine import Connection
 from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.explanation.counts import HostCounts
 from placement.candidates.explanation.explained_plan import ExplainedPlan
+from placement.candidates.explanation.fit import Fit
 from placement.candidates.explanation.fits import Fits
 from placement.candidates.explanation.gains import ChangeCounts, SplitGains
 from placement.candidates.explanation.named_hosts import SingleHosts
-from placement.candidates.explanation.rejected_hosts import Tally
 from placement.candidates.explanation.smaller_amounts import Key, SmallerAmounts
 from placement.candidates.explanation.value import Explanation, Hosts, Relaxed
 from placement.candidates.explanation.words import sentences
@@ -44,8 +44,7 @@ ReadNames = Callable[[Sequence[str]], Names]
 class EqualHosts(NamedTuple):
     """What was found on hosts that are equal except for names."""
 
-    # The tally of their fit.
-    tally: Tally
+    fit: Fit
     # Smaller amounts with which they would serve the request.
     amounts: Sequence[tuple[Key, int]]
     # The classes of which several providers together have enough.
@@ -112,11 +111,11 @@ class ExplainedHosts:
                     equal = known[key] = self._evaluate(pool)
                 else:
                     self._budget.spend(COST_PER_STEP)
-                    self._counts.add(pool, equal.tally)
+                    self._count(pool, equal.fit)
                 if single_hosts is not None:
-                    single_hosts.add(pool, equal.tally.fit.rejections)
+                    single_hosts.add(pool, equal.fit.rejections)
                 if self._relaxes:
-                    self._changes.add_tolerant(tree, pool, equal.tally.fit, pools)
+                    self._changes.add_tolerant(tree, pool, equal.fit, pools)
                     self._amounts.add(equal.amounts)
                     if equal.short_classes:
                         self._splits.add(pool, equal.short_classes)
@@ -126,13 +125,18 @@ class ExplainedHosts:
     def _evaluate(self, pool: Pool) -> EqualHosts:
         """Evaluate and count the first of equal hosts."""
         fit = self._fits.of(pool)
-        tally = self._counts.tally(fit)
-        self._counts.add(pool, tally)
-        tally.measure(pool)
+        self._count(pool, fit, is_first=True)
         if not self._relaxes:
-            return EqualHosts(tally, (), ())
+            return EqualHosts(fit, (), ())
         amounts = self._amounts.find(pool, fit)
-        return EqualHosts(tally, amounts, self._splits.short_classes(pool, fit))
+        return EqualHosts(fit, amounts, self._splits.short_classes(pool, fit))
+
+    def _count(self, pool: Pool, fit: Fit, *, is_first: bool = False) -> None:
+        """Count a host. The inventories of equal hosts are measured once for each tally."""
+        tally = self._counts.tally(fit)
+        if is_first or not tally.hosts:
+            tally.measure(pool)
+        self._counts.add(pool, tally)
 
     def _key(self, pool: Pool) -> Hashable:
         """Return a key of hosts that are equal except for names."""

@@ -72,7 +72,9 @@ class FirstResult(NamedTuple):
 class AnchorSearches:
     """Starts the searches for one request, one anchor at a time."""
 
-    def __init__(self, plan: SearchPlan, budget: Budget, trace: Trace) -> None:
+    def __init__(
+        self, plan: SearchPlan, budget: Budget, trace: Trace, max_cached: int = MAX_CACHED
+    ) -> None:
         # Number of pools searched.
         self.searched = 0
         # Number of pools with a candidate.
@@ -90,8 +92,8 @@ class AnchorSearches:
         # profiles if they are equal except for names, and equal shapes if they have the same
         # assignments.
         self.known: dict[Hashable, FirstResult] = {}
-        # Number of members and slots of the pools in `known`.
-        self._size = 0
+        # Number of members and slots of the pools in `known`, and its maximum.
+        self._size, self._max_size = 0, max_cached
 
     def start(self, pool: Pool) -> Search:
         """Search the pool for its first candidate.
@@ -115,7 +117,7 @@ class AnchorSearches:
 
     def _keep(self, key: Hashable, pool: Pool, result: FirstResult) -> FirstResult:
         self._size += len(pool.members) + len(self._plan.slots)
-        if self._size <= MAX_CACHED:
+        if self._size <= self._max_size:
             self.known[key] = result
         return result
 

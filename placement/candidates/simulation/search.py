@@ -28,8 +28,10 @@ from placement.candidates.trees.sharing import AnchorPools, sharing_pool, untain
 from placement.runtime.bounded import SizeLimitedDict
 from placement.vocabulary import SHARING_TRAIT
 
-# Maximum number of requests with cached results, each of which may refer to all hosts.
+# Maximum number of requests with cached results, each of which may refer to all hosts, and maximum
+# number of members and slots of the pools that one of them caches.
 MAX_REQUESTS = 64
+MAX_CACHED = 8192
 
 # The work of which the explanation of one host may use a share, in steps.
 MAX_STEPS = 800_000
@@ -114,7 +116,7 @@ class _EqualSearches:
         # The value of `hosts.sharing_changes` at the latest search.
         self._sharing_changes = self._hosts.sharing_changes
         self._plan = SearchPlan(self._request)
-        self._anchors = AnchorSearches(self._plan, self._budget, Trace())
+        self._anchors = AnchorSearches(self._plan, self._budget, Trace(), MAX_CACHED)
         # An explanation also needs sharing providers without capacity.
         self._pools = AnchorPools(self._hosts.sharing(), self._budget.spend, self._taints)
 
