@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from placement.candidates.budget import COST_PER_PROVIDER, Charge, uncharged
-from placement.candidates.constraints import CONSTRAINTS, kinds_of, signature
+from placement.candidates.constraints import kinds_of, signature
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
@@ -106,7 +106,7 @@ class ExplainedPlan(JoinedPlan):
         ]
         of_groups = chain(*map(self._changes_of_group, request.groups))
         of_rules: list[RequestChange] = []
-        for kind in CONSTRAINTS:
+        for kind in self.kinds:
             rules = kind.stated(request)
             of_rules += [
                 RequestChange(rule, partial(kind.without, request, rule)) for rule in rules
