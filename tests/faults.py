@@ -50,7 +50,7 @@ CATALOGUES = (
     Catalogue(
         "tests/schedules/faults.yaml",
         "placement",
-        {"PLACEMENT_ENGINE": "mariadb", "PLACEMENT_SCHEDULES": "all"},
+        {"PLACEMENT_ENGINE": "mariadb", "PLACEMENT_SCHEDULES": "60"},
     ),
 )
 

@@ -2,9 +2,10 @@
 
 Each writer has a thread and a service. It stops before each of its statements, and before COMMIT,
 until it is its turn. If a writer waits for a lock of the other one, the order ends: both writers
-run freely to their ends.
+run freely to their ends. Two reads have the same result in both orders, so only one is tried.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,9 @@ WAITING = {
     " WHERE datname = current_database() AND wait_event_type = 'Lock'",
 }
 
+_READS = re.compile(r"\s*\(?(SELECT|WITH|START|BEGIN|SET)\b", re.IGNORECASE)
+_LOCKS = re.compile(r"\b(FOR UPDATE|IN SHARE MODE|FOR SHARE|FOR NO KEY UPDATE)\b", re.IGNORECASE)
+
 # Returns the index of the writer whose turn it is. Both writers are at a statement.
 Choose = Callable[[], int]
 
@@ -35,7 +39,7 @@ Choose = Callable[[], int]
 class Order:
     """The order in which the statements of one run were executed."""
 
-    # The choices while both writers were at a statement.
+    # The choices while both writers were at a statement, and one of the statements writes or locks.
     choices: list[int] = field(default_factory=list)
     # Index of the writer and text of each statement until the order ended.
     statements: list[tuple[int, str]] = field(default_factory=list)
@@ -52,6 +56,8 @@ class _Writer(Thread):
         self._changed = changed
         # The statement before which the writer stops, or None if it runs or has ended.
         self.statement: str | None = None
+        # Whether the statement only reads.
+        self.reads = False
         # Whether the writer stops before its statements.
         self.stops = True
         self.ended = False
@@ -72,12 +78,12 @@ class _Writer(Thread):
                 self.ended = True
                 self._changed.notify_all()
 
-    def stop_before(self, statement: str) -> None:
+    def stop_before(self, statement: str, *, reads: bool) -> None:
         """Stop until it is this writer's turn. Called in the thread of the writer."""
         with self._changed:
             if not self.stops:
                 return
-            self.statement = statement
+            self.statement, self.reads = statement, reads
             self._changed.notify_all()
             self._changed.wait_for(lambda: self.statement is None)
 
@@ -137,7 +143,7 @@ def _execute_next(
 ) -> None:
     ready = [number for number, writer in enumerate(writers) if writer.statement is not None]
     chosen = ready[0]
-    if len(ready) > 1:
+    if len(ready) > 1 and not all(writer.reads for writer in writers):
         chosen = choose()
         order.choices.append(chosen)
     writer = writers[chosen]
@@ -166,22 +172,30 @@ def _stopping(databases: Sequence[Database]) -> Iterator[None]:
     """Stop writers before statements and COMMIT."""
 
     def execute(conn: sa.Connection, _cursor: Any, text: str, *_rest: Any) -> None:
-        stop(text_of(conn, text))
+        statement = text_of(conn, text)
+        stop(statement, reads=bool(_READS.match(statement)) and not _LOCKS.search(statement))
 
     def commit(_conn: sa.Connection) -> None:
-        stop("COMMIT")
+        stop("COMMIT", reads=False)
 
-    def stop(statement: str) -> None:
+    def end_reading(_conn: sa.Connection) -> None:
+        stop("COMMIT", reads=True)
+
+    def stop(statement: str, *, reads: bool) -> None:
         writer = current_thread()
         if isinstance(writer, _Writer):
-            writer.stop_before(statement)
+            writer.stop_before(statement, reads=reads)
 
     with ExitStack() as stack:
         for database in databases:
-            for engine in {database.reader, database.writer}:
-                for event, listener in (("before_cursor_execute", execute), ("commit", commit)):
-                    sa.event.listen(engine, event, listener)
-                    stack.callback(sa.event.remove, engine, event, listener)
+            for listened in (
+                (database.reader, "before_cursor_execute", execute),
+                (database.reader, "commit", end_reading),
+                (database.writer, "before_cursor_execute", execute),
+                (database.writer, "commit", commit),
+            ):
+                sa.event.listen(*listened)
+                stack.callback(sa.event.remove, *listened)
         yield
 
 
