@@ -17,23 +17,12 @@ from sqlalchemy.engine import Connection
 
 from placement.db import tables as t
 from placement.db.engine import Database
+from tests.kit.rows import UNCHECKED
 from tests.kit.statements import text_of
 
-_TABLES = (
-    t.resource_providers,
-    t.inventories,
-    t.resource_provider_traits,
-    t.resource_provider_aggregates,
-    t.placement_aggregates,
-    t.consumers,
-    t.allocations,
-    t.projects,
-    t.users,
-    t.consumer_types,
-    t.tree_changes,
-    t.change_batches,
-    t.change_feed,
-)
+# Tables that requests of these tests do not change.
+_NAMES = {"traits", "resource_classes"}
+_TABLES = [table for table in t.metadata.sorted_tables if table.name not in _NAMES]
 LOCK_WAIT = 0  # seconds; rows that the transaction has locked cannot have been changed by others
 
 # (table, primary key) -> row
@@ -41,7 +30,7 @@ Rows = Mapping[tuple[str, tuple[Any, ...]], Mapping[str, Any]]
 
 
 def rows(database: Database) -> Rows:
-    """Return all rows of the tables that these tests change."""
+    """Return all rows of the tables that requests of these tests change."""
     found = {}
     with database.read() as conn:
         for table in _TABLES:
@@ -72,8 +61,9 @@ def become(engine: sa.Engine, present: Rows, wanted: Rows) -> None:
     """Set the tables to the wanted content, in one transaction."""
     tables = {table.name: table for table in _TABLES}
     with engine.begin() as conn:
-        conn.exec_driver_sql(f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT}")
-        conn.exec_driver_sql("SET SESSION foreign_key_checks = 0")
+        if conn.dialect.name == "mysql":
+            conn.exec_driver_sql(f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT}")
+        conn.exec_driver_sql(UNCHECKED[conn.dialect.name])
         # Deletions first, because other rows may have the same unique keys.
         for name, key in sorted(present.keys() | wanted.keys(), key=lambda row: row in wanted):
             old, new = present.get((name, key)), wanted.get((name, key))

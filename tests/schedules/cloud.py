@@ -12,8 +12,8 @@ from placement.db import tables as t
 from placement.db.engine import Database
 from placement.objects import change_numbering, holds
 from tests.kit.interleaving import is_waiting
-from tests.kit.rows import UNCHECKED
 from tests.kit.service import NEWEST, Service, claim, inventories
+from tests.kit.tearing import Rows, become, rows
 
 V2 = "2.0"
 #   HOST  VCPU 3, of which 1 is free          SPARE  VCPU 3
@@ -32,19 +32,14 @@ VARYING = {"request_id", "expires_at", "expires_in", "created_at", "updated_at",
 # Maximum age of numbered changes, in seconds.
 MAX_AGE = 3600
 
-# Tables that no write changes: all names exist before.
-UNCHANGED = {"traits", "resource_classes"}
-TABLES = [table for table in t.metadata.sorted_tables if table.name not in UNCHANGED]
-
-OF_PROVIDERS = (
-    "inventories",
-    "allocations",
-    "resource_provider_traits",
-    "resource_provider_aggregates",
-)
-
-# Table -> primary key -> row
-Tables = Mapping[str, Mapping[tuple[Any, ...], Mapping[str, Any]]]
+# Table of trees -> the column with the provider.
+PROVIDER_OF = {
+    "resource_providers": "id",
+    "inventories": "resource_provider_id",
+    "allocations": "resource_provider_id",
+    "resource_provider_traits": "resource_provider_id",
+    "resource_provider_aggregates": "resource_provider_id",
+}
 
 
 class Cloud:
@@ -68,7 +63,7 @@ class Cloud:
             uuid: self.service.get(f"/resource_providers/{uuid}")["generation"]
             for uuid in (HOST, NODE, SPARE)
         }
-        self._start = self._tables()
+        self._start = rows(self.service.database)
 
     @property
     def databases(self) -> Sequence[Database]:
@@ -116,60 +111,22 @@ class Cloud:
         body = {"aggregates": [uuid], "resource_provider_generation": provider["generation"]}
         self.service.expect(200, "PUT", f"/resource_providers/{SPARE}/aggregates", body)
 
-    def _tables(self) -> Tables:
-        found: dict[str, Mapping[tuple[Any, ...], Mapping[str, Any]]] = {}
-        with self.service.database.read() as conn:
-            for table in TABLES:
-                key = [column.name for column in table.primary_key]
-                rows = conn.execute(sa.select(table)).mappings()
-                found[table.name] = {tuple(row[name] for name in key): dict(row) for row in rows}
-        return found
-
     def waits(self) -> bool:
         """Return whether a transaction waits for a lock."""
         return is_waiting(self._watching)
 
     def reset(self) -> None:
         """Restore all rows, in one transaction."""
-        now = self._tables()
-        with self._unchecked.begin() as conn:
-            conn.exec_driver_sql(UNCHECKED[conn.dialect.name])
-            for table in TABLES:
-                present, wanted = now[table.name], self._start[table.name]
-                changed = [key for key in present if wanted.get(key) != present[key]]
-                for key in changed:
-                    matches = [
-                        column == value
-                        for column, value in zip(table.primary_key, key, strict=True)
-                    ]
-                    conn.execute(sa.delete(table).where(*matches))
-                missing = [row for key, row in wanted.items() if present.get(key) != row]
-                if missing:
-                    conn.execute(sa.insert(table), missing)
+        become(self._unchecked, rows(self.service.database), self._start)
 
     def unrenewed(self) -> Sequence[str]:
         """Return the roots of trees that have changed, but still have the same revision."""
-        trees, start = self._by_root(self._tables()), self._by_root(self._start)
+        trees, start = _by_root(rows(self.service.database)), _by_root(self._start)
         return [
             root
             for root in trees.keys() & start.keys()
             if trees[root] != start[root] and trees[root][0] == start[root][0]
         ]
-
-    @staticmethod
-    def _by_root(tables: Tables) -> Mapping[str, tuple[int, Any]]:
-        """Return the uuid of each root, with its revision and the rows of its tree."""
-        providers = {row["id"]: row for row in tables["resource_providers"].values()}
-        rows: dict[str, list[Any]] = defaultdict(list)
-        for row in providers.values():
-            root = providers[row["root_provider_id"]]
-            rows[root["uuid"]].append(sorted(row.items(), key=repr))
-        for name in OF_PROVIDERS:
-            for row in tables[name].values():
-                root = providers[providers[row["resource_provider_id"]]["root_provider_id"]]
-                rows[root["uuid"]].append(sorted(row.items(), key=repr))
-        revisions = {row["uuid"]: row["revision"] for row in providers.values()}
-        return {root: (revisions[root], sorted(rows[root], key=repr)) for root in rows}
 
     def unnumbered(self) -> Sequence[str]:
         """Number the changes, and return the roots whose present revision has no number."""
@@ -197,6 +154,21 @@ class Cloud:
             query = sa.select(*[t.claim_records.c[name] for name in records])
             state["records"] = [list(row) for row in conn.execute(query)]
         return _without_times(state)
+
+
+def _by_root(all_rows: Rows) -> Mapping[str, tuple[int, Any]]:
+    """Return the uuid of each root, with its revision and the rows of its tree."""
+    tables: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for (table, _key), row in all_rows.items():
+        tables[table].append(row)
+    providers = {row["id"]: row for row in tables["resource_providers"]}
+    trees: dict[str, list[Any]] = defaultdict(list)
+    for name, column in PROVIDER_OF.items():
+        for row in tables[name]:
+            root = providers[providers[row[column]]["root_provider_id"]]
+            trees[root["uuid"]].append(sorted(row.items(), key=repr))
+    revisions = {row["uuid"]: row["revision"] for row in providers.values()}
+    return {root: (revisions[root], sorted(trees[root], key=repr)) for root in trees}
 
 
 def _without_times(value: Any) -> Any:
