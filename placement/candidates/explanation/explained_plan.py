@@ -158,9 +158,14 @@ class ExplainedPlan(JoinedPlan):
         return chain(self.root_terms, *[self.stated_requirements[slot].terms for slot in slots])
 
 
+def _with_group(request: CandidateRequest, group: RequestGroup) -> CandidateRequest:
+    """Return the request with this group in place of the one with its suffix."""
+    groups = [group if each.suffix == group.suffix else each for each in request.groups]
+    return replace(request, groups=tuple(groups))
+
+
 def _without_term(request: CandidateRequest, group: RequestGroup, term: Term) -> CandidateRequest:
-    smaller = replace(group, terms=_without(group.terms, term))
-    return replace(request, groups=tuple(smaller if g is group else g for g in request.groups))
+    return _with_group(request, replace(group, terms=_without(group.terms, term)))
 
 
 def _without_root_term(request: CandidateRequest, term: Term) -> CandidateRequest:
@@ -174,19 +179,12 @@ def _without(terms: Iterable[Term], term: Term) -> tuple[Term, ...]:
 
 def with_amount(request: CandidateRequest, suffix: str, name: str, amount: int) -> CandidateRequest:
     """Return the request with another amount of a class in one group."""
-    groups = [
-        replace(group, resources=tuple({**dict(group.resources), name: amount}.items()))
-        if group.suffix == suffix
-        else group
-        for group in request.groups
-    ]
-    return replace(request, groups=tuple(groups))
+    (group,) = [each for each in request.groups if each.suffix == suffix]
+    resources = {**dict(group.resources), name: amount}
+    return _with_group(request, replace(group, resources=tuple(resources.items())))
 
 
 def with_split(request: CandidateRequest, names: Iterable[str]) -> CandidateRequest:
     """Return the request whose unsuffixed group may be served in parts."""
-    groups = [
-        group if group.suffixed else replace(group, split_classes=group.split_classes.union(names))
-        for group in request.groups
-    ]
-    return replace(request, groups=tuple(groups))
+    (group,) = [each for each in request.groups if not each.suffixed]
+    return _with_group(request, replace(group, split_classes=group.split_classes.union(names)))

@@ -113,7 +113,7 @@ class PatternSearch:
         local = len(pool.members) if by_itself or pool.anchor is None else pool.local
         numbers: dict[Row, int] = {}
         patterns: dict[Pattern, None] = {}
-        found = solutions(self._kinds, self._plan, pool, options, budget, ignore)
+        found = solutions(self._kinds, self._plan, pool, options, budget)
         for assignment, _last in found:
             if min(assignment) >= local:
                 continue
@@ -128,7 +128,3 @@ class PatternSearch:
                 budget.spend(COST_PER_RESULT)
                 patterns[pattern] = None
         return Patterns(tuple(numbers), tuple(patterns), is_complete=True)
-
-
-def ignore(_code: Refusal) -> None:
-    """Ignore a refused placement."""

@@ -22,7 +22,7 @@ from placement.candidates.headroom.packing import (
     pack_greedily,
     tightened,
 )
-from placement.candidates.headroom.patterns import Patterns, PatternSearch, ignore
+from placement.candidates.headroom.patterns import Patterns, PatternSearch
 from placement.candidates.model import Options, Pool, Row
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.candidate import Candidate
@@ -270,7 +270,7 @@ class PoolHeadrooms:
         budget.spend(COST_PER_STEP * len(plan.slots))
         options = plan.options(pool, budget.spend)
         if all(options):
-            for assignment, _last in solutions(self._kinds, plan, pool, options, budget, ignore):
+            for assignment, _last in solutions(self._kinds, plan, pool, options, budget):
                 return Candidate(plan, pool, assignment)
         return SplitSearches(plan, budget).start(pool).first if plan.splittable else None
 

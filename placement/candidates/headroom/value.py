@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from placement.candidates.explanation.causes import ORDER
 from placement.candidates.request import CandidateRequest
 from placement.candidates.trace import Refusal
 
@@ -142,10 +143,7 @@ class Totals:
         return Headroom(self.sums[None].figures(most, complete=complete), by, limited_by)
 
 
-_CODE_ORDER = {code: index for index, code in enumerate(Refusal)}
-
-
 def _by_hosts(limited: LimitedHosts) -> tuple[int, int, str, str]:
     """Sort key: most hosts first, and then the order of the codes."""
     code, group, resource_class = limited.limit
-    return -limited.hosts, _CODE_ORDER[code], group or "", resource_class or ""
+    return -limited.hosts, ORDER[code], group or "", resource_class or ""

@@ -18,13 +18,17 @@ from placement.candidates.trace import Refusal
 Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
 
 
+def ignore(_code: Refusal) -> None:
+    """Count no refused placement."""
+
+
 def solutions(
     kinds: Kinds,
     plan: SearchPlan,
     pool: Pool,
     options: Options,
     budget: Budget,
-    refuse: Callable[[Refusal], None],
+    refuse: Callable[[Refusal], None] = ignore,
 ) -> Solutions:
     """Build the constraints of these kinds, and yield the assignments that satisfy them."""
     constraints: Sequence[Constraint] = ()

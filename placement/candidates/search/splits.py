@@ -25,7 +25,6 @@ from placement.candidates.search.anchors import AnchorSearches, Search
 from placement.candidates.search.candidate import Candidate, SplitLayout
 from placement.candidates.search.solver import solutions
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome, Trace
-from placement.candidates.trace import Refusal
 from placement.inventory import Stock, fits, largest
 
 # (position, units) of each provider of an amount: of one provider, or of several with their parts.
@@ -152,7 +151,7 @@ def split_solutions(
     trait_sets = plan.collective_traits if len(before) < len(kinds) else ()
     # PERF: providers occur in many solutions, so each one is compared with the trait sets once.
     bits = cache(lambda position: bits_met(trait_sets, pool.members[position]))
-    for assignment, last in solutions(before, plan, pool, others, budget, _ignore):
+    for assignment, last in solutions(before, plan, pool, others, budget):
         budget.spend(cost)
         choices = servings.after(assignment)
         if not all(choices) or not (also_whole or any(map(_has_split, choices))):
@@ -178,7 +177,7 @@ def is_served(kinds: Kinds, plan: SearchPlan, pool: Pool, options: Options, budg
     found: Iterator[object] = (
         split_solutions(kinds, plan, pool, options, budget, also_whole=True)
         if plan.splittable
-        else solutions(kinds, plan, pool, options, budget, _ignore)
+        else solutions(kinds, plan, pool, options, budget)
     )
     return any(True for _ in found)
 
@@ -192,10 +191,6 @@ def split_signature(plan: SearchPlan, pool: Pool) -> Hashable:
     able = [each for each in own if not each[1].stocks.keys().isdisjoint(names)]
     able.sort(key=lambda each: each[1].uuid)
     return tuple([(position, *map(member.stocks.get, names)) for position, member in able])
-
-
-def _ignore(_code: Refusal) -> None:
-    """Ignore a refused placement. The search without splits has already recorded it."""
 
 
 class SplitSearches(AnchorSearches):
