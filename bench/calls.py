@@ -77,6 +77,14 @@ def measure() -> dict[str, dict[str, int]]:
         path = f"/allocations/c0000000-0000-4000-8000-{next(consumers):012}"
         return service.send("PUT", path, claim({provider_uuid(2): {"VCPU": 1}}))
 
+    def post(service: Any) -> Any:
+        owners = {"project_id": "p", "user_id": "u", "consumer_type": "T"}
+        consumer = f"c0000000-0000-4000-8000-{next(consumers):012}"
+        resources = {"VCPU": 1, "MEMORY_MB": 256}
+        request = {"groups": {"": {"resources": resources}}}
+        body = {"consumer_uuid": consumer, "request": request, **owners}
+        return service.send("POST", "/claims", body, "2.0")
+
     requests: dict[str, Callable[[Any], Any]] = {
         "GET candidates, limit 10": lambda service: service.send("GET", f"{candidates}&limit=10"),
         "empty, explain=providers": lambda service: service.send(
@@ -84,6 +92,7 @@ def measure() -> dict[str, dict[str, int]]:
         ),
         "empty, 1.39": lambda service: service.send("GET", unmet),
         "PUT allocations": put,
+        "POST claims": post,
     }
     figures = {}
     with tempfile.TemporaryDirectory() as directory, Service(Path(directory)) as service:

@@ -96,9 +96,9 @@ def _read(conn: Connection, query: StateQuery, queries: Queries) -> AllocationSt
     revisions: dict[int, int] = {}
     providers: dict[str, LockedProvider] = {}
     inventories: dict[int, dict[str, Inventory]] = {}
-    for uuid, generation, row_id, root_id, parent_id, revision, *inventory_row in rows["provider"]:
+    for uuid, generation, row_id, root_id, revision, *inventory_row in rows["provider"]:
         revisions[root_id] = revision
-        providers[uuid] = LockedProvider(uuid, generation, row_id, root_id, parent_id)
+        providers[uuid] = LockedProvider(uuid, generation, row_id, root_id)
         of_provider = inventories.setdefault(row_id, {})
         _provider_id, _class_id, class_name, *_fields = inventory_row
         if class_name is not None:

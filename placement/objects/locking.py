@@ -1,7 +1,7 @@
 """Locks on trees of providers. The row of a root is the mutex of its tree.
 
 A write locks a tree by writing a new revision. Concurrent writes of the tree wait for this row.
-Some writes lock the tree before they read the state (`lock_trees`, `lock_roots`). Other writes read
+Some writes lock the tree before they read the state (`lock_roots`). Other writes read
 the state first, and verify it with conditions in their statements (`lock_seen`, `lock_unchanged`).
 After a lost COMMIT, the new revision also identifies the write.
 """
@@ -14,11 +14,8 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.db.engine import on_lost_commit
-from placement.db.statement import Restart, Unmatched
+from placement.db.statement import Unmatched
 from placement.db.statements import locks as statements
-from placement.db.statements import names as name_statements
-from placement.db.statements import providers as provider_statements
-from placement.objects import identifiers
 from placement.runtime import stopwatch
 
 NO_GENERATIONS: Mapping[int, int] = MappingProxyType({})
@@ -39,8 +36,6 @@ class LockedProvider(NamedTuple):
     id: int
     # Id of the root of its tree.
     root_id: int
-    # Id of the parent, or None for a root.
-    parent_id: int | None
 
 
 def new_revision() -> int:
@@ -157,25 +152,3 @@ def lock_roots(conn: Connection, revisions: Mapping[int, int]) -> None:
     """Lock trees (root id -> revision as read), even if they have changed since they were read."""
     if revisions:
         leave_commit_marker(conn, revisions, renew_revisions(conn, revisions))
-
-
-def lock_trees(conn: Connection, provider_uuids: Collection[str]) -> dict[str, LockedProvider]:
-    """Lock the trees of providers. Return the providers by the identifiers in the request.
-
-    Raises:
-        Restart: a provider has moved to a tree that is not locked.
-    """
-    stored_uuids = identifiers.stored_forms(*provider_uuids)
-    rows = name_statements.with_trees({}, stored_uuids).rows(conn)
-    revisions = {root_id: revision for _kind, root_id, _uuid, revision in rows}
-    if not revisions:
-        return {}
-    lock_roots(conn, revisions)
-
-    # From here on, the providers cannot change.
-    providers: dict[str, LockedProvider] = {}
-    for row in provider_statements.locked(stored_uuids).rows(conn):
-        providers[row.uuid] = LockedProvider._make(row)
-    if any(provider.root_id not in revisions for provider in providers.values()):
-        raise Restart
-    return identifiers.match(provider_uuids, providers)

@@ -1,8 +1,4 @@
-"""Writes of one provider, which read it with one statement.
-
-On engines with torn views (`objects/revisions.py`), the revision is also read before the state. If
-both revisions are equal, the state is complete.
-"""
+"""Writes of one provider, which read it with one statement."""
 
 from collections.abc import Callable, Collection
 
@@ -11,7 +7,7 @@ from sqlalchemy.engine import Connection
 from placement.db.statement import Queries
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import ProviderNotFound
-from placement.objects import identifiers, revisions, tree_writer
+from placement.objects import identifiers, tree_writer
 from placement.objects.tree_state import TreeChange
 from placement.objects.tree_writer import Spellings
 
@@ -41,11 +37,7 @@ def write(
         ProviderNotFound, the errors of `decide`
         Restart: the provider moves between trees concurrently.
     """
-    seen = revisions.get_for_provider(conn, uuid) if revisions.may_tear(conn) else None
-
-    def is_complete(provider: ProviderSnapshot) -> bool:
-        return seen is None or seen.get(provider.uuid) == provider.revision
-
+    is_complete = tree_writer.later_views(conn, uuid)
     provider, _, spellings = tree_writer.write(
         conn, lambda: _read(conn, uuid, reader), decide, is_complete
     )

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 
 from placement.db.statement import Unchanged
 from placement.db.statements import provider_snapshots
+from placement.db.statements import provider_trees as tree_statements
 from placement.db.statements import providers as statements
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import (
@@ -21,17 +22,10 @@ from placement.errors import (
     ProviderNotFound,
     ProviderUuidTaken,
 )
-from placement.objects import (
-    identifiers,
-    lineage,
-    locking,
-    provider_snapshot,
-    revisions,
-    tree_writer,
-)
+from placement.objects import identifiers, lineage, provider_snapshot, revisions, tree_writer
 from placement.objects.locking import LockedProvider
 from placement.objects.revisions import MIXED, UNKNOWN
-from placement.objects.tree_state import TreeChange
+from placement.objects.tree_state import TreeChange, TreeMember
 from placement.objects.unset import Unset
 
 Content = TypeVar("Content")
@@ -104,6 +98,56 @@ def get_with(
     return exact.get(provider.id) or provider._replace(revision=MIXED), content[provider.id]
 
 
+class _Named(NamedTuple):
+    """The existing providers that a request names."""
+
+    # Providers by the identifiers in the request.
+    by_uuid: Mapping[str, TreeMember]
+    # Id -> name, of the providers whose name the database considers equal to the new name.
+    names: Mapping[int, str]
+
+    @property
+    def revisions(self) -> Mapping[int, int]:
+        """Root id -> revision, of the trees of these providers."""
+        return {each.root_id: each.revision for each in self.by_uuid.values() if each.root_id}
+
+    def parent(self, uuid: str) -> TreeMember:
+        """Return the requested parent.  Raises BadParent."""
+        parent = self.by_uuid.get(uuid)
+        if parent is None or not parent.root_id:
+            raise BadParent(f"parent_provider_uuid: no such resource provider: {uuid}")
+        return parent
+
+    def refuse_taken(self, name: str, uuid: str | None = None, own_id: int | None = None) -> None:
+        """Raise ProviderUuidTaken or ProviderNameTaken if another row has the uuid or the name."""
+        if uuid is not None and uuid in self.by_uuid:
+            raise ProviderUuidTaken(uuid)
+        for row_id, existing in self.names.items():
+            if row_id != own_id:
+                raise ProviderNameTaken(name, existing)
+
+
+def _read(conn: Connection, uuids: Collection[str], name: str) -> _Named:
+    members: dict[str, TreeMember] = {}
+    names: dict[int, str] = {}
+    forms = identifiers.stored_forms(*uuids)
+    for *fields, has_name in tree_statements.with_uuid_or_name(forms, name).rows(conn):
+        member = TreeMember._make(fields)
+        members[member.uuid] = member
+        if has_name:
+            names[member.id] = member.name
+    return _Named(identifiers.match(uuids, members), names)
+
+
+def _write(
+    conn: Connection, uuids: Collection[str], name: str, decide: Callable[[_Named], TreeChange]
+) -> _Named:
+    """Determine and write a change of the trees of providers. Return the state before it."""
+    is_complete = tree_writer.later_views(conn, *uuids)
+    state, _, _ = tree_writer.write(conn, partial(_read, conn, uuids, name), decide, is_complete)
+    return state
+
+
 def create(
     conn: Connection, name: str, uuid: str | None = None, parent_uuid: str | None = None
 ) -> Provider:
@@ -114,63 +158,24 @@ def create(
     Raises:
         BadParent, ProviderUuidTaken, ProviderNameTaken
     """
-    uuid = (identifiers.canonical(uuid) if uuid is not None else None) or str(uuid_module.uuid4())
-    if parent_uuid is not None and identifiers.canonical(parent_uuid) == uuid:
-        raise BadParent(f"parent_provider_uuid: {parent_uuid} is the provider itself")
+    new_uuid = (uuid and identifiers.canonical(uuid)) or str(uuid_module.uuid4())
     if parent_uuid is None:
-        _refuse_taken(conn, uuid, name)
-        row_id, created_at = tree_writer.create_root(conn, uuid, name)
-        return Provider(uuid, name, 0, None, uuid, created_at, row_id)
-    return _create_child(conn, uuid, name, parent_uuid)
+        _read(conn, [new_uuid], name).refuse_taken(name, new_uuid)
+        row_id, created_at = tree_writer.create_root(conn, new_uuid, name)
+        return Provider(new_uuid, name, 0, None, new_uuid, created_at, row_id)
+    if identifiers.canonical(parent_uuid) == new_uuid:
+        raise BadParent(f"parent_provider_uuid: {parent_uuid} is the provider itself")
 
+    def decide(state: _Named) -> TreeChange:
+        parent = state.parent(parent_uuid)
+        state.refuse_taken(name, new_uuid)
+        return TreeChange({}, parent.root_uuid)
 
-def _create_child(conn: Connection, uuid: str, name: str, parent_uuid: str) -> Provider:
-    def decide(parent: ProviderSnapshot) -> TreeChange:
-        _refuse_taken(conn, uuid, name)
-        return provider_snapshot.change_of(parent, bump=False)
-
-    reader = provider_snapshots.without_parts
-    try:
-        parent, _ = provider_snapshot.write(conn, parent_uuid, reader, decide)
-    except ProviderNotFound:
-        raise _unknown_parent(parent_uuid) from None
-    write = statements.create(uuid, name, parent.id, parent.root_id, revision=0)
+    parent = _write(conn, [new_uuid, parent_uuid], name, decide).parent(parent_uuid)
+    write = statements.create(new_uuid, name, parent.id, parent.root_id, revision=0)
     row_id = write.insert(conn)
     created_at = write.params["created_at"]
-    return Provider(uuid, name, 0, parent.uuid, parent.root_uuid, created_at, row_id)
-
-
-def _parent(providers: Mapping[str, LockedProvider], uuid: str | None) -> LockedProvider | None:
-    """Return the requested parent, or None. Raise BadParent if the parent does not exist."""
-    if uuid is None:
-        return None
-    if uuid not in providers:
-        raise _unknown_parent(uuid)
-    return providers[uuid]
-
-
-def _unknown_parent(uuid: str) -> BadParent:
-    return BadParent(f"parent_provider_uuid: no such resource provider: {uuid}")
-
-
-def _refuse_taken(conn: Connection, uuid: str, name: str, own_id: int | None = None) -> str | None:
-    """Check that no other row has the uuid or the name. Return the name of the row `own_id`.
-
-    Raises:
-        ProviderUuidTaken, ProviderNameTaken: another row has the uuid or the name.
-    """
-    own_name = None
-    taken_by: dict[str, str] = {}
-    for row_id, its_uuid, its_name in statements.clashing(uuid, name).rows(conn):
-        if row_id == own_id:
-            own_name = its_name
-        else:
-            taken_by[identifiers.canonical(its_uuid) or its_uuid] = its_name
-    if uuid in taken_by:
-        raise ProviderUuidTaken(uuid)
-    if taken_by:
-        raise ProviderNameTaken(name, next(iter(taken_by.values())))
-    return own_name
+    return Provider(new_uuid, name, 0, parent.uuid, parent.root_uuid, created_at, row_id)
 
 
 def update(
@@ -195,46 +200,46 @@ def update(
         BadParent: the parent does not exist, is a descendant, or may not be changed.
         Unchanged: the provider has this name and parent.
     """
+
+    def decide(state: _Named) -> TreeChange:
+        provider = state.by_uuid.get(uuid)
+        if provider is None or not provider.root_id:
+            raise ProviderNotFound(uuid)
+        change = TreeChange(
+            {each.uuid: each.id for each in state.by_uuid.values()}, provider.root_uuid
+        )
+        if not isinstance(parent_uuid, Unset):
+            parent = None if parent_uuid is None else state.parent(parent_uuid)
+            _move(conn, change, provider, parent, movable=movable)
+        state.refuse_taken(name, own_id=provider.id)
+        if provider.name != name:
+            change.renamed[provider.id] = (provider.name, name)
+        if not change:
+            raise Unchanged(get(conn, provider.uuid))
+        return change
+
     uuids = [uuid, parent_uuid] if isinstance(parent_uuid, str) else [uuid]
-    providers = locking.lock_trees(conn, uuids)
-    if uuid not in providers:
-        raise ProviderNotFound(uuid)
-    provider = providers[uuid]
-    parent_id = provider.parent_id
-    if not isinstance(parent_uuid, Unset):
-        parent = _parent(providers, parent_uuid)
-        parent_id = _change_parent(conn, provider, parent, movable=movable)
-    old_name = _refuse_taken(conn, provider.uuid, name, own_id=provider.id)
-    if (old_name, provider.parent_id) == (name, parent_id):
-        raise Unchanged(get(conn, provider.uuid))
-    statements.rename(provider.id, name, parent_id).execute(conn)
-    return get(conn, provider.uuid)
+    return get(conn, _write(conn, uuids, name, decide).by_uuid[uuid].uuid)
 
 
-def _change_parent(
-    conn: Connection, provider: LockedProvider, parent: LockedProvider | None, *, movable: bool
-) -> int | None:
-    """Move the provider's subtree to another parent. Return the id of the parent.
-
-    The caller writes the parent into the row of the provider.
-    """
-    parent_id = None if parent is None else parent.id
-    if parent_id == provider.parent_id:
-        return parent_id
-    if not movable and provider.parent_id is not None:
+def _move(
+    conn: Connection,
+    change: TreeChange,
+    provider: TreeMember,
+    parent: TreeMember | None,
+    *,
+    movable: bool,
+) -> None:
+    """Record that a provider moves with its descendants to a parent, or to the top."""
+    new_parent = None if parent is None else parent.uuid
+    if new_parent == provider.parent_uuid:
+        return
+    if not movable and provider.parent_uuid is not None:
         action = "un-parenting" if parent is None else "re-parenting"
         raise BadParent(
             f"parent_provider_uuid: {action} a provider is not currently allowed: "
             f"it needs microversion 1.37"
         )
-    _move_subtree(conn, provider, parent)
-    return parent_id
-
-
-def _move_subtree(
-    conn: Connection, provider: LockedProvider, parent: LockedProvider | None
-) -> None:
-    """Move a provider and its descendants to the parent's tree, or to a new tree."""
     parents = dict(statements.members_of_tree(provider.root_id).rows(conn))
     subtree = lineage.below(parents, provider.id)
     if parent is not None and parent.id in subtree:
@@ -242,11 +247,10 @@ def _move_subtree(
             f"parent_provider_uuid: {parent.uuid} is the provider itself or below it: "
             f"that would make a loop"
         )
+    change.moved[provider.uuid] = new_parent
     root_id = provider.id if parent is None else parent.root_id
-    statements.set_root(subtree, root_id).execute(conn)
-    if parent is None:
-        # The provider has become the root of a new tree.
-        locking.renew_revisions(conn, [provider.id])
+    if root_id != provider.root_id:
+        change.new_roots = {root_id: subtree}
 
 
 def delete(conn: Connection, uuid: str) -> None:

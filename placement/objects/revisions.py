@@ -90,10 +90,9 @@ def read_between(
     return earlier, exact  # the content of the last head has not been read
 
 
-def get_for_provider(conn: Connection, provider_uuid: str) -> dict[str, int]:
-    """Return stored uuid -> revision of the tree, for the provider with this uuid."""
-    rows = statements.for_providers(identifiers.stored_forms(provider_uuid)).rows(conn)
-    return {uuid: revision or UNKNOWN for uuid, revision in rows}
+def get_for_providers(conn: Connection, *uuids: str) -> dict[int, int]:
+    """Return root id -> revision, of the trees of providers."""
+    return dict(statements.for_providers(identifiers.stored_forms(*uuids)).rows(conn))
 
 
 def state_of_tree(revision: int) -> State | None:

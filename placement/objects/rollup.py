@@ -64,7 +64,7 @@ def sum_subtree(conn: Connection, uuid: str) -> Rollup:
     Sharing providers are included if they have an aggregate in common with any member of the whole
     tree.
     """
-    rows = provider_statements.locked(identifiers.stored_forms(uuid)).rows(conn)
+    rows = provider_statements.ids(identifiers.stored_forms(uuid)).rows(conn)
     top = identifiers.match([uuid], {row.uuid: row for row in rows}).get(uuid)
     if top is None:
         raise ProviderNotFound(uuid)

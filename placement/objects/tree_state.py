@@ -1,6 +1,6 @@
 """A whole tree of providers: the tree in a request, the existing tree, and the change of a tree."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -83,7 +83,7 @@ class TreeMember(NamedTuple):
     generation: int
     # UUID in the spelling of the parent's row, or None for a root.
     parent_uuid: str | None
-    # Id of the root of its tree.
+    # Id of the root of its tree, or 0 in rows of very old databases.
     root_id: int
     # UUID of the root of its tree.
     root_uuid: str
@@ -130,14 +130,9 @@ class TreeState:
     is_complete: bool
 
     @property
-    def root_id(self) -> int | None:
-        """Id of the root's row, or None if the root does not exist."""
-        return next((member.root_id for member in self.members.values()), None)
-
-    @property
-    def revision(self) -> int:
-        """Revision of the tree, or 0 if the root does not exist."""
-        return next((member.revision for member in self.members.values()), 0)
+    def revisions(self) -> Mapping[int, int]:
+        """Root id -> revision. Empty if the root does not exist."""
+        return {member.root_id: member.revision for member in self.members.values()}
 
 
 @dataclass(slots=True)
@@ -160,7 +155,7 @@ class LinkChange:
 
 @dataclass(slots=True)
 class TreeChange:
-    """The changes of one tree that a write makes: of a part, of a provider, or of the whole tree.
+    """The changes that a write of providers makes: of a part, of a provider, or of a whole tree.
 
     Keys are UUIDs of providers, because new providers have no ids.
     """
@@ -179,8 +174,10 @@ class TreeChange:
     renamed: dict[int, tuple[str, str]] = field(default_factory=dict)
     # The providers of a request for a whole tree, in order. Those without an id are created.
     listed: Sequence[ListedProvider] = ()
-    # UUID of the new parent, of existing providers that move.
-    moved: dict[str, str] = field(default_factory=dict)
+    # UUID of the new parent, of existing providers that move. None if the provider becomes a root.
+    moved: dict[str, str | None] = field(default_factory=dict)
+    # Id of another root -> ids of the providers that move to its tree. The root may be one of them.
+    new_roots: Mapping[int, Collection[int]] = field(default_factory=dict)
     # Changes of the inventories of existing providers.
     inventories: list[InventoryChange] = field(default_factory=list)
     # Class -> id, of the inventories of new providers.

@@ -1,9 +1,9 @@
 """The write of providers: of a part, of a provider, or of a whole tree.
 
-A write reads first, and then locks the tree if it has not changed. Every transaction that changes a
-tree renews its revision. If the revision is the same under the lock, the state that was read is
-still valid. The lock is therefore held only while the change is written. If a request is rejected
-or changes nothing, it does not lock the tree.
+A write reads first, and then locks its trees if they have not changed. Every transaction that
+changes a tree renews its revision. If the revision is the same under the lock, the state that was
+read is still valid. The lock is therefore held only while the change is written. If a request is
+rejected or changes nothing, it does not lock the tree.
 """
 
 import uuid as uuid_module
@@ -21,7 +21,7 @@ from placement.db.statements import associations, locks
 from placement.db.statements import provider_trees as statements
 from placement.db.statements import providers as provider_statements
 from placement.errors import ProviderNameTaken, at_member
-from placement.objects import catalog, identifiers, locking
+from placement.objects import catalog, identifiers, locking, revisions
 from placement.objects.inventory_change import InventoryChange, inventory_change
 from placement.objects.inventory_rows import Inventory
 from placement.objects.locking import TreesChanged
@@ -33,12 +33,8 @@ class TreeView(Protocol):
     """The state on which a change is based. One view of the database has shown all of it."""
 
     @property
-    def root_id(self) -> int | None:
-        """Id of the root's row, or None for a new tree."""
-
-    @property
-    def revision(self) -> int:
-        """Revision of the tree."""
+    def revisions(self) -> Mapping[int, int]:
+        """Root id -> revision, of the existing trees that the write changes."""
 
 
 AnyView = TypeVar("AnyView", bound=TreeView)
@@ -51,20 +47,20 @@ def write(
     decide: Callable[[AnyView], TreeChange],
     is_complete: Callable[[AnyView], bool],
 ) -> tuple[AnyView, TreeChange, Spellings]:
-    """Determine a change of a tree, lock the tree, and write the change.
+    """Determine a change of trees, lock the trees, and write the change.
 
     Args:
         conn: the connection.
         read: reads the state; it may be called twice.
         decide: returns the change for a state, or raises; it may be called twice.
         is_complete: returns whether the state that was read without a lock contains all of the
-            content of its revision (`objects/revisions.py`).
+            content of its revisions (`objects/revisions.py`).
 
     Returns:
         The state before the change, the change, and the spellings of new aggregates.
 
     Raises:
-        Restart: the tree keeps changing.
+        Restart: the trees keep changing.
         The errors of `read` and `decide`.
     """
     state = read()
@@ -73,12 +69,12 @@ def write(
             raise TreesChanged
         change = _decide_and_lock(conn, state, decide)
     except TreesChanged:
-        # Other transactions may be writing to this tree. Lock it before the second read.
-        root_id = state.root_id
+        # Other transactions may be writing to these trees. Lock them before the second read.
+        root_ids = state.revisions.keys()
         with stopwatch.LOCKS:
-            locks.revisions([] if root_id is None else [root_id]).rows(conn)
+            locks.revisions(root_ids).rows(conn)
         state = read()
-        if state.root_id != root_id:
+        if state.revisions.keys() != root_ids:
             raise Restart from None
         try:
             change = _decide_and_lock(conn, state, decide)
@@ -87,20 +83,33 @@ def write(
     return state, change, TreeWriter(conn, change).write()
 
 
+def later_views(conn: Connection, *uuids: str) -> Callable[[TreeView], bool]:
+    """Return a function that returns whether a later view of these providers is complete.
+
+    On engines with torn views (`objects/revisions.py`), this function reads the revisions. If a
+    later view shows the same revisions, it shows all of their content.
+    """
+    if not revisions.may_tear(conn):
+        return lambda _view: True
+    seen = revisions.get_for_providers(conn, *uuids)
+    return lambda view: view.revisions.items() <= seen.items()
+
+
 def _decide_and_lock(
     conn: Connection, state: AnyView, decide: Callable[[AnyView], TreeChange]
 ) -> TreeChange:
-    """Return the change. If it changes an existing tree, lock the tree and increment generations.
+    """Return the change. If it changes existing trees, lock the trees and increment generations.
 
     Raises:
-        TreesChanged: the tree has changed. Nothing has been written.
+        TreesChanged: a tree has changed. Nothing has been written.
     """
     change = decide(state)
-    root_id, bumped = state.root_id, change.bumped
-    if root_id is not None and change.locks:
-        of_root = {root_id: bumped[root_id]} if root_id in bumped else {}
-        locking.lock_unchanged(conn, {root_id: state.revision}, of_root, of_root)
-        others = {row_id: bumped[row_id] for row_id in bumped if row_id != root_id}
+    if state.revisions and change.locks:
+        roots: dict[int, int] = {}
+        others: dict[int, int] = {}
+        for row_id, generation in change.bumped.items():
+            (roots if row_id in state.revisions else others)[row_id] = generation
+        locking.lock_unchanged(conn, state.revisions, roots, roots)
         provider_statements.bump_generations(dict.fromkeys(others, 1), others).execute(conn)
     return change
 
@@ -169,7 +178,7 @@ class TreeWriter:
         except IntegrityError:
             self._refuse_equal_names()
             raise
-        for row in provider_statements.locked([listed.uuid for listed in new]).rows(self._conn):
+        for row in provider_statements.ids([listed.uuid for listed in new]).rows(self._conn):
             self._ids[row.uuid] = row.id
 
     def _refuse_equal_names(self) -> None:
@@ -184,8 +193,8 @@ class TreeWriter:
             return
         self._free_names()
         for index, listed in enumerate(self._change.listed):
-            clashing = provider_statements.clashing(listed.uuid, listed.name).rows(self._conn)
-            for _id, uuid, name in clashing:
+            clashing = statements.with_uuid_or_name([listed.uuid], listed.name).rows(self._conn)
+            for _id, uuid, name, *_others in clashing:
                 if identifiers.key(uuid) != listed.uuid:
                     with at_member(f"providers[{index}].name"):
                         raise ProviderNameTaken(listed.name, name)
@@ -198,14 +207,20 @@ class TreeWriter:
                 statements.rename({row_id: listed.name}).execute(self._conn)
 
     def _move(self) -> None:
-        """Set the parents of moved providers, and of the children of new ones."""
+        """Set the parents and trees of moved providers, and the parents of children of new ones."""
         parents = dict(self._change.moved)
         new = {listed.uuid for listed in self._change.created} - {self._change.root_uuid}
         for listed in self._change.created:
             if listed.parent_uuid in new:
                 parents[listed.uuid] = listed.parent_uuid
-        ids = {self._ids[uuid]: self._ids[parent] for uuid, parent in parents.items()}
+        ids: dict[int, int | None] = {}
+        for uuid, parent in parents.items():
+            ids[self._ids[uuid]] = None if parent is None else self._ids[parent]
         statements.move(ids).execute(self._conn)
+        for root_id, row_ids in self._change.new_roots.items():
+            provider_statements.set_root(row_ids, root_id).execute(self._conn)
+            if root_id in row_ids:  # its old revision may be that of an earlier tree
+                locking.renew_revisions(self._conn, [root_id])
 
     def _write_inventories(self) -> None:
         records = {

@@ -240,7 +240,7 @@ SCENARIOS = {
         ),
     ),
     "a provider becomes a root": Scenario(
-        {RENEW, "providers.set_root", "providers.rename"},
+        {UNCHANGED, RENEW, "providers.set_root", "provider_trees.rename", "provider_trees.move"},
         _request(
             "PUT",
             "/resource_providers/{scene.child}",

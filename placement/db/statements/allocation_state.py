@@ -76,7 +76,6 @@ _PROVIDERS = (
         _provider.c.generation,
         _provider.c.id,
         _provider.c.root_provider_id,
-        _provider.c.parent_provider_id,
         ROOT.c.revision,
         *INVENTORY_COLUMNS,
     )

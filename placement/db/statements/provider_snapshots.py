@@ -49,6 +49,11 @@ class ProviderSnapshot(NamedTuple):
     entries: list[list[Any]]
 
     @property
+    def revisions(self) -> Mapping[int, int]:
+        """Root id -> revision of its tree."""
+        return {self.root_id: self.revision}
+
+    @property
     def associated_ids(self) -> set[int]:
         """The ids of its traits or aggregates, if these were read together with the provider."""
         return {row_id for (row_id,) in self.parts}
@@ -109,7 +114,6 @@ _PARTS: Mapping[str, Sequence[Selection]] = {
             _any(t.allocations.c.resource_provider_id),
         )
     ],
-    "nothing": [],
 }
 
 
@@ -138,11 +142,6 @@ def with_dependants(uuids: Collection[str]) -> Queries:
     children and allocations.
     """
     return _snapshots("dependants", uuids)
-
-
-def without_parts(uuids: Collection[str]) -> Queries:
-    """Select providers without any of their parts."""
-    return _snapshots("nothing", uuids)
 
 
 def _snapshots(

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from placement.db import bulk
 from placement.db import tables as t
 from placement.db.constructs import any_text
+from placement.db.fragments import NO_PROVIDER
 from placement.db.json_rows import JsonRow, parse_each
 from placement.db.statement import Queries, Query, Writes
 
@@ -15,18 +16,17 @@ _provider = t.resource_providers
 _root = _provider.alias("root")
 _parent = _provider.alias("parent")
 
-_MEMBER = sa.select(
-    JsonRow(
-        _provider.c.id,
-        _provider.c.uuid,
-        _provider.c.name,
-        _provider.c.generation,
-        _parent.c.uuid,
-        _root.c.id,
-        _root.c.uuid,
-        sa.func.coalesce(_root.c.revision, 0),
-    ).label("member")
-).select_from(
+_MEMBER_COLUMNS = (
+    _provider.c.id,
+    _provider.c.uuid,
+    _provider.c.name,
+    _provider.c.generation,
+    _parent.c.uuid,
+    sa.func.coalesce(_root.c.id, NO_PROVIDER),
+    _root.c.uuid,
+    sa.func.coalesce(_root.c.revision, 0),
+)
+_MEMBER = sa.select(JsonRow(*_MEMBER_COLUMNS).label("member")).select_from(
     _provider.join(_root, _root.c.id == _provider.c.root_provider_id).outerjoin(
         _parent, _parent.c.id == _provider.c.parent_provider_id
     )
@@ -52,6 +52,24 @@ _MEMBERS_AND_OTHERS = sa.union_all(
     _MEMBER.where(bulk.in_list(_provider.c.uuid, "uuids")),
     _MEMBER.where(bulk.in_list(_provider.c.name, "names")),
 )
+
+
+_HAS_NAME = _provider.c.name == sa.bindparam("name", type_=_provider.c.name.type)
+# PERF: for PyMySQL, one column takes longer than the rest of the row.
+_WITH_UUID_OR_NAME = (
+    sa.select(JsonRow(*_MEMBER_COLUMNS, sa.case((_HAS_NAME, 1), else_=0)))
+    .select_from(
+        _provider.outerjoin(_root, _root.c.id == _provider.c.root_provider_id).outerjoin(
+            _parent, _parent.c.id == _provider.c.parent_provider_id
+        )
+    )
+    .where(sa.or_(bulk.in_list(_provider.c.uuid), _HAS_NAME))
+)
+
+
+def with_uuid_or_name(uuids: Collection[str], name: str) -> Query:
+    """Select the fields of `TreeMember`, and whether the database considers the name equal."""
+    return Query(_WITH_UUID_OR_NAME, {"ids": sorted(uuids), "name": name}, parse_each)
 
 
 # Providers that have one of several names, to include in a lookup (`names.with_trees`).
@@ -94,8 +112,8 @@ def rename(names: Mapping[int, str]) -> Writes:
     return bulk.set_by_id(_provider.c.name, names, updated_at=t.now())
 
 
-def move(parents: Mapping[int, int]) -> Writes:
-    """Set the parents of providers. The argument is id -> id of the parent."""
+def move(parents: Mapping[int, int | None]) -> Writes:
+    """Set the parents of providers. The argument is id -> id of the parent, or None for a root."""
     return bulk.set_by_id(_provider.c.parent_provider_id, parents, updated_at=t.now())
 
 

@@ -110,31 +110,14 @@ def _parse_all_fields(texts: Sequence[Any]) -> Sequence[Any]:
     ]
 
 
-_LOCKED = sa.select(
-    _provider.c.uuid,
-    _provider.c.generation,
-    _provider.c.id,
-    _provider.c.root_provider_id,
-    _provider.c.parent_provider_id,
-).where(bulk.in_list(_provider.c.uuid))
-
-
-def locked(uuids: Collection[str]) -> Queries:
-    """Select providers with the fields of `LockedProvider`. The statement does not lock them."""
-    return bulk.select_by(_LOCKED, uuids)
-
-
-_CLASHING = sa.select(JsonRow(_provider.c.id, _provider.c.uuid, _provider.c.name)).where(
-    sa.or_(
-        _provider.c.name == sa.bindparam("name", type_=_provider.c.name.type),
-        _provider.c.uuid == sa.bindparam("uuid", type_=_provider.c.uuid.type),
-    )
+_IDS = sa.select(_provider.c.uuid, _provider.c.id, _provider.c.root_provider_id).where(
+    bulk.in_list(_provider.c.uuid)
 )
 
 
-def clashing(uuid: str, name: str) -> Query:
-    """Select (id, uuid, name) of the providers with this uuid or this name."""
-    return Query(_CLASHING, {"uuid": uuid, "name": name}, parse_each)
+def ids(uuids: Collection[str]) -> Queries:
+    """Select (uuid, id, root id) of providers."""
+    return bulk.select_by(_IDS, uuids)
 
 
 _CREATE = sa.insert(_provider)
@@ -159,13 +142,6 @@ def create(
         "created_at": t.now(),
     }
     return Write(_CREATE, params, matches=1)
-
-
-def rename(provider_id: int, name: str, parent_id: int | None) -> Write:
-    """Set the name and the parent."""
-    update = sa.update(_provider).where(_provider.c.id == provider_id)
-    values = {"name": name, "parent_provider_id": parent_id, "updated_at": t.now()}
-    return Write(update.values(values), matches=1)
 
 
 def bump_generations(increments: Mapping[int, int], generations: Mapping[int, int]) -> Writes:

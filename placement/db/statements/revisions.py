@@ -13,14 +13,14 @@ _provider = t.resource_providers
 _root = _provider.alias("root")
 
 _FOR_PROVIDERS = (
-    sa.select(_provider.c.uuid, _root.c.revision)
-    .select_from(_provider.outerjoin(_root, _root.c.id == _provider.c.root_provider_id))
+    sa.select(_root.c.id, _root.c.revision)
+    .select_from(_provider.join(_root, _root.c.id == _provider.c.root_provider_id))
     .where(bulk.in_list(_provider.c.uuid))
 )
 
 
 def for_providers(uuids: Collection[str]) -> Queries:
-    """Select (uuid, revision of the tree) of providers. Without a tree, the revision is null."""
+    """Select (root id, revision) of the trees of providers."""
     return bulk.select_by(_FOR_PROVIDERS, uuids, parse=list)
 
 

@@ -8,11 +8,10 @@ FROM projects
 WHERE projects.external_id IN (:project …)
 UNION ALL
 SELECT json_row('provider', resource_providers.uuid, resource_providers.generation,
-    resource_providers.id, resource_providers.root_provider_id,
-    resource_providers.parent_provider_id, root.revision, inventories.resource_provider_id,
-    inventories.resource_class_id, resource_classes.name, inventories.id, inventories.used,
-    inventories.total, inventories.reserved, inventories.min_unit, inventories.max_unit,
-    inventories.step_size, inventories.allocation_ratio) AS json_row_3
+    resource_providers.id, resource_providers.root_provider_id, root.revision,
+    inventories.resource_provider_id, inventories.resource_class_id, resource_classes.name,
+    inventories.id, inventories.used, inventories.total, inventories.reserved, inventories.min_unit,
+    inventories.max_unit, inventories.step_size, inventories.allocation_ratio) AS json_row_3
 FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
     inventories.resource_provider_id = resource_providers.id LEFT OUTER JOIN resource_classes ON

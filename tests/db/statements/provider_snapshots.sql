@@ -78,10 +78,3 @@ SELECT json_row('entry', traits.id, traits.name, coalesce(traits.updated_at, tra
     json_row_3
 FROM traits
 WHERE traits.name IN (:names …);
-
--- provider_snapshots.without_parts: Select providers without any of their parts.
-SELECT json_row('provider', resource_providers.uuid, resource_providers.generation,
-    resource_providers.id, root.id, root.uuid, root.revision) AS json_row_1
-FROM resource_providers JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:ids …);

@@ -9,12 +9,6 @@ SET updated_at=:now, generation=(resource_providers.generation + CASE resource_p
     :id_0 THEN :increment_0 END)
 WHERE resource_providers.id IN (:ids …);
 
--- providers.clashing: Select (id, uuid, name) of the providers with this uuid or this name.
-SELECT json_row(resource_providers.id, resource_providers.uuid, resource_providers.name) AS
-    json_row_1
-FROM resource_providers
-WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
-
 -- providers.consumers_of: Select (uuid, number of consumers) of the providers with allocations.
 SELECT resource_providers.uuid, count(DISTINCT allocations.consumer_id) AS consumers
 FROM resource_providers JOIN allocations ON allocations.resource_provider_id = resource_providers.id
@@ -48,9 +42,8 @@ WHERE inventories.resource_provider_id IN (:ids …);
 DELETE FROM resource_providers
 WHERE resource_providers.id IN (:ids …);
 
--- providers.locked: Select providers with the fields of `LockedProvider`. The statement does not lock them.
-SELECT resource_providers.uuid, resource_providers.generation, resource_providers.id,
-    resource_providers.root_provider_id, resource_providers.parent_provider_id
+-- providers.ids: Select (uuid, id, root id) of providers.
+SELECT resource_providers.uuid, resource_providers.id, resource_providers.root_provider_id
 FROM resource_providers
 WHERE resource_providers.uuid IN (:ids …);
 
@@ -58,11 +51,6 @@ WHERE resource_providers.uuid IN (:ids …);
 SELECT resource_providers.id, resource_providers.parent_provider_id
 FROM resource_providers
 WHERE resource_providers.root_provider_id = 1;
-
--- providers.rename: Set the name and the parent.
-UPDATE resource_providers
-SET updated_at=:updated_at, name='host', parent_provider_id=:parent_provider_id
-WHERE resource_providers.id = 1;
 
 -- providers.roots_using_class: Select (id, revision) of the roots whose trees use a class, in inventories or allocations.
 SELECT root.id, root.revision

@@ -1,6 +1,6 @@
--- revisions.for_providers: Select (uuid, revision of the tree) of providers. Without a tree, the revision is null.
-SELECT resource_providers.uuid, root.revision
-FROM resource_providers LEFT OUTER JOIN resource_providers AS root ON root.id =
+-- revisions.for_providers: Select (root id, revision) of the trees of providers.
+SELECT root.id, root.revision
+FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …);
 

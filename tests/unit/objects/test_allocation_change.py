@@ -31,8 +31,8 @@ from placement.objects.locking import LockedProvider
 from placement.objects.unset import UNSET, Unset
 
 VCPU, DISK = 0, 2
-HOST = LockedProvider(str(UUID(int=1)), 0, 1, 1, None)
-STORE = LockedProvider(str(UUID(int=2)), 0, 2, 2, None)
+HOST = LockedProvider(str(UUID(int=1)), 0, 1, 1)
+STORE = LockedProvider(str(UUID(int=2)), 0, 2, 2)
 HOST_VCPU = (HOST.id, VCPU)
 NEW, OLD = str(UUID(int=11)), str(UUID(int=12))
 UNKNOWN = str(UUID(int=99))
