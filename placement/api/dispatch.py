@@ -42,7 +42,6 @@ DEADLINES = Versioned({"1.0": 30.0, "2.0": 5.0})
 class CallersRights:
     """The rights of a caller, which apply to its own project by default."""
 
-    # The policy rules of the service.
     policy: Policy
     # None if the request needs no authentication.
     caller: RequestContext | None

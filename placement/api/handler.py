@@ -26,9 +26,7 @@ MAX_TEXT = 16 * 1024 * 1024  # bytes cached of one kind of text
 class Service:
     """The objects that all handlers share. The application creates them once."""
 
-    # Validated options of the service.
     settings: Settings
-    # Connections and transactions.
     database: Database
     # Cached trees of providers for searches.
     trees: TreeCache
@@ -66,7 +64,6 @@ class Call:
 
     # The collaborators of the handler.
     service: Service
-    # The microversion of the request.
     version: Microversion
     # Variables of the route's path.
     path: Mapping[str, str]
@@ -79,7 +76,6 @@ class Call:
     mount: str
     # Scheme and host, for `Location`.
     base: str
-    # Rights of the caller.
     rights: Rights
     # Path and query as sent.
     url: str = ""
@@ -107,7 +103,6 @@ NOW = "now"
 class Reply:
     """The response of a handler."""
 
-    # HTTP status.
     status: int
     # Value that the shape of the route's response renders, or None if the response has no body.
     value: Any = None

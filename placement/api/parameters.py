@@ -42,7 +42,6 @@ class Parameter:
     schema: Fragment = field(default_factory=lambda: {"type": "string"})
     # Whether the name may have the suffix of a request group.
     suffixed: bool = False
-    # Whether the parameter is required.
     required: bool = False
     # Error for values that do not match the pattern of the schema. None means that the pattern only
     # describes the values.

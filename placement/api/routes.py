@@ -59,7 +59,6 @@ PROVIDER_FIRST = Order(at_bad_body=providers.check_provider)
 class Route:
     """One operation, or its form from a version on."""
 
-    # HTTP method.
     method: str
     # Template of the path, with its variables in braces.
     path: str

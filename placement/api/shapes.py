@@ -22,7 +22,6 @@ T = TypeVar("T")
 class View(NamedTuple):
     """The inputs that determine the form of a response."""
 
-    # Version of the request.
     version: Microversion
     # Prefix of all paths in links.
     mount: str = ""
@@ -71,7 +70,6 @@ class Json:
 class Custom:
     """Values that a function converts to the form of a shape."""
 
-    # The shape of the results.
     shape: Shape
     # Returns the function.
     make_renderer: Callable[[View], Renderer]
@@ -97,7 +95,6 @@ def ready(shape: Shape) -> Custom:
 class Array:
     """A list of values with one shape."""
 
-    # Shape of each item.
     items: Shape
 
     def schema(self, version: Microversion) -> Fragment:
@@ -136,9 +133,7 @@ class Table:
 class Property:
     """A property of an object."""
 
-    # Name of the property.
     name: str
-    # Shape of the value.
     shape: Shape
     # Gets the property from the object's value. None means the attribute of the same name.
     value: Renderer | None = None
@@ -239,7 +234,6 @@ class Response:
 
     # Shape of the body; None for responses without a body.
     shape: Shape | None = None
-    # Possible statuses.
     statuses: tuple[int, ...] = (200,)
 
     def render(self, value: Any, view: View) -> Any:

@@ -7,8 +7,9 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, FromClause
 
 from placement.db import tables as t
-from placement.db.constructs import same_identifier
+from placement.db.constructs import Clock, same_identifier
 from placement.db.json_rows import JsonRow
+from placement.vocabulary import SHARING_TRAIT
 
 # The maximum value of the column max_unit.
 MAX_UNIT = 2**31 - 1
@@ -28,6 +29,9 @@ PROVIDERS_WITH_ROOTS = _provider.join(ROOT, ROOT.c.id == _provider.c.root_provid
 
 # The provider is the root of its tree.
 IS_ROOT = _provider.c.parent_provider_id.is_(None)
+
+# The time in seconds since 1970. On some engines, it has a fraction.
+NOW = Clock().op("/")(sa.literal_column("1000", sa.BigInteger()))
 
 # The columns of a stock, in the order of the fields of `Stock`.
 STOCK_COLUMNS = tuple(
@@ -66,6 +70,36 @@ def tagged_json_row(tag: str, *columns: Any) -> Selection:
 def changed_at(table: sa.Table) -> ColumnElement[Any]:
     """The time of the last change of a row, or null in rows of very old databases."""
     return sa.func.coalesce(table.c.updated_at, table.c.created_at).label("changed_at")
+
+
+def has_row(table: FromClause, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    """A row of the table satisfies the condition."""
+    return sa.select(sa.literal(1)).select_from(table).where(condition).exists()
+
+
+def shares(provider_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """The provider is a sharing provider."""
+    link = t.resource_provider_traits
+    is_trait = sa.and_(link.c.resource_provider_id == provider_id, t.traits.c.name == SHARING_TRAIT)
+    return has_row(link.join(t.traits, t.traits.c.id == link.c.trait_id), is_trait)
+
+
+# The names of the owners and types of consumers.
+OWNER_COLUMNS = (
+    t.projects.c.external_id.label("project"),
+    t.users.c.external_id.label("user"),
+    t.consumer_types.c.name.label("type"),
+)
+
+
+def with_owners(consumers: FromClause) -> FromClause:
+    """Add the projects, users and types of consumers, which may be missing."""
+    column = t.consumers.c
+    return (
+        consumers.outerjoin(t.projects, t.projects.c.id == column.project_id)
+        .outerjoin(t.users, t.users.c.id == column.user_id)
+        .outerjoin(t.consumer_types, t.consumer_types.c.id == column.consumer_type_id)
+    )
 
 
 def revision_of_root(root: FromClause) -> ColumnElement[int | None]:

@@ -68,7 +68,6 @@ class NameNotDistinct(Conflict):
 
     Args:
         kind: kind of the named object, as in `db.tables.NAMES`.
-        name: the new name.
         existing: the existing name.
     """
 

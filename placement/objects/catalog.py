@@ -84,7 +84,6 @@ def look_up(
     If there is nothing to look up, the function executes no statement.
 
     Args:
-        conn: the connection.
         names: kind -> names; aggregates in any spelling.
         trees: uuids of providers in any form.
         further: statements with the columns of `names.with_trees`, to include in the statement.

@@ -63,7 +63,6 @@ def number(conn: Connection, max_age: int, max_numbered: int = MAX_NUMBERED) -> 
     """Number the changes since the previous numbering.
 
     Args:
-        conn: the connection.
         max_age: seconds for which numberings and deleted trees are remembered.
         max_numbered: maximum number of trees; the next numbering continues.
 
@@ -99,7 +98,6 @@ def _replace(conn: Connection, position: int, changed: Sequence[Any], gone: Sequ
     Raises Unmatched if a changed root disappears, which must get the number of a deletion.
 
     Args:
-        conn: the connection.
         position: the largest number given so far.
         changed: rows of `statements.changed`.
         gone: rows of `statements.gone`.

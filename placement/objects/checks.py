@@ -19,7 +19,6 @@ from placement.objects.derived import Corrections
 from placement.objects.findings import WITHOUT_OWNER, Find, Finding, Inspection
 from placement.objects.repairs import Repair
 from placement.runtime.progress import Progress, silent
-from placement.vocabulary import SHARING_TRAIT
 
 EXAMPLES = 3  # default number of rows that `db check` shows for a fault
 
@@ -32,7 +31,6 @@ class Check:
     name: str
     # Description of the rows.
     meaning: str
-    # Function that finds the rows.
     find: Find
     # The effect of `repair`, or how an operator can repair the rows if there is no `repair`.
     remedy: str = ""
@@ -168,7 +166,7 @@ REVIEWS = (
     Check(
         "spread-groups",
         "hosts with more members of a spread group than the smallest max_per_host of the members",
-        findings.selected(partial(audit_statements.crowded_hosts, SHARING_TRAIT)),
+        findings.selected(audit_statements.crowded_hosts),
     ),
     Check(
         "empty-projects",

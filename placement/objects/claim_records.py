@@ -7,7 +7,7 @@ other software that does not use this table also deletes consumers.
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,7 +30,6 @@ Request = Mapping[str, Any]  # a candidate request as JSON
 class ClaimRecord:
     """Data of a consumer that is not part of its allocations."""
 
-    # Id of the row.
     id: int
     # Id of the project's row. The spread group belongs to this project.
     project_id: int
@@ -75,12 +74,7 @@ def get_for_consumers(conn: Connection, uuids: Collection[str]) -> dict[str, Cla
 
 
 def find_expired(conn: Connection, most: int) -> set[str]:
-    """Return the uuids of consumers that may be expired holds. Their records show whether they are.
-
-    Args:
-        conn: a connection.
-        most: maximum number of consumers.
-    """
+    """Return the uuids of up to `most` consumers whose records may show expired holds."""
     return {row.consumer_uuid for row in statements.expired(most).rows(conn)}
 
 
@@ -89,7 +83,6 @@ class GroupKey(NamedTuple):
 
     # Name of the project.
     project: str
-    # Name of the group.
     group: str
 
 
@@ -290,12 +283,7 @@ def remember(conn: Connection, uuid: str, request: Request) -> None:
     Raises:
         AllocationsNotFound: the consumer has no allocations.
     """
-    text = request_text(request)
-    consumer, record = _lock(conn, uuid)
-    if record is not None:
-        statements.remember(record.id, text).execute(conn)
-    else:
-        _create(conn, consumer, NewRecord(request=text))
+    _write(conn, uuid, lambda _consumer: {"request": request_text(request)})
 
 
 def join_group(conn: Connection, uuid: str, group: SpreadGroup) -> None:
@@ -304,33 +292,32 @@ def join_group(conn: Connection, uuid: str, group: SpreadGroup) -> None:
     Raises:
         AllocationsNotFound: the consumer has no allocations.
     """
-    consumer, record = _lock(conn, uuid)
-    if record is not None:
-        statements.join_group(record.id, consumer.project_id, *group).execute(conn)
-    else:
-        _create(conn, consumer, NewRecord(group))
+    members = {"spread_group": group.name, "max_per_host": group.max_per_host}
+    _write(conn, uuid, lambda consumer: {"project_id": consumer.project_id, **members})
 
 
-def _lock(conn: Connection, uuid: str) -> tuple[Any, ClaimRecord | None]:
-    """Lock a consumer, and return its row and its record. Raises AllocationsNotFound."""
+def _write(conn: Connection, uuid: str, columns_of: Callable[[Any], dict[str, object]]) -> None:
+    """Lock a consumer, and set columns of its record, or create a record with these columns.
+
+    Raises:
+        AllocationsNotFound: the consumer has no allocations.
+    """
     forms = identifiers.stored_forms(uuid)
     rows = {row.uuid: row for row in statements.lock_consumers(forms).rows(conn)}
     consumer = identifiers.match([uuid], rows).get(uuid)
     if consumer is None:
         raise AllocationsNotFound(uuid)
-    return consumer, get_for_consumers(conn, [consumer.uuid]).get(consumer.uuid)
-
-
-def _create(conn: Connection, consumer: Any, record: NewRecord) -> None:
-    """Create the record of a consumer that has no record and is not a hold."""
-    row = {
+    record = get_for_consumers(conn, [consumer.uuid]).get(consumer.uuid)
+    if record is not None:
+        statements.update(record.id, columns_of(consumer)).execute(conn)
+        return
+    identity = {
         "consumer_id": consumer.id,
         "consumer_uuid": consumer.uuid,
         "project_id": consumer.project_id,
         "consumer_created_at": consumer.created_at,
-        **_row(record, now=0),
     }
-    statements.create([row]).execute(conn)
+    statements.create([identity | columns_of(consumer)]).execute(conn)
 
 
 def delete_meaningless_of(conn: Connection, row_ids: Collection[int]) -> None:

@@ -46,7 +46,6 @@ class ConsumerFilter:
 class ListedConsumer:
     """A consumer that has allocations."""
 
-    # UUID of the consumer.
     uuid: str
     # External id of the project, or None in rows of very old databases.
     project: str | None
@@ -54,7 +53,6 @@ class ListedConsumer:
     user: str | None
     # Name of the type, or None if the consumer has no type.
     consumer_type: str | None
-    # Generation of the consumer.
     generation: int
     # The spread group, or None if the consumer is in no group.
     spread_group: SpreadGroup | None
@@ -69,9 +67,7 @@ class ListedConsumer:
 class ConsumerList(NamedTuple):
     """A list of consumers, and whether more of them follow."""
 
-    # The consumers of one page.
     consumers: list[ListedConsumer]
-    # Whether more consumers follow.
     are_more: bool = False
 
 

@@ -24,7 +24,6 @@ from placement.objects.unset import Unset
 class AllocationRow(NamedTuple):
     """One allocation of a consumer."""
 
-    # Id of the row.
     id: int
     # Provider id and class id.
     key: InventoryKey
@@ -45,7 +44,6 @@ class AllocationRow(NamedTuple):
 class RecordKey(NamedTuple):
     """The claim record of a consumer."""
 
-    # Id of the row.
     id: int
     # Generation at which the consumer is a hold, or None if it is not a hold.
     hold_generation: int | None
@@ -57,19 +55,13 @@ class RecordKey(NamedTuple):
 class Consumer:
     """The row of a consumer, with its allocations."""
 
-    # Id of the row.
     id: int
-    # UUID of the consumer.
     uuid: str
-    # Generation of the consumer.
     generation: int
-    # Id of the project's row.
     project_id: int
-    # Id of the user's row.
     user_id: int
     # Id of the type's row, or None if the consumer has no type.
     type_id: int | None
-    # All allocations of the consumer.
     allocations: tuple[AllocationRow, ...]
     # The claim record, or None if the consumer has none.
     record: RecordKey | None = None
@@ -154,11 +146,7 @@ class ConsumerChange:
         return [*self.created.values(), *(claim for _consumer, claim in self.updated)]
 
     def write(self, conn: Connection, ids: Ids) -> None:
-        """Write the rows.
-
-        Args:
-            conn: the connection.
-            ids: kind -> name -> id of all projects, users and types.
+        """Write the rows. `ids` contains all projects, users and types.
 
         Raises:
             Unmatched: the generation of a consumer has changed since it was read.

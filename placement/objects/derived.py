@@ -26,7 +26,6 @@ TREES_PER_TRANSACTION = 100
 class Corrections(NamedTuple):
     """The result of a recomputation."""
 
-    # Number of trees.
     trees: int = 0
     # Number of inventories whose `used` was wrong.
     used: int = 0

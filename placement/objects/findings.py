@@ -14,7 +14,7 @@ from placement.db.statements import audit as audit_statements
 from placement.db.statements import integrity as statements
 from placement.objects import ancestry, derived, identifiers
 from placement.objects.ancestry import Ancestry
-from placement.vocabulary import SHARING_TRAIT, UNKNOWN_CONSUMER_TYPE
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 PAGE = 10_000  # maximum number of consumers in memory at a time
 WITHOUT_OWNER = "without-owner"
@@ -28,7 +28,6 @@ class Finding:
 
     # The first rows.
     rows: Sequence[Row]
-    # Number of rows.
     count: int
     # Number of rows that were not examined.
     left_out: int = 0
@@ -151,7 +150,7 @@ def _consumers(conn: Connection) -> Iterator[Any]:
 def on_several_trees(inspection: Inspection) -> Finding:
     """Find consumers with allocations in several trees."""
     names: dict[str, list[str]] = {}
-    for row in audit_statements.on_several_trees(SHARING_TRAIT).rows(inspection.conn):
+    for row in audit_statements.on_several_trees().rows(inspection.conn):
         names.setdefault(row.consumer, []).append(row.name)
     rows = [{"consumer": each, "trees": len(of), "roots": of} for each, of in names.items()]
     return Finding(rows, len(rows))

@@ -12,9 +12,7 @@ from placement.db.statements import allocations as statements
 class HoldingConsumer:
     """A consumer with its allocations in any tree."""
 
-    # UUID of the consumer.
     uuid: str
-    # Generation of the consumer.
     generation: int
     # External id of the project, or None in rows of very old databases.
     project: str | None
@@ -34,7 +32,6 @@ def get_in_trees(
     """Return the consumers with allocations in some trees.
 
     Args:
-        conn: a connection.
         root_ids: ids of the roots of the trees.
         most: maximum number of consumers.
 

@@ -169,8 +169,6 @@ def extend(conn: Connection, uuid: str, expires_in: int, max_age: int) -> int:
     """Set the end of a hold to a time from now. Return the end, in seconds since 1970.
 
     Args:
-        conn: the connection.
-        uuid: the consumer.
         expires_in: seconds from now.
         max_age: maximum number of seconds since the claim.
 
@@ -236,7 +234,6 @@ def convert(conn: Connection, hold_uuid: str, claim: Claim) -> TakenOver:
     """Transfer the allocations and the stored request of a hold to a new consumer.
 
     Args:
-        conn: the connection.
         hold_uuid: the consumer that is a hold, and is deleted.
         claim: the new consumer, without allocations.
 

@@ -44,8 +44,6 @@ def replace(
     """Replace all inventories of the provider. Return its new generation.
 
     Args:
-        conn: the connection.
-        uuid: the provider.
         generation: the generation that the client read.
         records: class -> record.
         min_capacity: minimum capacity of a record.

@@ -22,13 +22,9 @@ NO_DELTAS: Mapping[InventoryKey, int] = MappingProxyType({})
 class NewInventory:
     """An inventory that a write inserts."""
 
-    # Id of the provider.
     provider_id: int
-    # Id of the resource class.
     class_id: int
-    # Name of the resource class.
     class_name: str
-    # Amounts and units.
     record: InventoryRecord
 
     @property
@@ -46,11 +42,9 @@ class NewInventory:
 class InventoryChange:
     """The inventories that a write inserts, updates and deletes."""
 
-    # Inventories to insert.
     created: tuple[NewInventory, ...] = ()
     # Inventory id -> new record.
     updated: Mapping[int, InventoryRecord] = field(default_factory=dict)
-    # Inventories to delete.
     deleted: tuple[Inventory, ...] = ()
 
     @classmethod
@@ -66,15 +60,10 @@ class InventoryChange:
         return cls(tuple(created), updated, tuple(deleted))
 
     def insert_and_update(self, conn: Connection, *, are_new: bool = False) -> None:
-        """Insert and update rows.
+        """Insert and update rows. Raise Restart if a class no longer exists.
 
-        Args:
-            conn: the connection.
-            are_new: whether this transaction has created the providers, so that they have no
-                allocations.
-
-        Raises:
-            Restart: a class no longer exists.
+        `are_new` means that this transaction has created the providers, so that they have no
+        allocations.
         """
         # A custom class may have been deleted or renamed after its id was read.
         class_names: dict[int, str] = {}

@@ -17,7 +17,6 @@ class ListedInventory(NamedTuple):
     provider: str
     # Name of the root provider of the tree.
     root: str
-    # Name of the resource class.
     class_name: str
     # Total amount in units of the class.
     total: int
@@ -27,7 +26,6 @@ class ListedInventory(NamedTuple):
     allocation_ratio: float
     # Amount that is allocated.
     usage: int
-    # Generation of the provider.
     generation: int
 
 

@@ -22,17 +22,12 @@ _values_of: Callable[[InventoryRecord], tuple[int | float, ...]] = attrgetter(*F
 class Inventory:
     """An inventory row: the record of a provider, and its usage."""
 
-    # Id of the row.
     id: int
-    # Id of the provider.
     provider_id: int
-    # Id of the resource class.
     class_id: int
-    # Name of the resource class.
     class_name: str
     # Sum of the allocations.
     used: int
-    # Amounts and units.
     record: InventoryRecord
     # Time of the last change. None if it was not selected, or in rows of very old databases.
     changed_at: datetime | None

@@ -29,7 +29,6 @@ def record_consumers(conn: Connection, limit: int | None, consumer_owner: tuple[
     """Create records of consumers that only have allocations. Return their number.
 
     Args:
-        conn: the connection.
         limit: maximum number of consumers, or None for all.
         consumer_owner: project and user of the records.
     """

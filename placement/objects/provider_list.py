@@ -97,9 +97,7 @@ def resolve(
 class ProviderList(NamedTuple):
     """A list of providers, and whether more of them follow."""
 
-    # The providers of one page.
     providers: list[Provider]
-    # Whether more providers follow.
     are_more: bool = False
 
     @property
@@ -141,8 +139,6 @@ def find_with_parts(
     as new as their generations. Other parts are cached.
 
     Args:
-        conn: the connection.
-        selection: the providers.
         caches: a cache for each requested part.
         render: renders the values of a part.
         seen: called with a list before its parts are read; it may raise.

@@ -25,8 +25,6 @@ def write(
     """Determine a change of a provider, lock its tree, and write the change.
 
     Args:
-        conn: the connection.
-        uuid: the provider.
         reader: returns the statement that reads it.
         decide: returns the change for a snapshot, or raises; it may be called twice.
 

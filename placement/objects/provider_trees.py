@@ -34,7 +34,6 @@ PARTS = (Part.INVENTORIES, Part.TRAITS, Part.AGGREGATES)
 class ProviderTree(NamedTuple):
     """A tree. Parents come before their children, so the root is the first provider."""
 
-    # The providers of the tree.
     members: list[TreeMember]
     # Part -> provider id -> the value of the part.
     parts: Mapping[Part, Mapping[int, object]]
@@ -108,11 +107,8 @@ def _parents_first(members: list[TreeMember]) -> list[TreeMember]:
 def put(conn: Connection, command: TreeCommand, may_create: Callable[[str], None]) -> TreeOutcome:
     """Change a tree to match the command, in one transaction.
 
-    Args:
-        conn: the transaction.
-        command: the tree.
-        may_create: function that is called with the kind of missing names (`resource_class`,
-            `trait`), and raises if the caller may not create them.
+    `may_create` is called with the kind of missing names (`resource_class`, `trait`), and raises if
+    the caller may not create them.
 
     Raises:
         Unchanged: there is nothing to write; the error contains the outcome.

@@ -34,19 +34,14 @@ Content = TypeVar("Content")
 class Provider(NamedTuple):
     """A resource provider, as the API returns it, with the id of its row."""
 
-    # UUID of the provider.
     uuid: str
-    # Unique name.
     name: str
-    # Generation of the provider.
     generation: int
     # UUID of the parent, or None for a root.
     parent_uuid: str | None
-    # UUID of the root of its tree.
     root_uuid: str
     # Time of the last change, or None in rows of very old databases.
     changed_at: datetime | None
-    # Id of the row.
     id: int
     # Revision of the tree, and of the content that was read with the provider. MIXED if this
     # content may combine several states.
@@ -76,8 +71,6 @@ def get_with(
     as new as its generation.
 
     Args:
-        conn: the connection.
-        uuid: the provider.
         read: reads the content.
         seen: called with the provider before the content is read; it may raise.
 
@@ -189,9 +182,6 @@ def update(
     """Rename a provider, and move its subtree to another parent or to the top.
 
     Args:
-        conn: the connection.
-        uuid: the provider.
-        name: the new name.
         parent_uuid: UNSET keeps the parent; None makes the provider a root.
         movable: whether providers with a parent may move.
 

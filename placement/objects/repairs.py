@@ -25,11 +25,9 @@ ROWS_PER_TRANSACTION = 200
 class Repair(NamedTuple):
     """The input of a repair."""
 
-    # The database to repair.
     database: Database
     # Project and user for consumers without a record.
     consumer_owner: tuple[str, str]
-    # Shows the progress.
     progress: Progress = silent
 
     def run(

@@ -35,7 +35,6 @@ class ReshapeCommand:
 
     # Provider uuid -> inventories.
     inventories: Mapping[str, ProviderInventories]
-    # New allocations of consumers.
     claims: Sequence[Claim]
 
 

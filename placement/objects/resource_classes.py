@@ -22,7 +22,6 @@ from placement.vocabulary import CUSTOM_PREFIX
 class ResourceClass:
     """A resource class."""
 
-    # Unique name.
     name: str
     # Time when the class was created or renamed, or None in rows of very old databases.
     changed_at: datetime | None

@@ -64,7 +64,6 @@ def read_between(
     Each statement of the connection must have its own view, unless views are complete.
 
     Args:
-        conn: the connection.
         look: reads the head: the rows with their revisions, and further values.
         rows_of: returns the rows of a head. Content with different keys is confirmed separately.
         read: reads the content of some of the rows of a head.

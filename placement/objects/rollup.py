@@ -50,7 +50,6 @@ Sums = dict[str, Sum]  # by class
 class Rollup:
     """The totals of a subtree."""
 
-    # Number of providers in the subtree.
     providers: int
     # Totals by class.
     resources: Sums

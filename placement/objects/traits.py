@@ -21,7 +21,6 @@ from placement.vocabulary import CUSTOM_PREFIX
 class Trait:
     """A trait."""
 
-    # Unique name.
     name: str
     # Time of creation, or None in rows of very old databases.
     changed_at: datetime | None

@@ -31,7 +31,6 @@ class ListedProvider:
 
     # Canonical UUID.
     uuid: str
-    # Name of the provider.
     name: str
     # Canonical UUID of the parent, or None for the root.
     parent_uuid: str | None
@@ -40,9 +39,7 @@ class ListedProvider:
     generation: int | Unset | None
     # Records of all inventories by class. None keeps the inventories.
     inventories: Mapping[str, InventoryRecord] | None
-    # Change of the traits.
     traits: Edit
-    # Change of the aggregates.
     aggregates: Edit
 
     @property
@@ -57,7 +54,6 @@ class TreeCommand:
 
     # Canonical UUID of the root. The root is one of the providers.
     root_uuid: str
-    # All providers that the request lists.
     providers: Sequence[ListedProvider]
     # Whether to delete providers of the tree that are not listed.
     prune: bool
@@ -73,21 +69,16 @@ class TreeCommand:
 class TreeMember(NamedTuple):
     """An existing provider."""
 
-    # Id of the provider's row.
     id: int
     # UUID in the spelling of the provider's row.
     uuid: str
-    # Name of the provider.
     name: str
-    # Generation of the provider.
     generation: int
     # UUID in the spelling of the parent's row, or None for a root.
     parent_uuid: str | None
     # Id of the root of its tree, or 0 in rows of very old databases.
     root_id: int
-    # UUID of the root of its tree.
     root_uuid: str
-    # Revision of the provider's tree.
     revision: int
 
     @property
@@ -162,7 +153,6 @@ class TreeChange:
 
     # UUID -> id, of the existing providers.
     ids: Mapping[str, int]
-    # UUID of the root.
     root_uuid: str
     # Id -> generation as read, of the existing providers whose generation is incremented.
     bumped: dict[int, int] = field(default_factory=dict)
@@ -184,9 +174,7 @@ class TreeChange:
     class_ids: Mapping[str, int] = field(default_factory=dict)
     # Whether the write locks the tree. False if the request changes nothing in the tree.
     locks: bool = True
-    # Traits to add and to remove.
     traits: LinkChange = field(default_factory=LinkChange)
-    # Aggregates to add and to remove.
     aggregates: LinkChange = field(default_factory=LinkChange)
 
     @property

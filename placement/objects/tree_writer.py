@@ -50,7 +50,6 @@ def write(
     """Determine a change of trees, lock the trees, and write the change.
 
     Args:
-        conn: the connection.
         read: reads the state; it may be called twice.
         decide: returns the change for a state, or raises; it may be called twice.
         is_complete: returns whether the state that was read without a lock contains all of the

@@ -15,7 +15,6 @@ ALL = "all"
 class Usage:
     """The usage of a group of consumers."""
 
-    # Number of consumers.
     consumer_count: int = 0
     # Allocated amounts by resource class.
     amounts: dict[str, int] = field(default_factory=dict)
@@ -35,8 +34,6 @@ def get_for_project(
     Types without consumers are omitted.
 
     Args:
-        conn: the connection.
-        project: the project.
         user: the user, or None for all.
         consumer_type: only this type, or None for all types, ALL for one total under that name,
             UNKNOWN_CONSUMER_TYPE for consumers without a type.

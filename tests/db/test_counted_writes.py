@@ -390,14 +390,14 @@ SCENARIOS = {
         before=Scene.held,
     ),
     "a request is remembered": Scenario(
-        {"claim_records.remember"},
+        {"claim_records.update"},
         lambda it: it.service.send(
             "PUT", f"/consumers/{it.new}/request", it.demand(VCPU=1)["request"], "2.0"
         ),
         before=Scene.held,
     ),
     "a consumer joins a group": Scenario(
-        {"claim_records.join_group"},
+        {"claim_records.update"},
         lambda it: it.service.send(
             "PUT",
             f"/consumers/{it.new}/spread_group",

@@ -102,7 +102,6 @@ def _template(render: Renderer, layout: SlotLayout, pattern: Sequence[int]) -> _
 class _Source(NamedTuple):
     """Input of a summary."""
 
-    # The tree of the provider.
     tree: Tree
     # A member of the tree.
     provider: Member

@@ -53,7 +53,6 @@ class Candidates(NamedTuple):
 
     # The candidates and their trees.
     result: SearchResult
-    # The request for candidates.
     request: CandidateRequest
     # The explanation; None if it is not requested.
     explained: Explained | None = None

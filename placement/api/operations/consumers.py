@@ -133,7 +133,6 @@ CONSUMER: Object[ListedConsumer] = Object(
 class ListedConsumers(NamedTuple):
     """A page of consumers."""
 
-    # The consumers of the page.
     consumers: Sequence[ListedConsumer]
     # Query string of the next page; None on the last page.
     more: str | None = None

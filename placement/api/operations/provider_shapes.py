@@ -69,7 +69,6 @@ NO_PARTS: Mapping[Part, Mapping[int, CachedText]] = MappingProxyType({})
 class WithParts(NamedTuple):
     """Providers with included parts."""
 
-    # The providers of the page.
     providers: Sequence[Provider]
     # Part -> provider id -> text (see `part_texts`).
     parts: Mapping[Part, Mapping[int, CachedText]] = NO_PARTS

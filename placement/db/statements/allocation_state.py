@@ -17,6 +17,7 @@ from placement.db.fragments import (
     Selection,
     Union,
     belongs_to,
+    has_row,
     tagged_json_row,
 )
 from placement.db.json_rows import parse_each
@@ -144,6 +145,6 @@ _UNRECORDED = (
     .select_from(_with_allocations(_allocation))
     .where(
         bulk.in_list(_allocation.c.consumer_id, "consumers"),
-        ~sa.select(sa.literal(1)).select_from(_consumer).where(_is_consumer).exists(),
+        ~has_row(_consumer, _is_consumer),
     )
 )

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from placement.db import bulk
 from placement.db import tables as t
 from placement.db.constructs import same_identifier
-from placement.db.fragments import changed_at
+from placement.db.fragments import OWNER_COLUMNS, changed_at, with_owners
 from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
 from placement.vocabulary import FIRST_GENERATION
 
@@ -21,21 +21,18 @@ _class = t.resource_classes
 _SHOWN = sa.select(
     _consumer.c.uuid,
     _consumer.c.generation,
-    t.projects.c.external_id.label("project"),
-    t.users.c.external_id.label("user"),
-    t.consumer_types.c.name.label("type"),
+    *OWNER_COLUMNS,
     _provider.c.uuid.label("provider_uuid"),
     _provider.c.generation.label("provider_generation"),
     _class.c.name.label("class_name"),
     _allocation.c.used,
     changed_at(_allocation),
 ).select_from(
-    _allocation.join(_consumer, same_identifier(_consumer.c.uuid, _allocation.c.consumer_id))
-    .join(_provider, _provider.c.id == _allocation.c.resource_provider_id)
-    .join(_class, _class.c.id == _allocation.c.resource_class_id)
-    .outerjoin(t.projects, t.projects.c.id == _consumer.c.project_id)
-    .outerjoin(t.users, t.users.c.id == _consumer.c.user_id)
-    .outerjoin(t.consumer_types, t.consumer_types.c.id == _consumer.c.consumer_type_id)
+    with_owners(
+        _allocation.join(_consumer, same_identifier(_consumer.c.uuid, _allocation.c.consumer_id))
+        .join(_provider, _provider.c.id == _allocation.c.resource_provider_id)
+        .join(_class, _class.c.id == _allocation.c.resource_class_id)
+    )
 )
 _EVERYWHERE = sa.select(
     _provider.c.name,

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from placement.db import tables as t
 from placement.db.constructs import same_identifier
-from placement.db.fragments import belongs_to, is_member
+from placement.db.fragments import belongs_to, has_row, is_member, shares, with_owners
 from placement.db.statement import Query
 
 _record = t.claim_records
@@ -50,11 +50,7 @@ def consumers(after: int, size: int) -> Query:
             _consumer.c.generation,
             _consumer.c.id,
         )
-        .select_from(
-            _consumer.outerjoin(t.projects, t.projects.c.id == _consumer.c.project_id)
-            .outerjoin(t.users, t.users.c.id == _consumer.c.user_id)
-            .outerjoin(t.consumer_types, t.consumer_types.c.id == _consumer.c.consumer_type_id)
-        )
+        .select_from(with_owners(_consumer))
         .where(_consumer.c.id > sa.bindparam("after"))
         .order_by(_consumer.c.id)
         .limit(sa.bindparam("size"))
@@ -62,23 +58,10 @@ def consumers(after: int, size: int) -> Query:
     return Query(rows, {"after": after, "size": size})
 
 
-_shares = (
-    sa.select(sa.literal(1))
-    .select_from(
-        t.resource_provider_traits.join(
-            t.traits, t.traits.c.id == t.resource_provider_traits.c.trait_id
-        )
-    )
-    .where(
-        t.resource_provider_traits.c.resource_provider_id == _provider.c.id,
-        t.traits.c.name == sa.bindparam("sharing"),
-    )
-    .exists()
-)
 _used_tree = (
     sa.select(_allocation.c.consumer_id, _provider.c.root_provider_id.label("root_id"))
     .select_from(_allocation.join(_provider, _provider.c.id == _allocation.c.resource_provider_id))
-    .where(~_shares)
+    .where(~shares(_provider.c.id))
     .distinct()
     .cte("used_tree")
 )
@@ -90,7 +73,7 @@ _scattered = (
 )
 
 
-def on_several_trees(sharing_trait: str) -> Query:
+def on_several_trees() -> Query:
     """Select (consumer, root, name) of consumers with allocations in several trees, by tree.
 
     Allocations from sharing providers do not count, regardless of the tree of the provider.
@@ -108,7 +91,7 @@ def on_several_trees(sharing_trait: str) -> Query:
         )
         .order_by(_used_tree.c.consumer_id, _provider.c.name)
     )
-    return Query(rows, {"sharing": sharing_trait})
+    return Query(rows)
 
 
 _used_host = (
@@ -123,7 +106,7 @@ _used_host = (
 )
 
 
-def crowded_hosts(sharing_trait: str) -> Query:
+def crowded_hosts() -> Query:
     """Select (project, group, host, name, members, max_per_host) of hosts with too many members.
 
     The number of members of a spread group on such a host exceeds the lowest maximum of these
@@ -144,26 +127,21 @@ def crowded_hosts(sharing_trait: str) -> Query:
             .join(_used_host, _used_host.c.consumer_id == _consumer.c.id)
             .join(_provider, _provider.c.id == _used_host.c.root_id)
         )
-        .where(is_member(_record, _consumer), ~_shares)
+        .where(is_member(_record, _consumer), ~shares(_provider.c.id))
         .group_by(
             t.projects.c.external_id, _record.c.spread_group, _provider.c.uuid, _provider.c.name
         )
         .having(sa.func.count() > sa.func.min(_record.c.max_per_host))
         .order_by(t.projects.c.external_id, _record.c.spread_group, _provider.c.name)
     )
-    return Query(rows, {"sharing": sharing_trait})
+    return Query(rows)
 
 
 def empty_projects() -> Query:
     """Select projects that have no consumers."""
     rows = (
         sa.select(t.projects.c.external_id.label("project"))
-        .where(
-            ~sa.select(sa.literal(1))
-            .select_from(_consumer)
-            .where(_consumer.c.project_id == t.projects.c.id)
-            .exists()
-        )
+        .where(~has_row(_consumer, _consumer.c.project_id == t.projects.c.id))
         .order_by(t.projects.c.external_id)
     )
     return Query(rows)

@@ -5,41 +5,29 @@ from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
 from placement.db.constructs import Clock, any_text, same_identifier, same_text
 from placement.db.fragments import (
+    NOW,
     Selection,
     Union,
     belongs_to,
+    has_row,
     is_hold,
     is_member,
+    shares,
     tagged_json_row,
 )
 from placement.db.json_rows import parse_each
 from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
-from placement.vocabulary import SHARING_TRAIT
 
 _record, _consumer, _allocation = t.claim_records, t.consumers, t.allocations
 _provider = t.resource_providers
 _named = _provider.alias("named")
-# The time in seconds. On some engines, it has a fraction.
-_now = Clock().op("/")(sa.literal_column("1000", sa.BigInteger()))
 
 # -- creation ----------------------------------------------------------------------------------
-
-
-def _is_host(root_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Return whether a tree counts as a host. If its root is a sharing provider, it does not."""
-    link = t.resource_provider_traits
-    return ~(
-        sa.select(sa.literal(1))
-        .select_from(link.join(t.traits, t.traits.c.id == link.c.trait_id))
-        .where(link.c.resource_provider_id == root_id, t.traits.c.name == SHARING_TRAIT)
-        .exists()
-    )
 
 
 _NEW_CONSUMERS = tagged_json_row(
@@ -76,14 +64,14 @@ _MEMBERS = (
         bulk.in_list(_record.c.spread_group, "groups"),
         _of_projects,
         is_member(_record, _consumer),
-        _is_host(_named.c.root_provider_id),
+        ~shares(_named.c.root_provider_id),
     )
     .group_by(_named.c.uuid, _record.c.project_id, _record.c.spread_group)
 )
 _HOLDS = (
     tagged_json_row("holds", _record.c.project_id, sa.func.count())
     .select_from(_with_consumer)
-    .where(_of_projects, is_hold(_record, _consumer), _record.c.expires_at > _now)
+    .where(_of_projects, is_hold(_record, _consumer), _record.c.expires_at > NOW)
     .group_by(_record.c.project_id)
 )
 
@@ -122,10 +110,7 @@ def _before_creation(with_members: bool, with_holds: bool) -> Union:
 
 
 def create(rows: Sequence[Mapping[str, object]]) -> Writes:
-    """Insert records. A row contains all columns except `id`, `created_at` and `updated_at`.
-
-    `consumer_created_at` may be None.
-    """
+    """Insert records. All rows have the same columns. `consumer_created_at` may be None."""
     created_at = t.now()
     return bulk.insert(
         _record,
@@ -169,7 +154,7 @@ MEMBERS_BY_HOST: Selection = (
         ),
         _record.c.spread_group == sa.bindparam(GROUP, type_=_record.c.spread_group.type),
         is_member(_record, _consumer),
-        _is_host(_root.c.id),
+        ~shares(_root.c.id),
     )
     .group_by(_root.c.id, _root.c.uuid)
 )
@@ -224,10 +209,7 @@ _LOCK_CONSUMERS = (
     sa.select(_consumer.c.id, _consumer.c.uuid, _consumer.c.created_at, _consumer.c.project_id)
     .where(
         bulk.in_list(_consumer.c.uuid),
-        sa.select(sa.literal(1))
-        .select_from(_allocation)
-        .where(same_identifier(_allocation.c.consumer_id, _consumer.c.uuid))
-        .exists(),
+        has_row(_allocation, same_identifier(_allocation.c.consumer_id, _consumer.c.uuid)),
     )
     .with_for_update()
 )
@@ -240,7 +222,7 @@ def lock_consumers(uuids: Collection[str]) -> Queries:
 
 _EXPIRED = (
     sa.select(_record.c.id, _record.c.consumer_uuid, Clock().label("clock"))
-    .where(_record.c.expires_at <= _now)
+    .where(_record.c.expires_at <= NOW)
     .order_by(_record.c.expires_at)
     .limit(sa.bindparam("size"))
 )
@@ -257,40 +239,35 @@ _NO_END = 0  # stands for `expires_at` in comparisons, if a record has no hold
 _end = sa.func.coalesce(_record.c.expires_at, sa.literal_column("0", sa.BigInteger()))
 
 
+_DELETE = sa.delete(_record)
+_CLEAR = sa.update(_record).values(
+    hold_generation=None, held_since=None, expires_at=None, mappings=None
+)
+
+
 def delete(ends: Mapping[int, int | None]) -> Writes:
     """Delete records (id -> `expires_at` as read) whose holds have not been extended since then."""
-    return Writes(
-        Write(_delete(size=len(chunk)), _end_params(chunk), matches=len(chunk))
-        for chunk in mapping_chunks(ends)
-    )
-
-
-def _end_params(ends: Mapping[int, int | None]) -> dict[str, Any]:
-    return bulk.case_params(ends, end={row_id: end or _NO_END for row_id, end in ends.items()})
-
-
-@bulk.cached_by_size
-def _delete(size: int) -> sa.Delete:
-    as_read = bulk.case_by_id(_record.c.expires_at, size, "end")
-    return sa.delete(_record).where(bulk.in_list(_record.c.id), _end == as_read)
-
-
-@bulk.cached_by_size
-def _clear_holds(size: int) -> sa.Update:
-    as_read = bulk.case_by_id(_record.c.expires_at, size, "end")
-    return (
-        sa.update(_record)
-        .where(bulk.in_list(_record.c.id), _end == as_read)
-        .values(hold_generation=None, held_since=None, expires_at=None, mappings=None)
-    )
+    return _unless_extended(_DELETE, ends)
 
 
 def clear_holds(ends: Mapping[int, int | None]) -> Writes:
     """Remove the holds from records (id -> `expires_at` as read). The records remain."""
-    return Writes(
-        Write(_clear_holds(size=len(chunk)), _end_params(chunk), matches=len(chunk))
-        for chunk in mapping_chunks(ends)
-    )
+    return _unless_extended(_CLEAR, ends)
+
+
+def _unless_extended(statement: sa.Delete | sa.Update, ends: Mapping[int, int | None]) -> Writes:
+    writes = []
+    for chunk in mapping_chunks(ends):
+        end = {row_id: end or _NO_END for row_id, end in chunk.items()}
+        guarded = _with_ends(statement, size=len(chunk))
+        writes.append(Write(guarded, bulk.case_params(chunk, end=end), matches=len(chunk)))
+    return Writes(writes)
+
+
+@bulk.cached_by_size
+def _with_ends(statement: sa.Delete | sa.Update, size: int) -> sa.Delete | sa.Update:
+    as_read = bulk.case_by_id(_record.c.expires_at, size, "end")
+    return statement.where(bulk.in_list(_record.c.id), _end == as_read)
 
 
 _LEAVE = (
@@ -305,71 +282,27 @@ def leave_groups(row_ids: Collection[int]) -> Writes:
     return bulk.write_by(_LEAVE, row_ids)
 
 
-_EXTEND = (
-    sa.update(_record)
-    .where(
-        _record.c.id == sa.bindparam("row_id"),
-        _record.c.expires_at == sa.bindparam("old", type_=_record.c.expires_at.type),
-    )
-    .values(
-        expires_at=sa.bindparam("new", type_=_record.c.expires_at.type),
-        updated_at=sa.bindparam("now", type_=_record.c.updated_at.type),
-    )
-)
-
-
 def extend(row_id: int, old: int, new: int) -> Write:
     """Set the end of a hold, unless the end has changed since it was read."""
-    params = {"row_id": row_id, "old": old, "new": new, "now": t.now()}
-    return Write(_EXTEND, params, matches=1)
+    update = _update(row_id, expires_at=new).where(_record.c.expires_at == old)
+    return Write(update, matches=1)
 
 
-_JOIN = (
-    sa.update(_record)
-    .where(_record.c.id == sa.bindparam("row_id"))
-    .values(
-        {
-            column.name: sa.bindparam(f"new_{column.name}", type_=column.type)
-            for column in (_record.c.project_id, _record.c.spread_group, _record.c.max_per_host)
-        }
-        | {"updated_at": sa.bindparam("now", type_=_record.c.updated_at.type)}
-    )
-)
+def update(row_id: int, columns: Mapping[str, object]) -> Write:
+    """Set columns of a record."""
+    return Write(_update(row_id, **columns), matches=1)
 
 
-def join_group(row_id: int, project_id: int, group: str, max_per_host: int) -> Write:
-    """Set the spread group of a record. The group belongs to the project of the consumer."""
-    params = {
-        "row_id": row_id,
-        "new_project_id": project_id,
-        "new_spread_group": group,
-        "new_max_per_host": max_per_host,
-        "now": t.now(),
-    }
-    return Write(_JOIN, params, matches=1)
-
-
-_REMEMBER = (
-    sa.update(_record)
-    .where(_record.c.id == sa.bindparam("row_id"))
-    .values(
-        request=sa.bindparam("text", type_=_record.c.request.type),
-        updated_at=sa.bindparam("now", type_=_record.c.updated_at.type),
-    )
-)
-
-
-def remember(row_id: int, request: str) -> Write:
-    """Set the stored request of a record."""
-    return Write(_REMEMBER, {"row_id": row_id, "text": request, "now": t.now()}, matches=1)
+def _update(row_id: int, **columns: object) -> sa.Update:
+    row = sa.update(_record).where(_record.c.id == row_id)
+    return row.values(**columns, updated_at=t.now())
 
 
 # -- rows without a consumer -------------------------------------------------------------------
 
-_MEANINGLESS = ~(
-    sa.select(sa.literal(1)).select_from(_consumer).where(belongs_to(_record, _consumer)).exists()
+_WITHOUT_CONSUMER = sa.select(_record.c.id, _record.c.expires_at).where(
+    ~has_row(_consumer, belongs_to(_record, _consumer))
 )
-_WITHOUT_CONSUMER = sa.select(_record.c.id, _record.c.expires_at).where(_MEANINGLESS)
 
 
 def without_consumer(size: int) -> Query:

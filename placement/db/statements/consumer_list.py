@@ -8,11 +8,18 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import tables as t
 from placement.db.constructs import same_identifier, same_text, straight_join
-from placement.db.fragments import Selection, belongs_to, is_hold, is_member
+from placement.db.fragments import (
+    OWNER_COLUMNS,
+    Selection,
+    belongs_to,
+    is_hold,
+    is_member,
+    with_owners,
+)
 from placement.db.statement import Query
 
 _consumer, _record, _allocation = t.consumers, t.claim_records, t.allocations
-_provider, _type = t.resource_providers, t.consumer_types
+_provider = t.resource_providers
 _named = _provider.alias("named")
 _user = _consumer.alias("user_of_tree")
 
@@ -69,9 +76,7 @@ def page(condition: ConsumerCondition, after: str, size: int) -> Query:
     rows = (
         sa.select(
             _consumer.c.uuid,
-            t.projects.c.external_id.label("project"),
-            t.users.c.external_id.label("user"),
-            _type.c.name.label("type"),
+            *OWNER_COLUMNS,
             _consumer.c.generation,
             sa.case((is_member(_record, _consumer), _record.c.spread_group)).label("spread_group"),
             _record.c.max_per_host,
@@ -79,11 +84,9 @@ def page(condition: ConsumerCondition, after: str, size: int) -> Query:
             _record.c.request,
         )
         .select_from(
-            listed.join(_consumer, _consumer.c.id == listed.c.id)
-            .outerjoin(t.projects, t.projects.c.id == _consumer.c.project_id)
-            .outerjoin(t.users, t.users.c.id == _consumer.c.user_id)
-            .outerjoin(_type, _type.c.id == _consumer.c.consumer_type_id)
-            .outerjoin(_record, belongs_to(_record, _consumer))
+            with_owners(listed.join(_consumer, _consumer.c.id == listed.c.id)).outerjoin(
+                _record, belongs_to(_record, _consumer)
+            )
         )
         .order_by(_consumer.c.uuid)
     )
@@ -97,7 +100,7 @@ def _clauses(condition: ConsumerCondition) -> list[ColumnElement[bool]]:
     names = (
         (_consumer.c.project_id, t.projects.c.external_id, condition.project),
         (_consumer.c.user_id, t.users.c.external_id, condition.user),
-        (_consumer.c.consumer_type_id, _type.c.name, condition.consumer_type),
+        (_consumer.c.consumer_type_id, t.consumer_types.c.name, condition.consumer_type),
     )
     where += [
         reference.in_(sa.select(column.table.c.id).where(same_text(column, name)))

@@ -11,15 +11,13 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.constructs import Clock, same_identifier
-from placement.db.fragments import Selection, belongs_to, is_hold
+from placement.db.constructs import same_identifier
+from placement.db.fragments import NOW, Selection, belongs_to, has_row, is_hold
 from placement.db.statement import Queries, Query, Write, Writes
 
 provider, inventory, allocation = t.resource_providers, t.inventories, t.allocations
 consumer, resource_class = t.consumers, t.resource_classes
 _record = t.claim_records
-# In seconds since 1970.
-_now = Clock().op("/")(sa.literal_column("1000", sa.BigInteger()))
 
 
 def _no_row(table: sa.Table) -> sa.ScalarSelect[int]:
@@ -45,12 +43,8 @@ def examples(query: Query, size: int | None) -> Query:
     return Query(query.sql.order_by(*query.sql.selected_columns).limit(size))
 
 
-def _lacks(table: sa.Table, condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    return ~sa.select(sa.literal(1)).select_from(table).where(condition).exists()
-
-
 def _lacks_provider(table: sa.Table) -> ColumnElement[bool]:
-    return _lacks(provider, provider.c.id == table.c.resource_provider_id)
+    return ~has_row(provider, provider.c.id == table.c.resource_provider_id)
 
 
 # -- rows that refer to a missing provider ---------------------------------------------------
@@ -71,7 +65,7 @@ _LOST: Mapping[str, tuple[sa.Table, ColumnElement[bool], tuple[str, ...]]] = {
         t.resource_provider_traits,
         sa.or_(
             _lacks_provider(t.resource_provider_traits),
-            _lacks(t.traits, t.traits.c.id == t.resource_provider_traits.c.trait_id),
+            ~has_row(t.traits, t.traits.c.id == t.resource_provider_traits.c.trait_id),
         ),
         ("trait_id", "resource_provider_id"),
     ),
@@ -79,7 +73,7 @@ _LOST: Mapping[str, tuple[sa.Table, ColumnElement[bool], tuple[str, ...]]] = {
         t.resource_provider_aggregates,
         sa.or_(
             _lacks_provider(t.resource_provider_aggregates),
-            _lacks(
+            ~has_row(
                 t.placement_aggregates,
                 t.placement_aggregates.c.id == t.resource_provider_aggregates.c.aggregate_id,
             ),
@@ -123,8 +117,8 @@ def _is_one_of(kind: str, rows: Collection[Sequence[Any]]) -> ColumnElement[bool
 # -- consumers -------------------------------------------------------------------------------
 
 _is_consumer = same_identifier(consumer.c.uuid, allocation.c.consumer_id)
-_UNRECORDED = _lacks(consumer, _is_consumer)
-_IDLE = _lacks(allocation, _is_consumer)
+_UNRECORDED = ~has_row(consumer, _is_consumer)
+_IDLE = ~has_row(allocation, _is_consumer)
 
 
 def unrecorded_consumers(limit: int | None = None) -> Query:
@@ -161,12 +155,12 @@ def _records() -> Selection:
 
 def records_without_consumer() -> Query:
     """Select claim records that belong to no consumer."""
-    return Query(_records().where(_lacks(consumer, belongs_to(_record, consumer))))
+    return Query(_records().where(~has_row(consumer, belongs_to(_record, consumer))))
 
 
 def ended_holds() -> Query:
     """Select holds that have expired and were not released yet."""
-    ended = sa.and_(is_hold(_record, consumer), _record.c.expires_at <= _now)
+    ended = sa.and_(is_hold(_record, consumer), _record.c.expires_at <= NOW)
     source = _record.join(consumer, belongs_to(_record, consumer))
     return Query(_records().select_from(source).where(ended))
 
@@ -177,8 +171,8 @@ def unowned_consumers() -> Query:
     return Query(
         sa.select(*columns).where(
             sa.or_(
-                _lacks(t.projects, t.projects.c.id == consumer.c.project_id),
-                _lacks(t.users, t.users.c.id == consumer.c.user_id),
+                ~has_row(t.projects, t.projects.c.id == consumer.c.project_id),
+                ~has_row(t.users, t.users.c.id == consumer.c.user_id),
             )
         )
     )
@@ -207,7 +201,7 @@ def allocations_without_inventory() -> Query:
         inventory.c.resource_provider_id == allocation.c.resource_provider_id,
         inventory.c.resource_class_id == allocation.c.resource_class_id,
     )
-    return Query(rows.where(_lacks(inventory, stock)))
+    return Query(rows.where(~has_row(inventory, stock)))
 
 
 def inventories_of_unknown_class() -> Query:

@@ -45,7 +45,6 @@ def renew_where_seen(root_ids: Mapping[int, int], bumped: Collection[int], revis
     Args:
         root_ids: provider id -> root id, as read.
         bumped: ids of the providers whose generation is incremented.
-        revision: the new revision.
     """
     row_ids = {*root_ids, *root_ids.values()}
     return Writes(
@@ -125,7 +124,6 @@ def renew_and_bump(
     Args:
         revisions: root id -> revision as read. A tree with another revision does not match.
         provider_ids: the providers whose generation is incremented.
-        revision: the new revision.
         generations: provider id -> generation as read. A provider with a different generation does
         not match.
     """

@@ -27,7 +27,7 @@ WHERE claim_records.spread_group IS NOT NULL AND claim_records.project_id = cons
     NOT (EXISTS (SELECT 1 AS anon_1
     FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
     WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND traits.name =
-        :sharing))
+        'MISC_SHARES_VIA_AGGREGATE'))
 GROUP BY projects.external_id, claim_records.spread_group, resource_providers.uuid,
     resource_providers.name
 HAVING count(*) > min(claim_records.max_per_host)
@@ -49,7 +49,7 @@ WITH used_tree AS
   WHERE NOT (EXISTS (SELECT 1 AS anon_1
       FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
       WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND traits.name =
-          :sharing))),
+          'MISC_SHARES_VIA_AGGREGATE'))),
 scattered AS
 (SELECT used_tree.consumer_id
   FROM used_tree

@@ -41,7 +41,7 @@ SET hold_generation=:hold_generation, held_since=:held_since, expires_at=:expire
 WHERE claim_records.id IN (:ids …) AND coalesce(claim_records.expires_at, 0) = CASE claim_records.id
     WHEN :id_0 THEN :end_0 END;
 
--- claim_records.create: Insert records. A row contains all columns except `id`, `created_at` and `updated_at`.
+-- claim_records.create: Insert records. All rows have the same columns. `consumer_created_at` may be None.
 INSERT INTO claim_records (consumer_id, consumer_uuid, project_id, consumer_created_at,
     spread_group, max_per_host, hold_generation, held_since, expires_at, mappings, request,
     created_at)
@@ -63,8 +63,8 @@ LIMIT :size;
 
 -- claim_records.extend: Set the end of a hold, unless the end has changed since it was read.
 UPDATE claim_records
-SET updated_at=:now, expires_at=:new
-WHERE claim_records.id = :row_id AND claim_records.expires_at = :old;
+SET updated_at=:updated_at, expires_at=3
+WHERE claim_records.id = 1 AND claim_records.expires_at = 2;
 
 -- claim_records.for_consumers: Select the records of consumers, and the current time in milliseconds.
 SELECT consumers.uuid, claim_records.id, CASE WHEN (claim_records.spread_group IS NOT NULL AND
@@ -78,12 +78,6 @@ FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AN
     ascii_text(claim_records.consumer_uuid)) AND claim_records.consumer_created_at =
     coalesce(consumers.created_at, :coalesce_1)
 WHERE consumers.uuid IN (:ids …);
-
--- claim_records.join_group: Set the spread group of a record. The group belongs to the project of the consumer.
-UPDATE claim_records
-SET updated_at=:now, project_id=:new_project_id, spread_group=:new_spread_group,
-    max_per_host=:new_max_per_host
-WHERE claim_records.id = :row_id;
 
 -- claim_records.leave_groups: Remove consumers from their spread groups, by the ids of their records.
 UPDATE claim_records
@@ -107,10 +101,10 @@ FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AN
     coalesce(consumers.created_at, :coalesce_1) JOIN projects ON projects.id = consumers.project_id
 WHERE claim_records.spread_group IS NOT NULL AND claim_records.project_id = consumers.project_id;
 
--- claim_records.remember: Set the stored request of a record.
+-- claim_records.update: Set columns of a record.
 UPDATE claim_records
-SET updated_at=:now, request=:text
-WHERE claim_records.id = :row_id;
+SET updated_at=:updated_at, spread_group='web', max_per_host=3
+WHERE claim_records.id = 1;
 
 -- claim_records.without_consumer: Select (id, expires_at) of the first records that belong to no consumer.
 SELECT claim_records.id, claim_records.expires_at
