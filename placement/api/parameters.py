@@ -62,7 +62,6 @@ PROVIDER_UUID = (
 def provider_uuid(
     since: str, about: str, *, required: bool = False, error: str | None = None
 ) -> Parameter:
-    """Return a parameter for the UUID of a provider."""
     return Parameter(since, about, matching(DASHED_UUID), required=required, error=error)
 
 

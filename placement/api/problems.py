@@ -120,9 +120,17 @@ def envelope(
     return {"errors": [{**error, **(members or {})}]}
 
 
-def _render(resp: falcon.Response, status: int, body: Any) -> None:
+def _respond(
+    req: falcon.Request,
+    resp: falcon.Response,
+    status: int,
+    detail: str,
+    code: str = errors.UNDEFINED,
+    members: Mapping[str, str] | None = None,
+) -> None:
     resp.status = status
     resp.content_type = falcon.MEDIA_JSON
+    body = envelope(status, detail, req.context.request_id, _version(req), code, members)
     resp.data = orjson.dumps(body)
 
 
@@ -151,8 +159,7 @@ def domain_error(
     # Versions 1.x do not define codes for 503.
     is_coded = status != 503 or (version is not None and Feature.WHOLE_LANGUAGE.at(version))
     code = error.code if is_coded else errors.UNDEFINED
-    text = f"{error}{_ignored(req)}"
-    _render(resp, status, envelope(status, text, req.context.request_id, version, code))
+    _respond(req, resp, status, f"{error}{_ignored(req)}", code)
 
 
 def refusal(
@@ -160,17 +167,7 @@ def refusal(
 ) -> None:
     """Respond to a request that the pipeline refused."""
     resp.set_headers(dict(error.headers))
-    _render(
-        resp,
-        error.status,
-        envelope(
-            error.status,
-            f"{error}{_ignored(req)}",
-            req.context.request_id,
-            _version(req),
-            members=error.members,
-        ),
-    )
+    _respond(req, resp, error.status, f"{error}{_ignored(req)}", members=error.members)
 
 
 def http_error(
@@ -193,8 +190,7 @@ def http_error(
     detail = error.description or title(status)
     if status == 404 and not error.description:
         detail = f"No resource at {req.path}{_similar_path(req.path, paths)}"
-    detail += _ignored(req)
-    _render(resp, status, envelope(status, detail, req.context.request_id, _version(req)))
+    _respond(req, resp, status, detail + _ignored(req))
 
 
 def _similar_path(path: str, paths: Iterable[str]) -> str:
@@ -217,7 +213,7 @@ def _filled(pattern: str, segment: str) -> str:
 def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _params: Any) -> None:
     """Respond to an unexpected exception. Such an exception is a bug in the service."""
     LOG.exception("unexpected error in %s %s", req.method, req.path, exc_info=error)
-    _render(resp, 500, envelope(500, FAULT, req.context.request_id, _version(req)))
+    _respond(req, resp, 500, FAULT)
 
 
 def register(app: "falcon.App[Any, Any]", paths: Iterable[str] = ()) -> None:

@@ -41,7 +41,6 @@ class Shape(Protocol):
 
 
 def itself(value: T) -> T:
-    """Return the value unchanged."""
     return value
 
 
@@ -58,11 +57,9 @@ class Json:
         return cls({"type": kind, **keywords, "examples": [example]})
 
     def schema(self, version: Microversion) -> Fragment:
-        """Return the schema, the same for all versions."""
         return self.fragment
 
     def renderer(self, view: View) -> Renderer:
-        """Return a function that does nothing."""
         return itself
 
 
@@ -75,11 +72,9 @@ class Custom:
     make_renderer: Callable[[View], Renderer]
 
     def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of the shape."""
         return self.shape.schema(version)
 
     def renderer(self, view: View) -> Renderer:
-        """Return the function."""
         return self.make_renderer(view)
 
 
@@ -98,11 +93,9 @@ class Array:
     items: Shape
 
     def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of the list."""
         return {"type": "array", "items": self.items.schema(version)}
 
     def renderer(self, view: View) -> Renderer:
-        """Return a function for iterables of such values."""
         render = self.items.renderer(view)
         return itself if render is itself else lambda values: [render(value) for value in values]
 
@@ -117,12 +110,10 @@ class Table:
     values: Shape
 
     def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of the object."""
         values = self.values.schema(version)
         return {"type": "object", "propertyNames": self.keys, "additionalProperties": values}
 
     def renderer(self, view: View) -> Renderer:
-        """Return a function for mappings to such values."""
         render = self.values.renderer(view)
         if render is itself:
             return itself
@@ -142,11 +133,9 @@ class Property:
 
     @property
     def getter(self) -> Renderer:
-        """Return the function that gets the property from the object's value."""
         return self.value or attrgetter(self.name)
 
     def renderer(self, view: View) -> Renderer:
-        """Return a function that renders the property from the object's value."""
         value, render = self.getter, self.shape.renderer(view)
         if render is itself:
             return value
@@ -189,7 +178,6 @@ class Object(Generic[T]):
         }
 
     def renderer(self, view: View) -> Callable[[T], dict[str, Any]]:
-        """Return a function that renders a value."""
         properties = self.properties.at(view.version)
         required = [
             (name, member.renderer(view))

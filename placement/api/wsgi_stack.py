@@ -62,7 +62,6 @@ class CheckedProxy:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Process one request; 400 for schemes other than http and https, or malformed prefixes."""
         # Proxies may quote the scheme.
         scheme, prefix = environ["wsgi.url_scheme"].strip('"').lower(), environ["SCRIPT_NAME"]
         environ["wsgi.url_scheme"] = scheme
@@ -102,7 +101,6 @@ class MetricsPage:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Process one request."""
         page = self._page
         own = page.port is not None
         if own and environ["SERVER_PORT"] != self._port:

@@ -10,6 +10,7 @@ cannot be created.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,9 +19,9 @@ import os_traits
 from sqlalchemy.engine import Connection
 
 from placement.db.fragments import Selection
-from placement.db.statement import Restart
+from placement.db.statement import Restart, Unmatched
 from placement.db.statements import names as statements
-from placement.errors import NameNotDistinct
+from placement.errors import NameNotDistinct, PlacementError
 from placement.objects import identifiers
 from placement.runtime import suggestions
 from placement.vocabulary import CUSTOM_PREFIX, is_custom_name
@@ -107,6 +108,42 @@ def look_up(
             revisions[row_id] = number
     aggregates = identifiers.ids_by_key(ids.pop("aggregate"))
     return LookUp(ids, aggregates, ids.pop("tree"), revisions, others)
+
+
+class Entry(NamedTuple):
+    """A resource class or a trait."""
+
+    name: str
+    # Time of creation or renaming, or None in rows of very old databases.
+    changed_at: datetime | None
+
+
+def entries(
+    conn: Connection,
+    kind: str,
+    names: Collection[str] | None = None,
+    prefix: str | None = None,
+    is_used: bool | None = None,
+) -> list[Entry]:
+    """Return the entries of a catalogue by id. For the conditions, see `entries_with_times`."""
+    rows = statements.entries_with_times(kind, names, prefix, is_used).rows(conn)
+    # Some databases ignore case in comparisons.
+    return [
+        Entry(name, changed_at)
+        for _id, name, changed_at in rows
+        if (names is None or name in names) and name.startswith(prefix or "")
+    ]
+
+
+def delete_unused(conn: Connection, kind: str, name: str, in_use: PlacementError) -> None:
+    """Delete an entry. Raise `in_use` if it has uses."""
+    try:
+        statements.delete_unused(kind, name).execute(conn)
+    except Unmatched:
+        # If the entry has uses, the statement does not match.
+        if entries(conn, kind, [name], is_used=True):
+            raise in_use from None
+        raise
 
 
 def match(names: Collection[str], rows: Iterable[Sequence[Any]]) -> dict[str, int]:

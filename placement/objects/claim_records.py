@@ -95,7 +95,6 @@ def members(conn: Connection) -> dict[GroupKey, dict[str, int]]:
 
 
 def spread_group(name: str | None, max_per_host: int | None) -> SpreadGroup | None:
-    """Return the spread group of a row, or None."""
     if name is None or max_per_host is None:
         return None
     return SpreadGroup(name, max_per_host)

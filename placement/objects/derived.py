@@ -90,7 +90,6 @@ def wrong_capacities(conn: Connection, root_ids: Collection[int]) -> dict[int, i
 
 
 def _capacity(row: Any) -> int:
-    """Return the capacity that follows from the amounts of an inventory."""
     return capacity(row.total, row.reserved, float(row.allocation_ratio))
 
 

@@ -57,7 +57,6 @@ class Inspection:
 
     @cached_property
     def ancestry(self) -> Ancestry:
-        """All providers with their parents and roots."""
         return ancestry.read_all(self.conn)
 
 

@@ -47,7 +47,6 @@ def get_in_trees(
 
 
 def get_for_consumers(conn: Connection, uuids: Collection[str]) -> list[HoldingConsumer]:
-    """Return consumers with allocations."""
     allocations: dict[str, dict[str, dict[str, int]]] = {}
     roots: dict[str, dict[str, str]] = {}
     owners = {}

@@ -29,7 +29,6 @@ from placement.objects.tree_state import TreeChange
 
 
 def read(conn: Connection, provider: Provider) -> dict[str, Inventory]:
-    """Return the inventories of a provider by class."""
     return inventory_rows.read(conn, [provider.id])[provider.id]
 
 
@@ -149,12 +148,10 @@ def delete(conn: Connection, uuid: str, resource_class: str) -> None:
 
 
 def _inventories_of(provider: ProviderSnapshot) -> dict[str, Inventory]:
-    """Return the inventories of a snapshot, by class."""
     return inventory_rows.from_lists(provider.id, provider.parts)
 
 
 def _class_ids(provider: ProviderSnapshot, class_names: Collection[str]) -> dict[str, int]:
-    """Return the ids of the existing classes."""
     return catalog.match(class_names, provider.entries)
 
 

@@ -29,11 +29,9 @@ class NewInventory:
 
     @property
     def key(self) -> InventoryKey:
-        """The provider id and the class id."""
         return (self.provider_id, self.class_id)
 
     def columns(self) -> dict[str, int | float]:
-        """Return the columns of the row."""
         keys = {"resource_provider_id": self.provider_id, "resource_class_id": self.class_id}
         return {**keys, **columns(self.record)}
 
@@ -82,7 +80,6 @@ class InventoryChange:
         statements.delete_unused([row.id for row in self.deleted]).execute(conn)
 
     def created_ids(self, conn: Connection) -> dict[InventoryKey, int]:
-        """Return the ids of the inserted rows."""
         if not self.created:
             return {}
         inventories = read(conn, {row.provider_id for row in self.created})

@@ -34,7 +34,6 @@ class Inventory:
 
     @property
     def key(self) -> InventoryKey:
-        """The provider id and the class id."""
         return (self.provider_id, self.class_id)
 
     @property

@@ -53,7 +53,6 @@ class ProviderFilter:
 
     @property
     def classes(self) -> frozenset[str]:
-        """All resource classes in the filter."""
         return frozenset(name for name, _amount in self.resources)
 
 

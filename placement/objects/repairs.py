@@ -94,7 +94,6 @@ def delete_lost_records(repair: Repair) -> None:
 
 
 def heal(repair: Repair) -> Corrections:
-    """Recompute all derived columns, and renew the revisions of all trees."""
     return derived.heal(repair.database, repair.progress)
 
 

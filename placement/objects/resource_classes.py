@@ -1,12 +1,10 @@
 """Resource classes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import Restart, Unmatched, chunks
+from placement.db.statement import Restart, chunks
 from placement.db.statements import names, providers
 from placement.errors import (
     NotCustom,
@@ -15,31 +13,19 @@ from placement.errors import (
     ResourceClassNotFound,
 )
 from placement.objects import catalog, locking
+from placement.objects.catalog import Entry
 from placement.vocabulary import CUSTOM_PREFIX
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceClass:
-    """A resource class."""
-
-    name: str
-    # Time when the class was created or renamed, or None in rows of very old databases.
-    changed_at: datetime | None
-
-
-def find(conn: Connection) -> list[ResourceClass]:
+def find(conn: Connection) -> list[Entry]:
     """Return all classes by id. The standard classes come first."""
-    rows = names.entries_with_times("resource_class").rows(conn)
-    return [ResourceClass(row.name, row.changed_at) for row in rows]
+    return catalog.entries(conn, "resource_class")
 
 
-def get(conn: Connection, name: str) -> ResourceClass:
+def get(conn: Connection, name: str) -> Entry:
     """Return one class.  Raises ResourceClassNotFound."""
-    # Some databases ignore case in comparisons.
-    query = names.entries_with_times("resource_class", [name])
-    for row in query.rows(conn):
-        if row.name == name:
-            return ResourceClass(row.name, row.changed_at)
+    for entry in catalog.entries(conn, "resource_class", [name]):
+        return entry
     raise ResourceClassNotFound(name)
 
 
@@ -114,14 +100,7 @@ def delete(conn: Connection, name: str) -> None:
     _refuse_standard(conn, "delete", name)
     # Wait for writes that create an inventory of the class. They hold a shared lock.
     class_ids = [row.id for row in names.lock_exclusive("resource_class", name).rows(conn)]
-    try:
-        names.delete_unused("resource_class", name).execute(conn)
-    except Unmatched:
-        # If an inventory uses the class, the statement does not match.
-        classes_in_use = names.entries_with_times("resource_class", is_used=True)
-        if any(row.name == name for row in classes_in_use.rows(conn)):
-            raise ResourceClassInUse(name) from None
-        raise
+    catalog.delete_unused(conn, "resource_class", name, ResourceClassInUse(name))
     # In an adopted database, allocations without an inventory are no longer shown.
     for class_id in class_ids:
         _renew_revisions(conn, class_id)

@@ -72,7 +72,6 @@ class RevisionCache(Generic[Entry]):
 
     @property
     def size(self) -> int:
-        """The sum of the sizes of the entries."""
         return self._size
 
     def read(self, revisions: Mapping[int, int], load: Load[Entry]) -> dict[int, Entry]:
@@ -242,7 +241,6 @@ class KindCaches(Generic[Cache]):
         self._lock = threading.Lock()
 
     def get(self, kind: Hashable) -> Cache:
-        """Return the cache of a kind."""
         with self._lock:
             if kind not in self._caches:
                 self._caches[kind] = self._make()

@@ -96,7 +96,6 @@ def _reached_sharing(
 
 
 def _sums(conn: Connection, provider_ids: Collection[int]) -> dict[int, Sums]:
-    """Return provider id -> totals."""
     sums: dict[int, Sums] = {provider_id: {} for provider_id in provider_ids}
     rows = statements.inventories(provider_ids).rows(conn)
     for provider_id, name, used, total, reserved, *units, ratio in rows:

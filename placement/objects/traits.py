@@ -1,33 +1,23 @@
 """Traits, and the traits of providers."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import Unchanged, Unmatched
+from placement.db.statement import Unchanged
 from placement.db.statements import associations, names, provider_snapshots
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import NameNotDistinct, NotCustom, TraitInUse, TraitNotFound, UnknownTraits
 from placement.objects import catalog, provider_snapshot, providers
+from placement.objects.catalog import Entry
 from placement.objects.providers import Provider
 from placement.objects.tree_state import TreeChange
 from placement.vocabulary import CUSTOM_PREFIX
 
 
-@dataclass(frozen=True, slots=True)
-class Trait:
-    """A trait."""
-
-    name: str
-    # Time of creation, or None in rows of very old databases.
-    changed_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class TraitFilter:
+class TraitFilter(NamedTuple):
     """The traits to list."""
 
     # Accepted names, or None for any.
@@ -37,30 +27,20 @@ class TraitFilter:
     # Whether a provider has the trait. None accepts both.
     associated: bool | None = None
 
-    def allows(self, name: str) -> bool:
-        """Return whether the list may include a trait with this name."""
-        is_named = self.names is None or name in self.names
-        return is_named and name.startswith(self.prefix or "")
 
-
-def find(conn: Connection, trait_filter: TraitFilter) -> list[Trait]:
+def find(conn: Connection, trait_filter: TraitFilter) -> list[Entry]:
     """Return the traits that satisfy the filter."""
-    query = names.entries_with_times(
-        "trait", trait_filter.names, trait_filter.prefix, is_used=trait_filter.associated
-    )
-    rows = query.rows(conn)
-    # Some databases ignore case in comparisons.
-    return [Trait(row.name, row.changed_at) for row in rows if trait_filter.allows(row.name)]
+    return catalog.entries(conn, "trait", *trait_filter)
 
 
-def get(conn: Connection, name: str) -> Trait:
+def get(conn: Connection, name: str) -> Entry:
     """Return one trait.  Raises TraitNotFound."""
-    for trait in find(conn, TraitFilter(names=frozenset([name]))):
-        return trait
+    for entry in catalog.entries(conn, "trait", [name]):
+        return entry
     raise TraitNotFound(name)
 
 
-def ensure(conn: Connection, name: str) -> tuple[Trait, bool]:
+def ensure(conn: Connection, name: str) -> tuple[Entry, bool]:
     """Create a custom trait unless it exists. Return the trait, and whether it was created.
 
     Raises:
@@ -69,7 +49,7 @@ def ensure(conn: Connection, name: str) -> tuple[Trait, bool]:
     for row in names.entries_with_times("trait", [name]).rows(conn):
         if row.name != name:
             raise NameNotDistinct("trait", name, row.name)
-        return Trait(row.name, row.changed_at), False
+        return Entry(row.name, row.changed_at), False
     names.add("trait", [{"name": name}]).execute(conn)
     return get(conn, name), True
 
@@ -79,24 +59,17 @@ def delete(conn: Connection, name: str) -> None:
     get(conn, name)
     if not name.startswith(CUSTOM_PREFIX):
         raise NotCustom("delete", "trait", name)
-    try:
-        names.delete_unused("trait", name).execute(conn)
-    except Unmatched:
-        # If a provider has the trait, the statement does not match.
-        if find(conn, TraitFilter(names=frozenset([name]), associated=True)):
-            raise TraitInUse(name) from None
-        raise
+    catalog.delete_unused(conn, "trait", name, TraitInUse(name))
 
 
-def read(conn: Connection, provider: Provider) -> list[Trait]:
-    """Return the traits of a provider."""
+def read(conn: Connection, provider: Provider) -> list[Entry]:
     rows = associations.traits_of(provider.id).rows(conn)
-    return [Trait(row.name, row.changed_at) for row in rows]
+    return [Entry(row.name, row.changed_at) for row in rows]
 
 
 def replace(
     conn: Connection, uuid: str, generation: int, trait_names: Collection[str]
-) -> tuple[int, Sequence[Trait]]:
+) -> tuple[int, Sequence[Entry]]:
     """Replace the traits of the provider. Return its generation and the traits by name.
 
     The generation is incremented only if the set changes.
@@ -142,9 +115,9 @@ def _replacement(provider: ProviderSnapshot, trait_ids: set[int]) -> TreeChange:
     return change
 
 
-def _requested_traits(provider: ProviderSnapshot) -> Sequence[Trait]:
+def _requested_traits(provider: ProviderSnapshot) -> Sequence[Entry]:
     """Return the existing traits of the request, by name."""
     # Collect the traits by id. Many names require several statements, and each of these may return
     # the same trait.
-    by_id = {row_id: Trait(name, changed_at) for row_id, name, changed_at in provider.entries}
+    by_id = {row_id: Entry(name, changed_at) for row_id, name, changed_at in provider.entries}
     return sorted(by_id.values(), key=lambda trait: trait.name)

@@ -179,7 +179,6 @@ class TreeChange:
 
     @property
     def created(self) -> list[ListedProvider]:
-        """The providers to create."""
         return [listed for listed in self.listed if listed.uuid not in self.ids]
 
     def __bool__(self) -> bool:

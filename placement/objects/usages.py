@@ -20,7 +20,6 @@ class Usage:
     amounts: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: "Usage") -> None:
-        """Add the number of consumers and the amounts of another usage."""
         self.consumer_count += other.consumer_count
         for name, amount in other.amounts.items():
             self.amounts[name] = self.amounts.get(name, 0) + amount
@@ -54,7 +53,6 @@ def get_for_project(
 
 
 def total(by_type: Mapping[str, Usage]) -> Usage:
-    """Return the total usage of all types."""
     usage = Usage()
     for usage_of_type in by_type.values():
         usage.add(usage_of_type)

@@ -173,7 +173,6 @@ def read_claim_request(body: Mapping[str, Any], within: tuple[str | int, ...] = 
 
 
 def read_spread_group(body: Mapping[str, Any]) -> SpreadGroup:
-    """Return the spread group that a consumer joins."""
     return SpreadGroup(body["name"], int(body["max_per_host"]))
 
 

@@ -11,7 +11,8 @@ from placement.api.members import GENERATION_MEMBER, AtGeneration
 from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, pairs
 from placement.api.shapes import Array, Json, Object, Property
 from placement.objects import traits
-from placement.objects.traits import Trait, TraitFilter
+from placement.objects.catalog import Entry
+from placement.objects.traits import TraitFilter
 
 NEW_NAMES = {
     "type": "array",
@@ -60,12 +61,12 @@ def parse_trait_filter(query: Pairs, version: Microversion) -> TraitFilter:
 NAMES = Array(Json.of("string", samples.TRAIT))
 
 
-def _names(traits: Iterable[Trait]) -> Sequence[str]:
+def _names(traits: Iterable[Entry]) -> Sequence[str]:
     return [trait.name for trait in traits]
 
 
-TRAITS: Object[Iterable[Trait]] = Object("Traits", Property("traits", NAMES, _names))
-PROVIDER_TRAITS: Object[AtGeneration[Iterable[Trait]]] = Object(
+TRAITS: Object[Iterable[Entry]] = Object("Traits", Property("traits", NAMES, _names))
+PROVIDER_TRAITS: Object[AtGeneration[Iterable[Entry]]] = Object(
     "ProviderTraits",
     Property("traits", NAMES, lambda provider: _names(provider.value)),
     GENERATION_MEMBER,
