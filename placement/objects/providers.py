@@ -23,7 +23,7 @@ from placement.errors import (
     ProviderUuidTaken,
 )
 from placement.objects import identifiers, lineage, provider_snapshot, revisions, tree_writer
-from placement.objects.locking import LockedProvider
+from placement.objects.locking import LockedProvider, TreesChanged
 from placement.objects.revisions import MIXED, UNKNOWN
 from placement.objects.tree_state import TreeChange, TreeMember
 from placement.objects.unset import Unset
@@ -205,7 +205,10 @@ def update(
         if provider.name != name:
             change.renamed[provider.id] = (provider.name, name)
         if not change:
-            raise Unchanged(get(conn, provider.uuid))
+            shown = get(conn, provider.uuid)
+            if shown.revision != provider.revision:
+                raise TreesChanged
+            raise Unchanged(shown)
         return change
 
     uuids = [uuid, parent_uuid] if isinstance(parent_uuid, str) else [uuid]

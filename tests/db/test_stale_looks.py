@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
-from placement.objects import derived, locking
+from placement.objects import derived, locking, providers
 from tests.kit.builders import settings
 from tests.kit.engines import ENGINE
 from tests.kit.service import Service
@@ -128,6 +128,7 @@ def test_a_write_that_others_overtake_decides_on_what_they_have_written(
 CHILD = str(uuids.UUID(int=3))
 TRAIT = "/traits/CUSTOM_STALE"
 INVENTORIES = {"resource_provider_generation": 1, "inventories": {"VCPU": {"total": 9}}}
+ROOT = {"name": "child", "uuid": CHILD}
 CHILD_OF_HOST = {"name": "child", "uuid": CHILD, "parent_provider_uuid": HOST}
 MOVED = {"name": "child", "parent_provider_uuid": None}
 
@@ -161,6 +162,18 @@ OVERTAKEN: Mapping[str, tuple[Sequence[Any], Sequence[Any], Sequence[Any], int]]
         ("POST", "/resource_providers", CHILD_OF_HOST),
         400,
     ),
+    "a name is taken": (
+        (),
+        ("POST", "/resource_providers", ROOT),
+        ("PUT", PATH, {"name": "child"}),
+        409,
+    ),
+    "a new parent goes below its child": (
+        ("POST", "/resource_providers", ROOT),
+        ("PUT", f"/resource_providers/{CHILD}", {"name": "child", "parent_provider_uuid": HOST}),
+        ("PUT", PATH, {"name": "host", "parent_provider_uuid": CHILD}),
+        400,
+    ),
     "a provider goes to a tree of its own": (
         ("POST", "/resource_providers", CHILD_OF_HOST),
         ("PUT", f"/resource_providers/{CHILD}", MOVED),
@@ -190,6 +203,24 @@ def test_a_write_is_answered_as_if_it_had_come_after_what_overtakes_it(
     answer = service.send(*write)
     assert answer.status_code == status, answer.text
     service.check_used()
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
+def test_a_name_that_the_provider_has_is_set_if_another_write_changes_it_meanwhile(
+    service: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = service.send("GET", PATH).json["name"]
+    get = providers.get
+
+    def late(conn: sa.Connection, uuid: str) -> providers.Provider:
+        monkeypatch.setattr(providers, "get", get)
+        assert service.send("PUT", PATH, {"name": "other"}).status_code == 200
+        return get(conn, uuid)
+
+    monkeypatch.setattr(providers, "get", late)
+    answer = service.send("PUT", PATH, {"name": name})
+    assert (answer.status_code, answer.json["name"]) == (200, name)
+    assert service.send("GET", PATH).json["name"] == name
 
 
 @pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
