@@ -2,16 +2,20 @@
 
 import os
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import sqlalchemy as sa
 
 from placement.db import engine
 from placement.db import tables as t
+from placement.db.dialects.mysql import MySql
+from placement.db.dialects.postgresql import PostgreSql
+from placement.db.dialects.protocol import Role
 from placement.db.statement import Write, Writes
 from placement.db.statements import inventories
 from placement.db.statements.providers import bump_generations
 from placement.entry import app
-from placement.objects import locking
+from placement.objects import allocations, locking
 
 
 def _no_lock() -> None:
@@ -57,6 +61,18 @@ def _used_is_not_moved() -> None:
     inventories.move_used = move_used
 
 
+def _no_guard_of_generations() -> None:
+    """Do not compare the generation in a request with the generation of the consumer."""
+    module: Any = allocations
+    module.check_consumer_generations = lambda state, claims: None
+
+
+def _pages_of_several_moments() -> None:
+    """Read the parts of a response at different moments, and do not confirm them."""
+    MySql.tears_views = False
+    PostgreSql.begin = {Role.READ: "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"}
+
+
 def _lost_commit_is_retried() -> None:
     """Treat a COMMIT with an unknown outcome as failed."""
     engine.Database._happened = lambda *_: False  # type: ignore[method-assign]
@@ -71,6 +87,8 @@ FAULTS: dict[str, Callable[[], None]] = {
     "no lock": _no_lock,
     "no lock and no guard": _no_lock_and_no_guard,
     "used is not moved": _used_is_not_moved,
+    "no guard of generations": _no_guard_of_generations,
+    "pages of several moments": _pages_of_several_moments,
     "a lost COMMIT is retried": _lost_commit_is_retried,
     "a lost COMMIT is believed": _lost_commit_is_believed,
 }

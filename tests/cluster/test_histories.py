@@ -1,5 +1,6 @@
 """Histories of concurrent clients, checked while workers, connections and databases are killed.
 
+They must be linearizable, and the dependencies of their requests must have no cycle.
 `PLACEMENT_HISTORIES` is the time in seconds for which rounds are repeated, each with a new cloud
 and another seed (default: one round), and `PLACEMENT_HISTORIES_SEED` the first seed.
 """
@@ -15,6 +16,8 @@ import pytest
 import sqlalchemy as sa
 
 from tests.kit.builders import database_url
+from tests.kit.cycles import anomalies, number_of_dependencies
+from tests.kit.dependencies import transactions
 from tests.kit.engines import ENGINE, Server, server
 from tests.kit.processes import Process, serving
 from tests.kit.recording import Recorded
@@ -58,11 +61,16 @@ def check_rounds(
     processes: Sequence[Process],
     faults: Sequence[Fault],
     capsys: pytest.CaptureFixture[str],
+    *,
+    current: bool = True,
 ) -> None:
-    """Record and check histories with these faults. Print a line of figures."""
+    """Record and check histories with these faults. Print a line of figures.
+
+    current: whether reads must return the latest state. If not, they must return an earlier one.
+    """
     began = time.monotonic()
     counts: Counter[str] = Counter()
-    rounds = operations = 0
+    rounds = operations = edges = 0
     ports = [process.port for process in processes]
     while not rounds or time.monotonic() < began + SECONDS:
         cloud = Recorded(ports, SEED + rounds)
@@ -77,7 +85,10 @@ def check_rounds(
         rounds += 1
         operations += len(cloud.history.operations) + len(cloud.history.shown)
         counts += cloud.counts
-        violations = list(cloud.history.violations())
+        violations = list(cloud.history.violations(current=current))
+        dependent = transactions(cloud.history)
+        edges += number_of_dependencies(dependent)
+        violations += anomalies(dependent, real_time=current)
         assert not violations, (f"seed {SEED + rounds - 1}", violations[:10])
     unknown = sum(n for kind, n in counts.items() if kind.endswith(": no answer"))
     unavailable = sum(n for kind, n in counts.items() if kind.endswith(": 503"))
@@ -86,7 +97,8 @@ def check_rounds(
             f"\nhistories, {name}: {rounds} rounds in {time.monotonic() - began:.0f} s, "
             f"{operations} operations, {rounds * len(faults)} faults, {unknown} unanswered, "
             f"{unavailable} answered 503, {counts['changing providers']} providers and "
-            f"{counts['changing trees']} trees marked as changing, 0 violations"
+            f"{counts['changing trees']} trees marked as changing, {edges} dependencies, "
+            f"0 violations, 0 cycles"
         )
 
 
@@ -104,11 +116,20 @@ def test_histories_are_linearizable_while_processes_and_connections_are_killed(
 
 
 @pytest.mark.skipif(not SECONDS, reason="a long run proves that faults are found")
-@pytest.mark.parametrize("fault", ["no lock and no guard", "used is not moved"])
-def test_a_planted_fault_is_found(tmp_path: Path, fault: str) -> None:
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("no lock and no guard", {"over-commit"}),
+        ("used is not moved", {"over-commit"}),
+        ("no guard of generations", {"lost update", "G-single"}),
+        ("pages of several moments", {"mixed moments", "wrong", "G-single"}),
+    ],
+)
+def test_a_planted_fault_is_found(tmp_path: Path, fault: str, expected: set[str]) -> None:
     url, planted = database_url(tmp_path), "tests.cluster.planted:application"
     with serving(tmp_path, [url] * 3, application=planted, PLANTED=fault) as processes:
         cloud = Recorded([process.port for process in processes], SEED)
         cloud.run(lambda cloud: cloud.wait_for_operations(1000))
-    violations = list(cloud.history.violations())
-    assert any(each.startswith("over-commit") for each in violations)
+    violations = [*cloud.history.violations()]
+    violations += anomalies(transactions(cloud.history), real_time=True)
+    assert expected <= {each.partition(":")[0] for each in violations}

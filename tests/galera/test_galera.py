@@ -185,9 +185,15 @@ def test_nothing_is_lost_when_a_node_is_killed_and_comes_back(
         )
 
 
-def test_histories_are_linearizable_while_nodes_and_connections_are_killed(
-    nodes: list[Node], database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("waiting", [True, False])
+def test_histories_are_serializable_while_nodes_and_connections_are_killed(
+    nodes: list[Node],
+    database: str,
+    tmp_path: Path,
+    waiting: bool,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """If reads do not wait for the commits on other nodes, they may be outdated."""
     urls = [node.url(database) for node in nodes]
 
     def restart_node() -> None:
@@ -196,13 +202,14 @@ def test_histories_are_linearizable_while_nodes_and_connections_are_killed(
         nodes[2].start()
         nodes[2].await_joined(3)
 
-    with serving(tmp_path, urls, 1, **WAITING) as processes:
+    with serving(tmp_path, urls, 1, **(WAITING if waiting else {})) as processes:
         faults = [
             processes[0].kill_worker,
             lambda: disconnect(nodes[1], urls[1]),
             restart_node,
         ]
-        check_rounds("galera", processes, faults, capsys)
+        name = f"galera, wsrep_sync_wait {int(waiting)}"
+        check_rounds(name, processes, faults, capsys, current=waiting)
     same_everywhere(nodes, database)
 
 

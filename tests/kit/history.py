@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 NEVER = math.inf  # the end of a write without an answer, which may happen at any later time
 GONE = math.inf  # the version of a deleted register, which is never created again
 ABSENT = None  # the value before the first write and after the deletion
+SAME = object()  # the value of a write that makes a version with the value of the one before
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,10 @@ class Operation:
     ended: float
     # Whether the operation is a write.
     writes: bool = False
+    # The version that the request of a write states. None if it states none.
+    replaces: float | None = None
+    # Number of the request. Requests may read and write several registers.
+    request: int = 0
 
     @property
     def is_known(self) -> bool:
@@ -62,6 +67,8 @@ class Shown:
     allocations: Mapping[str, tuple[int, Amounts]]
     # Whether the response states that the provider kept changing.
     changing: bool = False
+    # Number of the request.
+    request: int = 0
 
 
 @dataclass
@@ -77,24 +84,33 @@ class History:
     # (provider, class) -> capacity.
     capacities: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def violations(self) -> Iterator[str]:
-        """Yield the violated rules. A consumer is the register `consumer UUID`.
-
-        The value of a consumer is a frozenset of (provider, class, amount).
-        """
+    def registers(self) -> Mapping[str, Sequence[Operation]]:
+        """Return the operations of each register."""
         registers: dict[str, list[Operation]] = defaultdict(list)
         for operation in self.operations:
             registers[operation.register].append(operation)
-        for operations in registers.values():
-            yield from _Register(operations).violations()
-        claims = {
+        return registers
+
+    def claims(self) -> Mapping[str, Sequence[Operation]]:
+        """Return the operations of each consumer. A consumer is the register `consumer UUID`.
+
+        The value of a consumer is a frozenset of (provider, class, amount).
+        """
+        return {
             name.removeprefix("consumer "): operations
-            for name, operations in registers.items()
+            for name, operations in self.registers().items()
             if name.startswith("consumer ")
         }
+
+    def violations(self, *, current: bool = True) -> Iterator[str]:
+        """Yield the violated rules.  current: whether reads must return the latest version."""
+        for operations in self.registers().values():
+            of_values = [each for each in operations if each.value is not SAME]
+            yield from _Register(of_values).violations(current=current)
+        claims = self.claims()
         held = list(_certainly_held(claims))
         yield from self._beyond_capacity(held)
-        yield from self._wrongly_shown(claims, held)
+        yield from self._wrongly_shown(claims, held if current else ())
         texts: dict[str, bytes] = {}
         for tag, text in self.tagged:
             if texts.setdefault(tag, text) != text:
@@ -172,11 +188,17 @@ class _Register:
         )
         self._versions = [each.version for each in self._written]
 
-    def violations(self) -> Iterator[str]:
+    def violations(self, *, current: bool) -> Iterator[str]:
         """Yield what is wrong with the register."""
         for version, number in Counter(self._versions).items():
             if number > 1:
                 yield f"lost update: {number} writes made version {version} of {self._name}"
+        if not current:
+            for each in self._operations:
+                # Absence is the version before the first write, or after the last.
+                if not each.writes and each.value is not ABSENT:
+                    yield from self._wrong_value(each, each.version)
+            return
         latest, position = -1.0, 0
         for each in self._operations:
             while position < len(self._known) and self._known[position].ended < each.began:

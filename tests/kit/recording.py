@@ -10,11 +10,11 @@ import uuid as uuids
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from tests.kit.history import ABSENT, GONE, NEVER, History, Operation, Shown
+from tests.kit.history import ABSENT, GONE, NEVER, SAME, History, Operation, Shown
 from tests.kit.processes import Answer, NoAnswerError, connected, new_host, send
 from tests.kit.service import claim, headers_at
 
@@ -26,9 +26,37 @@ PATIENCE = 300.0  # seconds to wait for operations, and for a service to come ba
 PARTS = "include=inventories,usages,traits,aggregates,allocations&limit=9"
 # Kind of operation -> how often it is chosen.
 KINDS: Mapping[str, int] = {
-    "claim": 5, "change": 4, "delete": 3, "move": 2, "demand": 2, "restock": 3, "label": 3,
-    "show_consumer": 3, "show_page": 5, "show_tree": 2,
+    "claim": 5, "change": 4, "delete": 3, "move": 2, "swap": 2, "demand": 2, "restock": 3,
+    "label": 3, "show_consumer": 3, "show_page": 5, "show_tree": 2,
 }  # fmt: skip
+
+
+class Times(NamedTuple):
+    """A request with the times at which it was sent and answered."""
+
+    # Number of the request.
+    request: int
+    # Time at which the request was sent.
+    began: float
+    # Time of the response. NEVER if it is unknown whether a write was executed. Equal to the
+    # beginning if the request was refused.
+    ended: float
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the request was certainly not executed."""
+        return self.began == self.ended
+
+
+class Effect(NamedTuple):
+    """What a write changes in a register."""
+
+    # The version that the request states. None if it states none.
+    replaces: float | None
+    # The version that the write makes.
+    version: float
+    # The value that the write makes.
+    value: Hashable
 
 
 class Recorded:
@@ -44,6 +72,7 @@ class Recorded:
         self.trees: dict[str, str] = {}  # root -> node
         self.consumers: list[str] = []
         self.numbers = itertools.count(2)
+        self.requests = itertools.count(1)
         self.counts: Counter[str] = Counter()
         self.stop = threading.Event()
         self.clients = [Client(self, f"{seed} {number}") for number in range(CLIENTS)]
@@ -52,20 +81,25 @@ class Recorded:
             node = new_host(ports[0], root, VCPU=CAPACITY, DISK_GB=1)
             self.trees[root] = node
             self.history.capacities[node, "VCPU"] = CAPACITY
-            self.record(f"inventory {node}", 0, 1, (0.0, 0.0), writes=True)
-            self.record(f"tree {root}", 0, ((), ()), (0.0, 0.0), writes=True)
+            self.record(f"inventory {node}", 0, 1, Times(0, 0.0, 0.0), writes=True)
+            self.record(f"tree {root}", 0, ((), ()), Times(0, 0.0, 0.0), writes=True)
 
     def record(
         self,
         register: str,
         version: float,
         value: Hashable,
-        times: tuple[float, float],
+        times: Times,
         *,
         writes: bool = False,
+        replaces: float | None = None,
     ) -> None:
         """Add an operation to the history."""
-        self.history.operations.append(Operation(register, version, value, *times, writes))
+        self.history.operations.append(
+            Operation(
+                register, version, value, times.began, times.ended, writes, replaces, times.request
+            )
+        )
 
     def run(self, disturb: Callable[[Recorded], None]) -> None:
         """Run the clients until `disturb` has ended. Then read everything from each server."""
@@ -129,12 +163,9 @@ class Client:
 
     def _ask(
         self, method: str, path: str, body: object = None, version: str = ""
-    ) -> tuple[Answer | None, tuple[float, float]]:
-        """Return the answer of success, or None, and the times.
-
-        The second time is NEVER if it is unknown whether a write was executed. After a refusal, it
-        is the first one.
-        """
+    ) -> tuple[Answer | None, Times]:
+        """Return the answer of success, or None, and the times."""
+        number = next(self._cloud.requests)
         port = self._port or self._random.choice(self._cloud.ports)
         kind = f"{method} /{path.split('/')[1].partition('?')[0]}"
         began = time.monotonic()
@@ -143,35 +174,37 @@ class Client:
         except NoAnswerError:
             self._cloud.counts[f"{kind}: no answer"] += 1
             time.sleep(0.05)
-            return None, (began, NEVER)
+            return None, Times(number, began, NEVER)
         ended = time.monotonic()
         self._cloud.counts[f"{kind}: {answer.status}"] += 1
         if answer.status < 300:
-            return answer, (began, ended)
+            return answer, Times(number, began, ended)
         if answer.status == 503:
             time.sleep(0.05)
             if "it is unknown whether" in answer.detail:
-                return None, (began, NEVER)
+                return None, Times(number, began, NEVER)
         elif answer.status not in {404, 409}:
             raise AssertionError(f"{method} {path} {body}: {answer}")
-        return None, (began, began)
+        return None, Times(number, began, began)
 
     def _write(
         self,
         request: tuple[str, str, object],
-        effects: Mapping[str, tuple[float, Hashable]],
+        effects: Mapping[str, Effect],
         version: str = "",
-    ) -> bool:
-        """Send a write and record what it has changed; return whether it may have been executed.
+    ) -> tuple[Answer | None, Times]:
+        """Send a write and record what it has changed, by register, unless it is refused."""
+        answer, times = self._ask(*request, version)
+        if not times.is_refused:
+            for register, (replaces, made, value) in effects.items():
+                self._cloud.record(register, made, value, times, writes=True, replaces=replaces)
+        return answer, times
 
-        effects: register -> version and value that the write makes.
-        """
-        _answer, times = self._ask(*request, version)
-        if times[0] == times[1]:
-            return False
-        for register, (made, value) in effects.items():
-            self._cloud.record(register, made, value, times, writes=True)
-        return True
+    def _create(self, consumer: str, *request: Any) -> None:
+        """Send a write that creates a consumer, as `_write` does."""
+        _answer, times = self._write(*request)
+        if not times.is_refused:
+            self._cloud.consumers.append(consumer)
 
     # -- consumers --------------------------------------------------------------------------
 
@@ -204,8 +237,7 @@ class Client:
     def _claim(self) -> None:
         consumer, wanted = self._new()
         request = ("PUT", f"/allocations/{consumer}", claim(wanted))
-        if self._write(request, {f"consumer {consumer}": (1, value_of(wanted))}):
-            self._cloud.consumers.append(consumer)
+        self._create(consumer, request, {f"consumer {consumer}": Effect(0, 1, value_of(wanted))})
 
     def _demand(self) -> None:
         """Claim what a search in one tree finds."""
@@ -217,9 +249,8 @@ class Client:
             "consumer_uuid": consumer,
             **{name: owner[name] for name in ("project_id", "user_id", "consumer_type")},
         }
-        effects = {f"consumer {consumer}": (1, value_of(wanted))}
-        if self._write(("POST", "/claims", body), effects, "2.0"):
-            self._cloud.consumers.append(consumer)
+        effects = {f"consumer {consumer}": Effect(0, 1, value_of(wanted))}
+        self._create(consumer, ("POST", "/claims", body), effects, "2.0")
 
     def _change(self) -> None:
         known = self._known()
@@ -227,13 +258,14 @@ class Client:
             consumer, generation, _held = known
             _, wanted = self._new()
             request = ("PUT", f"/allocations/{consumer}", claim(wanted, generation))
-            self._write(request, {f"consumer {consumer}": (generation + 1, value_of(wanted))})
+            effect = Effect(generation, generation + 1, value_of(wanted))
+            self._write(request, {f"consumer {consumer}": effect})
 
     def _delete(self) -> None:
         known = self._known()
         if known is not None:
             request = ("DELETE", f"/allocations/{known[0]}", None)
-            self._write(request, {f"consumer {known[0]}": (GONE, ABSENT)})
+            self._write(request, {f"consumer {known[0]}": Effect(None, GONE, ABSENT)})
 
     def _move(self) -> None:
         """Move the allocations of a consumer to a new one, in one request."""
@@ -243,9 +275,23 @@ class Client:
         old, generation, held = known
         new, _ = self._new()
         body = {old: claim({}, generation), new: claim(held)}
-        effects = {f"consumer {old}": (GONE, ABSENT), f"consumer {new}": (1, value_of(held))}
-        if self._write(("POST", "/allocations", body), effects):
-            self._cloud.consumers.append(new)
+        effects = {
+            f"consumer {old}": Effect(generation, GONE, ABSENT),
+            f"consumer {new}": Effect(0, 1, value_of(held)),
+        }
+        self._create(new, ("POST", "/allocations", body), effects)
+
+    def _swap(self) -> None:
+        """Exchange the allocations of two consumers, in one request."""
+        one, other = self._known(), self._known()
+        if one is None or other is None or one[0] == other[0]:
+            return
+        body, effects = {}, {}
+        for (consumer, generation, _), (*_, held) in ((one, other), (other, one)):
+            body[consumer] = claim(held, generation)
+            effect = Effect(generation, generation + 1, value_of(held))
+            effects[f"consumer {consumer}"] = effect
+        self._write(("POST", "/allocations", body), effects)
 
     def _show_consumer(self) -> None:
         self._known()
@@ -264,7 +310,8 @@ class Client:
         generation = answer.body["resource_provider_generation"]
         self._cloud.record(f"inventory {node}", generation, answer.body["total"], times)
         body = {"resource_provider_generation": generation, "total": total}
-        self._write(("PUT", path, body), {f"inventory {node}": (generation + 1, total)})
+        effect = Effect(generation, generation + 1, total)
+        self._write(("PUT", path, body), {f"inventory {node}": effect})
 
     def _label(self) -> None:
         """Give both providers of a tree the same new aggregate, in one request."""
@@ -281,7 +328,12 @@ class Client:
         generation = providers[0]["generation"]
         parts[0]["generation"] = generation
         request = ("PUT", f"/provider_trees/{root}", {"providers": parts})
-        self._write(request, {f"tree {root}": (generation + 1, ((label,), (label,)))}, "2.0")
+        effect = Effect(generation, generation + 1, ((label,), (label,)))
+        answer, times = self._write(request, {f"tree {root}": effect}, "2.0")
+        if answer is not None:
+            node = self._cloud.trees[root]
+            made = answer.body["providers"][node]["generation"]
+            self._cloud.record(f"inventory {node}", made, SAME, times, writes=True)
 
     def _show_tree(self) -> None:
         self._read_tree(self._root())
@@ -296,6 +348,8 @@ class Client:
         else:
             labels = tuple(tuple(each["aggregates"]) for each in providers)
             self._cloud.record(f"tree {root}", providers[0]["generation"], labels, times)
+            for provider in providers:
+                self._record_inventory(provider, times)
         return providers
 
     def _show_page(self) -> None:
@@ -313,28 +367,36 @@ class Client:
                 text = answer.read()
         except (OSError, NoAnswerError):
             return None
-        times = began, time.monotonic()
+        ended = time.monotonic()
         if answer.status == 503:
             return None
         assert answer.status == 200, text
         if answer.headers["ETag"]:
             self._cloud.history.tagged.append((answer.headers["ETag"], text))
         for provider in orjson.loads(text)["resource_providers"]:
-            self._record_provider(provider, times)
+            # The providers of a page may be of different moments, as if each were a request.
+            self._record_provider(provider, Times(next(self._cloud.requests), began, ended))
         return True
 
-    def _record_provider(self, provider: Mapping[str, Any], times: tuple[float, float]) -> None:
+    def _record_provider(self, provider: Mapping[str, Any], times: Times) -> None:
         uuid, changing = provider["uuid"], "changing" in provider
         self._cloud.counts["changing providers"] += changing
         allocations = {
             consumer: (each["consumer_generation"], frozenset(each["resources"].items()))
             for consumer, each in provider["allocations"].items()
         }
-        shown = Shown(uuid, *times, provider["usages"], allocations, changing)
+        shown = Shown(
+            uuid, times.began, times.ended, provider["usages"], allocations, changing, times.request
+        )
         self._cloud.history.shown.append(shown)
-        if "DISK_GB" in provider["inventories"] and not changing:
+        if not changing:
+            self._record_inventory(provider, times)
+
+    def _record_inventory(self, provider: Mapping[str, Any], times: Times) -> None:
+        if "DISK_GB" in provider["inventories"]:
+            register = f"inventory {provider['uuid']}"
             total = provider["inventories"]["DISK_GB"]["total"]
-            self._cloud.record(f"inventory {uuid}", provider["generation"], total, times)
+            self._cloud.record(register, provider["generation"], total, times)
 
 
 def value_of(allocations: Mapping[str, Mapping[str, int]]) -> Hashable:
