@@ -28,9 +28,13 @@ LIBRARIES := $(patsubst %,tests/api/test_%.py,authentication generators metrics_
   openstack_commands policy request_log wsgi_stack) tests/cluster/test_metrics.py
 # Releases of OpenStack whose pins `make openstack` installs: files of requirements/openstack.
 RELEASE ?= 2025.1
+# The release of Debian whose servers `make servers` runs, in a directory that the servers' users can
+# enter: tests that run as root start servers as those users.
+DEBIAN ?= trixie
+SERVERS := /var/tmp/placement-servers-$(shell id -u)/$(DEBIAN)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help serve reset test soak faults lint style types imports format docs samples lock audit \
+.PHONY: help serve reset test servers soak faults lint style types imports format docs samples lock audit \
   screenshots version wheel openstack dist gabbi update galera migrations peer client nova \
   conformance bench
 .DEFAULT_GOAL := serve
@@ -82,6 +86,11 @@ reset: ## forget the demonstration's data, except databases named with DB=…
 
 test: $(INSTALLED) ## all tests on SQLite, and a sample on MariaDB and PostgreSQL if installed
 	$(BIN)/python -m tests $(ARGUMENTS)
+
+servers: $(INSTALLED) ## the sample on MariaDB and PostgreSQL of another release of Debian  (DEBIAN=…)
+	.ci/servers $(DEBIAN) $(SERVERS)
+	PLACEMENT_SERVERS=$(SERVERS) PLACEMENT_ENGINES= PLACEMENT_GALERA= PLACEMENT_MYSQLCLIENT= \
+	  $(BIN)/python -m tests $(ARGUMENTS)
 
 soak: $(INSTALLED) ## the long runs of races, faults and random requests, by a new seed  (SEED=…)
 	$(BIN)/python -m tests.soak $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)

@@ -2,7 +2,8 @@
 
 Without `PLACEMENT_ENGINES`, it runs a sample of the tests on each installed server, with 15 % of
 the random examples. `PLACEMENT_ENGINES=sqlite,mariadb,postgresql` selects the engines that must
-run, with all tests. A missing server then fails. `tests/selection.py` defines the sample, and the
+run, with all tests. A missing server then fails. With `PLACEMENT_SERVERS`, the sample runs on the
+servers of that directory, and nothing on SQLite. `tests/selection.py` defines the sample, and the
 tests that do not run on servers. `PLACEMENT_GALERA` adds the tests on a cluster, and
 `PLACEMENT_MYSQLCLIENT` adds the tests of the database and its faults with that driver.
 
@@ -23,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from tests.kit.engines import SERVERS, installed
+from tests.kit.engines import SERVERS, SERVERS_ROOT, installed, version
 from tests.selection import has_tests_of_servers
 
 ENGINES = ("sqlite", *SERVERS)
@@ -125,13 +126,20 @@ def _processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def chosen() -> Sequence[str]:
+    """Return the engines to run. Those that are named, or of one directory, may be missing."""
+    if named := os.environ.get("PLACEMENT_ENGINES"):
+        return named.split(",")
+    return list(SERVERS) if SERVERS_ROOT else [name for name in ENGINES if installed(name)]
+
+
 def jobs(arguments: Sequence[str]) -> Iterator[Job]:
     """Yield the jobs in the order of their starts.
 
-    Raises LookupError for a server that is named, but not installed.
+    Raises LookupError for a server that was chosen, but is not installed.
     """
-    named = os.environ.get("PLACEMENT_ENGINES")
-    engines = named.split(",") if named else [name for name in ENGINES if installed(name)]
+    named = bool(os.environ.get("PLACEMENT_ENGINES"))
+    engines = chosen()
     if missing := [name for name in engines if not installed(name)]:
         raise LookupError(f"not installed: {', '.join(missing)}; nothing was run")
     besides = {name: each for name, each in BESIDES.items() if os.environ.get(each.asked_by)}
@@ -183,9 +191,12 @@ def main(arguments: Sequence[str]) -> int:
         (last,) = run.text().strip().splitlines()[-1:] or [b"nothing was run"]
         used = f"{run.processor_seconds:.0f} s of a processor"
         print(f"{run.job.name}: {last.decode().strip('= ')}, {used}")
+    ran = {run.job.engine for run in runs}
     for engine in ENGINES:
-        if engine not in {run.job.engine for run in runs}:
-            reason = "not installed" if not installed(engine) else "not in PLACEMENT_ENGINES"
+        if engine in ran:
+            print(f"{engine}: version {version(engine)}")
+        else:
+            reason = "not selected" if installed(engine) else "not installed"
             print(f"{engine}: skipped, {reason}")
     codes = {run.process.returncode for run in runs}
     if arguments and len(codes) > 1:

@@ -15,7 +15,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.kit.engines import SERVERS, installed
+from tests.__main__ import chosen
+from tests.kit.engines import SERVERS
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--dry-run", action="store_true", help="print the commands only")
     options = parser.parse_args(arguments)
-    named = os.environ.get("PLACEMENT_ENGINES")
-    engines = named.split(",") if named else [e for e in ("sqlite", *SERVERS) if installed(e)]
+    engines = chosen()
     print(f"seed {options.seed}; again: make soak SEED={options.seed}", flush=True)
     failed = []
     for environment, command in commands(options.seed, engines, options.only):

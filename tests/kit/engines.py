@@ -1,8 +1,9 @@
 """Private database servers of the tests, which may be killed and are discarded at the end.
 
 `PLACEMENT_ENGINE` is the engine of the tests' databases: sqlite (the default), mariadb or
-postgresql. The servers are programs installed on this machine, each with a private data directory
-and a free port. `PLACEMENT_MYSQL_DRIVER` is the driver for MariaDB: pymysql (the default) or
+postgresql. The servers are programs installed on this machine, or in the directory
+`PLACEMENT_SERVERS` that `.ci/servers` has made, each with a private data directory and a free port.
+`PLACEMENT_MYSQL_DRIVER` is the driver for MariaDB: pymysql (the default) or
 mysqldb. `PLACEMENT_EXAMPLES` and `PLACEMENT_SEED` select more, or other, random examples than the
 gate's.
 """
@@ -15,8 +16,10 @@ import itertools
 import os
 import pwd
 import random
+import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -34,6 +37,8 @@ MYSQL_DRIVER = os.environ.get("PLACEMENT_MYSQL_DRIVER", "pymysql")
 # Views may be torn, so further reads of revisions confirm content
 # (`placement/objects/revisions.py`).
 TEARS_VIEWS = ENGINE == "mariadb"
+# The root of a tree with the programs of servers, of which none is taken from elsewhere.
+SERVERS_ROOT = os.environ.get("PLACEMENT_SERVERS")
 START = 180  # seconds for the start of a server
 # Factor for the number of random examples that a test states. SQLite is the fastest engine, and the
 # search is the same on all engines.
@@ -50,6 +55,7 @@ class Server:
     """A database server with a private directory; subclasses define its commands."""
 
     account: ClassVar[str]  # the user of the server if the tests run as root
+    program: ClassVar[str]
     scheme: ClassVar[str]
     admin: ClassVar[str]  # the database to connect to for administration
 
@@ -76,16 +82,14 @@ class Server:
     @classmethod
     def binary(cls, name: str) -> str:
         """The path of a program.  Raises MissingServerError."""
-        places = [*os.environ["PATH"].split(":"), "/usr/sbin", *cls.places()]
+        usr = Path(SERVERS_ROOT or "/", "usr")
+        places = [] if SERVERS_ROOT else os.environ["PATH"].split(":")
+        places += [f"{usr}/bin", f"{usr}/sbin"]
+        places += sorted(map(str, usr.glob("lib/postgresql/*/bin")), reverse=True)
         found = shutil.which(name, path=":".join(places))
         if found is None:
             raise MissingServerError(f"{name} is not installed")
         return found
-
-    @classmethod
-    def places(cls) -> Sequence[str]:
-        """Directories of programs that are not on the path."""
-        return ()
 
     def make(self) -> Sequence[str]:
         """The command that initializes the directory."""
@@ -193,34 +197,36 @@ class MariaDB(Server):
     """MariaDB with the character set of old deployments, without 4-byte characters."""
 
     account = "mysql"
+    program = "mariadbd"
     scheme = f"mysql+{MYSQL_DRIVER}://root"
     admin = "mysql"
 
     @property
-    def _tmpdir(self) -> str:
-        """A private directory, because a server deletes others' files in it when it starts."""
-        return f"--tmpdir={self.directory}"
+    def _directories(self) -> Sequence[str]:
+        """The programs', and a private one, because a server deletes others' files in it."""
+        usr = Path(self.binary(self.program)).parents[1]
+        return f"--basedir={usr}", f"--tmpdir={self.directory}"
 
     def make(self) -> Sequence[str]:
         return (
             self.binary("mariadb-install-db"),
             "--no-defaults",
             f"--datadir={self.directory}/data",
-            self._tmpdir,
+            *self._directories,
             "--auth-root-authentication-method=normal",
             "--skip-test-db",
         )
 
     def serve(self) -> Sequence[str]:
         return (
-            self.binary("mariadbd"),
+            self.binary(self.program),
             "--no-defaults",
             f"--datadir={self.directory}/data",
             f"--socket={self.directory}/socket",
             f"--pid-file={self.directory}/pid",
             f"--port={self.port}",
             "--bind-address=127.0.0.1",
-            self._tmpdir,
+            *self._directories,
             "--skip-name-resolve",
             "--character-set-server=utf8mb3",
             "--collation-server=utf8mb3_general_ci",
@@ -236,13 +242,9 @@ class PostgreSQL(Server):
     """PostgreSQL with defaults, except that files are not synchronized."""
 
     account = "postgres"
+    program = "postgres"
     scheme = "postgresql+psycopg://postgres"
     admin = "postgres"
-
-    @classmethod
-    def places(cls) -> Sequence[str]:
-        found = Path("/usr/lib/postgresql").glob("*/bin")
-        return [str(path) for path in sorted(found, key=str, reverse=True)]
 
     def make(self) -> Sequence[str]:
         return (
@@ -256,7 +258,7 @@ class PostgreSQL(Server):
 
     def serve(self) -> Sequence[str]:
         return (
-            self.binary("postgres"),
+            self.binary(self.program),
             "-D", f"{self.directory}/data",
             "-p", str(self.port),
             "-k", str(self.directory),
@@ -272,11 +274,18 @@ SERVERS: Mapping[str, type[Server]] = {"mariadb": MariaDB, "postgresql": Postgre
 def installed(engine: str) -> bool:
     """Return whether an engine is installed."""
     try:
-        return engine == "sqlite" or bool(
-            SERVERS[engine].binary({"mariadb": "mariadbd", "postgresql": "postgres"}[engine])
-        )
+        return engine == "sqlite" or bool(SERVERS[engine].binary(SERVERS[engine].program))
     except MissingServerError:
         return False
+
+
+def version(engine: str) -> str:
+    """Return the version of an engine, which must be installed."""
+    if engine == "sqlite":
+        return sqlite3.sqlite_version
+    command = [SERVERS[engine].binary(SERVERS[engine].program), "--version"]
+    stated = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return str(re.findall(r"\s(\d+\.[\d.]+)", stated)[0])
 
 
 @functools.cache

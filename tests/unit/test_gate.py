@@ -12,6 +12,7 @@ import yaml
 
 from tests import selection, soak
 from tests.__main__ import NAMED, Job, jobs
+from tests.kit.engines import version
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -90,6 +91,7 @@ def test_a_server_that_is_named_runs_everything_and_one_that_is_found_a_sample(
         return {job.environment.get("PLACEMENT_EXAMPLES", "all") for job in jobs([])}
 
     monkeypatch.setattr("tests.__main__.installed", lambda _engine: True)
+    monkeypatch.setattr("tests.__main__.SERVERS_ROOT", None)
     for name in ("ENGINES", "GALERA", "MYSQLCLIENT"):
         monkeypatch.delenv(f"PLACEMENT_{name}", raising=False)
     assert selections("sqlite") == set()
@@ -105,6 +107,28 @@ def test_a_server_that_is_named_runs_everything_and_one_that_is_found_a_sample(
     assert "sqlite deployment" in names
     assert "mariadb processes" in names
     assert "mariadb deployment" not in names
+
+
+def test_a_directory_of_servers_runs_the_sample_on_each_of_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for module in ("tests.__main__", "tests.kit.engines"):
+        monkeypatch.setattr(f"{module}.SERVERS_ROOT", str(tmp_path))
+    for name in ("ENGINES", "GALERA", "MYSQLCLIENT"):
+        monkeypatch.delenv(f"PLACEMENT_{name}", raising=False)
+    with pytest.raises(LookupError, match="not installed: mariadb, postgresql"):
+        list(jobs([]))
+    for path, stated in {
+        "usr/sbin/mariadbd": "/1.2/mariadbd  Ver 11.8.9-MariaDB-0+deb13u1",
+        "usr/lib/postgresql/17/bin/postgres": "postgres (PostgreSQL) 17.12 (Debian 17.12-0)",
+    }.items():
+        program = tmp_path / path
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\necho '{stated}'\n")
+        program.chmod(0o755)
+    found = [(job.engine, job.tests) for job in jobs([])]
+    assert found == [(engine, ["--selection=sample"]) for engine in ("mariadb", "postgresql")]
+    assert [version(engine) for engine in ("mariadb", "postgresql")] == ["11.8.9", "17.12"]
 
 
 def test_a_server_that_is_named_and_missing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
