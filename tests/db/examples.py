@@ -226,6 +226,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "providers.with_all_fields": ([UUID],),
     "revisions.for_providers": ([UUID],),
     "revisions.sums": (),
+    "root_windows.blocks": (),
     "root_windows.next_roots": (0, 1000),
     "root_windows.outermost_roots": (),
     "provider_snapshots.with_aggregates": ([UUID], [UUID]),

@@ -1,6 +1,7 @@
 """Ordered hosts: the examined hosts, the effect of the limit on work, and the start of claims."""
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ from placement.api.candidate_requests.json_form import read_candidates
 from placement.candidates import DEFAULT_TUNING, ClaimRequest, SearchResult, find_candidates
 from placement.candidates.budget import Budget
 from placement.candidates.claims.choices import DEFAULT_CANDIDATES, ClaimSearches
+from placement.candidates.model import Tree
+from placement.candidates.order import Order, Rank, rank_by
 from placement.candidates.search.ordered import MAX_HEADS
+from placement.candidates.trees import ranked_roots
 from placement.errors import SearchExhausted
 from placement.objects.claims import Claim
-from tests.kit.cloud import building, provider_uuid
+from tests.kit.cloud import building, consumer_uuid, provider_uuid
 from tests.kit.search import Searcher
 from tests.kit.service import Service
 
@@ -47,26 +51,82 @@ def hosts(result: SearchResult) -> list[int]:
     return [numbers[candidate.providers[0]] for candidate in result.candidates]
 
 
-def test_a_limit_looks_at_all_hosts(searcher: Searcher) -> None:
+def test_a_limit_searches_only_the_best_hosts(searcher: Searcher) -> None:
     result = find(searcher, {**BODY, "order": LEAST, "limit": 3})
     assert hosts(result) == [39, 38, 37]
-    assert result.stats.trees_searched == HOSTS
+    assert result.stats.trees_searched == 3
 
 
-def test_an_order_takes_no_more_work_than_all_candidates(searcher: Searcher) -> None:
+def test_an_order_takes_no_more_steps_than_all_candidates(searcher: Searcher) -> None:
     whole = find(searcher, BODY)
-    best = find(searcher, {**BODY, "order": LEAST, "limit": 10})
+    best = find(searcher, {**BODY, "order": LEAST})
+    assert len(best.candidates) == len(whole.candidates) == HOSTS
     assert best.stats.steps <= whole.stats.steps
-    assert best.stats.looks <= whole.stats.looks + HOSTS * len(LEAST)
 
 
-def test_the_bound_on_work_leaves_the_best_of_the_hosts_looked_at(searcher: Searcher) -> None:
+def test_rare_matches_are_found_by_a_statement(tmp_path: Path) -> None:
+    """The best hosts cannot serve the request. Two of the last ones can."""
+    searcher = Searcher(tmp_path)
+    with building(searcher.database.writer) as cloud:
+        for number in range(200):
+            stock = {"VCPU": 200 - number} | ({"DISK_GB": 1} if number > 197 else {})
+            cloud.add(f"h{number}", stock)
+    order = [{"by": "free", "resource_class": "VCPU", "first": "most"}]
+    body = {"groups": {"": {"resources": {"VCPU": 1, "DISK_GB": 1}}}, "order": order}
+    for _ in ("cold", "warm"):
+        result = find(searcher, {**body, "limit": 1})
+        assert result.candidates[0].providers[0] == provider_uuid(199)
+        assert result.stats.trees_searched == DEFAULT_TUNING.first_window + 1
+    assert len(find(searcher, body).candidates) == 2
+    searcher.database.dispose()
+
+
+def test_only_changed_hosts_are_ranked_again(tmp_path: Path) -> None:
+    """A cached rank is of the revision that the search has read."""
+    body = {**BODY, "order": LEAST, "limit": 2}
+    with Service(tmp_path) as service:
+        with building(service.database.writer) as cloud:
+            for number in range(300):  # two blocks
+                cloud.add(f"h{number}", {"VCPU": 300 - number})
+
+        def first() -> list[int]:
+            answer = service.expect(200, "POST", "/allocation_candidates", body, "2.0").json
+            uuids = [next(iter(each["mappings"][""])) for each in answer["allocation_requests"]]
+            return [int(uuid.rpartition("-")[2]) - 1 for uuid in uuids]
+
+        assert first() == [299, 298]
+        ranked: list[str] = []
+
+        def rank_by_logged(order: Order) -> Callable[[Tree], Rank]:
+            def rank(tree: Tree) -> Rank:
+                ranked.append(tree.uuid)
+                return rank_by(order)(tree)
+
+            return rank
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ranked_roots, "rank_by", rank_by_logged)
+            assert first() == [299, 298]
+            assert ranked == []
+            taken = {provider_uuid(12): {"resources": {"VCPU": 288}}}
+            owner = {"project_id": "p", "user_id": "u", "consumer_type": "INSTANCE"}
+            claim = {"allocations": taken, "consumer_generation": None, **owner}
+            service.expect(204, "PUT", f"/allocations/{consumer_uuid(1)}", claim)
+            assert first() == [11, 299]
+            assert ranked == [provider_uuid(12)]
+            service.expect(204, "DELETE", f"/resource_providers/{provider_uuid(300)}")
+            assert first() == [11, 298]
+            assert ranked == [provider_uuid(12)]
+
+
+def test_the_bound_on_work_leaves_the_best_hosts(searcher: Searcher) -> None:
     steps = find(searcher, {**BODY, "order": LEAST}).stats.looks // 8
-    result = find(searcher, {**BODY, "order": LEAST}, max_search_steps=steps // 2)
+    half = (steps + find(searcher, {**BODY, "order": LEAST, "limit": 1}).stats.looks // 8) // 2
+    result = find(searcher, {**BODY, "order": LEAST}, max_search_steps=half)
     assert result.stats.exhausted
     found = hosts(result)
     assert 0 < len(found) < HOSTS
-    assert found == list(range(len(found) - 1, -1, -1))
+    assert found == list(range(HOSTS - 1, HOSTS - 1 - len(found), -1))
 
 
 def test_without_a_candidate_the_bound_is_an_error(searcher: Searcher) -> None:

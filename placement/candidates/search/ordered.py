@@ -135,6 +135,17 @@ class OrderedHosts:
         """
         return self.in_turn(self._sorted(searches), alone)
 
+    def candidates_of_best(
+        self, searches: Iterable[Search], alone: Iterable[Search]
+    ) -> Iterator[Candidate]:
+        """Yield candidates like `candidates`. Only as many hosts are searched as are consumed.
+
+        Args:
+            searches: searches of hosts, in the order of the hosts.
+            alone: searches of sets of sharing providers.
+        """
+        return self.in_turn(self._served(searches), alone)
+
     def in_turn(self, searches: Iterable[Search], alone: Iterable[Search]) -> Iterator[Candidate]:
         """Yield candidates like `candidates`.
 
@@ -174,6 +185,15 @@ class OrderedHosts:
         else:
             found.sort(key=itemgetter(0, 1))
         return [search for _rank, _uuid, search in found]
+
+    def _served(self, searches: Iterable[Search]) -> Iterator[Search]:
+        """Yield the searches that have a candidate, until the search reaches a limit."""
+        try:
+            for search in searches:
+                if search.first is not None:
+                    yield search
+        except (BudgetSpentError, DeadlineExceeded) as error:
+            self._error = error
 
     def _turns(self, hosts: Iterable[_Host], *, shared: bool) -> Iterator[Candidate]:
         """Yield the candidates of hosts with or without a provider that does not share."""

@@ -40,6 +40,7 @@ from placement.candidates.search.result import (
 )
 from placement.candidates.search.splits import SplitSearches
 from placement.candidates.stats import Trace
+from placement.candidates.trees.best_roots import BestRoots
 from placement.candidates.trees.conditions import (
     asks_root,
     sharing_root_condition,
@@ -47,7 +48,7 @@ from placement.candidates.trees.conditions import (
 )
 from placement.candidates.trees.open_roots import OpenRoots
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
-from placement.candidates.trees.roots import RootReader, RootSource
+from placement.candidates.trees.roots import RootReader, RootSource, Source
 from placement.candidates.trees.scan import AnchorReader, Scan
 from placement.candidates.trees.sharing import (
     SharingProvider,
@@ -139,15 +140,23 @@ class RequestSearch:
         self._sharing = self.scan.sharing(plan.slots)
         # The maximum number of candidates.
         self._limit = Limit.of(resolved.request, settings, longest_text(plan))
-        # The roots that the search has not refused yet.
-        self._roots = self._roots_of(plan, repeated=repeated)
+        # The roots that repeated searches have not refused yet, or None before the first search.
+        self._roots: OpenRoots | None = None
         # Sets of sharing providers that may serve the request without an anchor, or None until they
         # are read.
         self._alone: list[Sequence[SharingProvider]] | None = None
 
     def _roots_of(
-        self, plan: SearchPlan, *, repeated: bool = False, in_parts: bool = False
+        self, plan: SearchPlan, store: TreeStore, budget: Budget, *, in_parts: bool = False
     ) -> OpenRoots:
+        """Return the roots to search.
+
+        Args:
+            store: reads the trees to sort, if the hosts have an order.
+            in_parts: whether amounts may be split.
+        """
+        if self._roots is not None and not in_parts:
+            return self._roots
         settings, tuning, resolved = self._settings, self._tuning, self.resolved
         make_conditions = partial(
             tree_conditions, resolved, plan, self._sharing, tuning, in_parts=in_parts
@@ -155,23 +164,31 @@ class RequestSearch:
         # PERF: the function does not refer to this object, because the objects that such a cycle
         # refers to, all roots among them, would stay in memory until garbage is collected.
         roots, spellings = self.scan.roots, self._sharing.spellings
-        trace, limit = self._trace, self._limit.count
+        trace, limit, repeated = self._trace, self._limit.count, self._repeated
+        order = resolved.request.order
+        cached = self._cache.ranked.get(order) if order and not repeated else None
 
-        def make_source() -> RootSource:
+        def make_source() -> Source:
             reader = RootReader(resolved, roots, make_conditions, spellings, trace, tuning)
-            if resolved.request.order:  # sorting requires all hosts
+            if cached is not None and not reader.pinned:
+                ranked = cached.read(reader.conn, order, store.trees, budget.spend)
+                return BestRoots(reader, ranked, tuning, randomize=settings.randomize)
+            if order:  # the hosts are sorted after the search
                 return RootSource(reader, None, randomize=False, tuning=tuning)
             return RootSource(reader, limit, randomize=settings.randomize, tuning=tuning)
 
-        return OpenRoots(
+        made = OpenRoots(
             make_source,
-            repeated=repeated,
+            repeated=repeated and not in_parts,
             resumed=not settings.randomize,
             batch=tuning.first_batch,
             conditions=min(
                 len(plan.requirements) + len(plan.collective_terms), tuning.max_conditions
             ),
         )
+        if repeated and not in_parts:
+            self._roots = made
+        return made
 
     def exclude(self, full_hosts: frozenset[str]) -> None:
         """Exclude the own providers of hosts from further calls of `find`.
@@ -223,8 +240,9 @@ class RequestSearch:
                 randomize=settings.randomize,
                 spend=budget.spend,
             )
-            offer = ordered.candidates
-        searches = search_anchors(anchors, self._roots)
+            offer = ordered.candidates if self._repeated else ordered.candidates_of_best
+        sources = partial(self._roots_of, plan, store, budget)
+        searches = search_anchors(anchors, sources)
         offered = offer(searches, self._search_sharing_alone(anchors, store))
         if sharing.providers:
             offered = unique(offered)
@@ -234,7 +252,7 @@ class RequestSearch:
             searched.append(split_anchors)
             # Search all roots again. If the capacity of a tree decreases, no single provider may
             # have enough any more, and the tree may have a split that it did not have before.
-            split_searches = search_anchors(split_anchors, self._roots_of(plan, in_parts=True))
+            split_searches = search_anchors(split_anchors, partial(sources, in_parts=True))
             offered = within(settings.max_answer_size, chain(offered, offer(split_searches, ())))
         candidates, ended_by = collect(islice(offered, self._limit.count), budget, trace)
         result = self._result(candidates, SearchStats.of(budget, spent, searched), ended_by)
@@ -293,7 +311,7 @@ def _emit(candidates: int, bound: str | None, stats: SearchStats) -> None:
 
 def _search_anchors(
     anchors: AnchorSearches,
-    roots: OpenRoots,
+    make_roots: Callable[[], OpenRoots],
     store: TreeStore,
     reader: AnchorReader,
     budget: Budget,
@@ -305,6 +323,7 @@ def _search_anchors(
     Raises:
         StopSearch: cached trees have sufficient candidates.
     """
+    roots = make_roots()
     for batch in roots.batches(budget.spend):
         parts = [batch] if stop_after_cached is None else store.known_first(batch)
         for number, part in enumerate(parts):

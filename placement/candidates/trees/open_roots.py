@@ -11,7 +11,7 @@ from itertools import islice
 from placement.candidates.budget import COST_PER_STEP, WORK_BETWEEN_CHECKS, Charge
 from placement.candidates.model import Roots
 from placement.candidates.stats import Outcome, RootStats
-from placement.candidates.trees.roots import RootSource
+from placement.candidates.trees.roots import Source
 from placement.runtime import stopwatch
 
 
@@ -20,7 +20,7 @@ class OpenRoots:
 
     def __init__(
         self,
-        make_source: Callable[[], RootSource],
+        make_source: Callable[[], Source],
         *,
         repeated: bool,
         resumed: bool,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from typing import Protocol
 
 from placement.candidates.model import Roots
 from placement.candidates.stats import RootStats, Trace
@@ -89,6 +90,17 @@ def random_runs(least: int, most: int, size: int, tuning: SearchTuning) -> list[
     """
     part = -(-size // tuning.sample_runs)
     return [(random.randint(least, most) - 1, part) for _ in range(tuning.sample_runs)]
+
+
+class Source(Protocol):
+    """Returns the roots of one search."""
+
+    def next_batch(self, stats: RootStats) -> Roots | None:
+        """Return the next roots, or None if there are no more.
+
+        Args:
+            stats: outcomes of all roots returned so far.
+        """
 
 
 class RootSource:
@@ -184,7 +196,8 @@ class RootReader:
             make_conditions: returns the conditions on trees.
         """
         self._resolved = resolved
-        self._conn = plain.conn
+        # Connection of the transaction that reads the roots.
+        self.conn = plain.conn
         # Reads the next run of roots; see `PlainRoots.run`.
         self.run = plain.run
         self._make_conditions = make_conditions
@@ -207,7 +220,7 @@ class RootReader:
 
     def sample(self, size: int) -> Roots:
         """Return some roots from random positions, in random order."""
-        least, most = root_windows.outermost_roots().row(self._conn)
+        least, most = root_windows.outermost_roots().row(self.conn)
         if least is None:
             return {}
         roots: dict[int, int] = {}
@@ -239,7 +252,7 @@ class RootReader:
         """Return the roots that satisfy the driving condition, or None if there are too many."""
         most = self._tuning.few_roots
         query = statements.driven_roots(after, condition.member, driving.driver, most + 1)
-        rows = query.rows(self._conn)
+        rows = query.rows(self.conn)
         return sound_roots(rows) if len(rows) <= most else None
 
     def _meeting(
@@ -257,7 +270,7 @@ class RootReader:
         )
         members = tuple(self._widened(condition.member) for condition in conditions)
         query = statements.matching_roots(after, TreeFilter(members, root, needs_own), driving)
-        rows = query.rows(self._conn)
+        rows = query.rows(self.conn)
         return sound_roots([(root_id, revision) for root_id, revision, matches in rows if matches])
 
     def _widened(self, condition: MemberCondition) -> MemberCondition:

@@ -9,16 +9,28 @@ from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import COST_PER_READ_PROVIDER, Charge
 from placement.candidates.model import Member, Roots, Stocks, Tree
+from placement.candidates.trees.ranked_roots import RankedRoots
 from placement.db.statements import trees as statements
 from placement.inventory import Stock
 from placement.objects import identifiers, revisions
-from placement.objects.revision_cache import RevisionCache
+from placement.objects.revision_cache import KindCaches, RevisionCache
 from placement.runtime import events, stopwatch
 from placement.runtime.bounded import Interned
 from placement.runtime.events import Event
 
-# Caches one tree per root. The size of a tree is the number of its providers.
-TreeCache = RevisionCache[Tree]
+# Maximum number of orders of hosts for which a process caches the sorted roots.
+MAX_ORDERS = 2
+
+
+class TreeCache(RevisionCache[Tree]):
+    """Caches one tree per root. The size of a tree is the number of its providers."""
+
+    def __init__(self, max_size: int) -> None:
+        """max_size: maximum number of providers of all trees."""
+        super().__init__(max_size)
+        # Order of hosts -> the roots in this order.
+        self.ranked: KindCaches[RankedRoots] = KindCaches(MAX_ORDERS, RankedRoots)
+
 
 NO_TREES: Mapping[int, Tree] = MappingProxyType({})
 

@@ -33,6 +33,27 @@ def next_roots(after: int, size: int) -> Query:
     return Query(_NEXT_ROOTS, {"after": after, "size": size}, parse=parse_rows)
 
 
+_block = _root.c.id.bitwise_rshift(8)
+_BLOCKS = (
+    sa.select(_block, JsonRows(_root.c.id, revision_of_root(_root)))
+    .where(_is_root)
+    .group_by(_block)
+)
+
+
+def blocks() -> Query:
+    """Select (number, text) of blocks of up to 256 roots with consecutive ids.
+
+    The text contains the ids and revisions. While it is the same, no tree of the block changes.
+    """
+    return Query(_BLOCKS)
+
+
+def parse_block(text: str) -> list[list[Any]]:
+    """Return the (id, revision) rows in the text of a block, except for rows without a revision."""
+    return [row for row in parse_text(text) if row[1] is not None]
+
+
 _first = _in_order.limit(FIRST).subquery("roots")
 # A row (`KIND`, 0, text, 0) with the same columns as the rows of `names`. The text contains all
 # first roots.
