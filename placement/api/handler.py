@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy.engine import Connection
 
 from placement.api.history import Microversion
-from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
+from placement.candidates import DEFAULT_TUNING, Order, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
 from placement.objects.revision_cache import BlockCache, CachedText, KindCaches, RevisionCache
@@ -34,6 +34,8 @@ class Service:
     document: Callable[[Microversion, str], bytes]
     # Window and cache sizes of searches. They do not affect the results.
     tuning: SearchTuning = DEFAULT_TUNING
+    # The order of hosts in limited searches at 1.x.
+    order: Order = ()
     # Texts of parts of providers, by part and version.
     parts: KindCaches[RevisionCache[CachedText]] = field(
         default_factory=partial(KindCaches, 5, partial(RevisionCache, MAX_TEXT))

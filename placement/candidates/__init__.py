@@ -4,6 +4,7 @@ from placement.candidates.claims.choices import ClaimRequest
 from placement.candidates.claims.claiming import Claimed, claim
 from placement.candidates.explanation import Explanation, explain, explain_refused
 from placement.candidates.headroom import Headroom, HeadroomQuery, find_headroom
+from placement.candidates.order import Order
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.first_available import find_first_available
 from placement.candidates.search.pipeline import find_candidates
@@ -19,6 +20,7 @@ __all__ = [
     "Explanation",
     "Headroom",
     "HeadroomQuery",
+    "Order",
     "SearchResult",
     "SearchTuning",
     "TreeCache",

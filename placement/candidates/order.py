@@ -12,11 +12,18 @@ from placement.objects import identifiers
 class OrderKey:
     """A property of hosts to sort by."""
 
-    # Kind of the name in the key ("trait", …) if the name must exist, or None.
+    # Kind of the name in the key ("trait", …), or None if the name is no name of the catalogue.
     name_kind: ClassVar[str | None] = None
 
     # Name of the class, trait or aggregate as the client wrote it.
     name: str
+    # Whether the name may be unknown, as in an option. The key then has no effect.
+    may_be_unknown: bool = field(default=False, kw_only=True)
+
+    @property
+    def required_kind(self) -> str | None:
+        """Kind of the name in the key if the name must exist, or None."""
+        return None if self.may_be_unknown else self.name_kind
 
     def rank(self, tree: Tree) -> int:
         """Return a number. Hosts with smaller numbers come first."""

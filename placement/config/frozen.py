@@ -104,6 +104,8 @@ class Settings:
     incomplete_consumer_owner: tuple[str, str]
     database: DatabaseSettings
     candidates: CandidateSettings
+    # JSON of the order of hosts in limited searches at 1.x. Empty means no order.
+    order: str
     holds: HoldSettings
     metrics: MetricsSettings
     # Seconds after which a request is logged as slow. 0 disables the log lines.
@@ -142,6 +144,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
                 tree_cache_size=conf.placement.tree_cache_size,
                 taints=_taints(conf.placement.taints),
             ),
+            order=conf.placement.order,
             holds=HoldSettings(
                 max_per_project=conf.placement.max_holds_per_project or None,
                 max_age=conf.placement.max_hold_age,

@@ -155,6 +155,16 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "A trait that does not exist yet has no effect. All servers need the same value. "
             "A reload (SIGHUP) applies a new value.",
         ),
+        cfg.StrOpt(
+            "order",
+            default="",
+            help="Order of the hosts in GET /allocation_candidates with a limit at 1.x, which nova "
+            "sends: up to 8 keys as JSON, as in the member order of requests at 2.0, such as "
+            '[{"by": "free", "resource_class": "MEMORY_MB", "first": "most"}]. The limit is '
+            "applied after the hosts are sorted. A class or trait that does not exist yet has no "
+            "effect. All servers need the same value. A reload (SIGHUP) applies a new value. If "
+            "empty, the hosts have no particular order.",
+        ),
         cfg.IntOpt(
             "changes_kept",
             default=7 * 24 * 3600,

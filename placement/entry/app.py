@@ -13,12 +13,13 @@ from sqlalchemy.exc import DatabaseError
 
 from placement import __version__, config
 from placement.api import dispatch, openapi, problems, wsgi_stack
+from placement.api.candidate_requests.json_form import read_configured_order
 from placement.api.handler import Service
 from placement.api.middleware import Intake, Negotiation
 from placement.api.policy import Policy
 from placement.api.routes import GUARDED, OPERATIONS, PUBLIC_PATHS
 from placement.api.wsgi_stack import MetricsPage, Page
-from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
+from placement.candidates import DEFAULT_TUNING, Order, SearchTuning, TreeCache
 from placement.config import MetricsSettings, Settings
 from placement.db import schema
 from placement.db.dialects import product
@@ -51,11 +52,12 @@ def create_app(
 
     The database is not used before the first request. `tuning` sets the sizes of the reads of a
     search. Without `metrics`, there is no page of metrics. Raises ConfigurationError if the path of
-    this page collides with the API's.
+    this page collides with the API's, or if the configured order is malformed.
     """
     keystone = settings.auth_strategy == "keystone"
     trees = TreeCache(settings.candidates.tree_cache_size)
-    service = Service(settings, database, trees, openapi.document, tuning)
+    order = read_configured_order(settings.order)
+    service = Service(settings, database, trees, openapi.document, tuning, order)
     policy = Policy(settings.conf, GUARDED)
     middleware: list[Any] = [Intake(), Negotiation()]
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)
@@ -118,6 +120,19 @@ def prepare(database: Database, *, sync: bool, patience: float | None = None) ->
         raise ConfigurationError(error.complaint) from None
     except DatabaseError as error:
         raise ConfigurationError(f"cannot use the database: {one_line(error)}") from None
+
+
+def _report_unknown_names(conn: Connection, order: Order) -> None:
+    """Log the classes and traits of the configured order that do not exist yet."""
+    names = {
+        kind: {key.name for key in order if key.name_kind == kind}
+        for kind in ("resource_class", "trait")
+    }
+    known = catalog.look_up(conn, names).ids
+    for kind, named in names.items():
+        for name in sorted(named - known[kind].keys()):
+            hint = catalog.hint(conn, kind, [name])
+            LOG.warning("[placement] order: %s does not exist and has no effect%s", name, hint)
 
 
 def _is_migrated(database: Database) -> bool:
@@ -260,6 +275,10 @@ def start(
     try:
         application = create_app(settings, database, metrics=metrics)
         prepare(database, sync=settings.database.sync_on_startup, patience=patience)
+        if settings.order.strip():
+            LOG.info("limited searches at 1.x sort the hosts by %s", settings.order)
+            with database.primary().read() as conn:
+                _report_unknown_names(conn, read_configured_order(settings.order))
         database.limit_statements()
     except BaseException:
         database.dispose()

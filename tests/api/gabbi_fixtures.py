@@ -48,7 +48,13 @@ Options = Mapping[str, Mapping[str, object]]
 # Cloud file -> options of the service that the gabbits on it are about. A server with another URL
 # has to have them.
 OPTIONS: Mapping[str, Options] = {
-    "tainted-hosts": {"placement": {"taints": ["CUSTOM_MAINTENANCE", "CUSTOM_DEDICATED"]}}
+    "ordered-hosts": {
+        "placement": {
+            "order": '[{"by": "free", "resource_class": "CUSTOM_UNKNOWN", "first": "most"},'
+            '{"by": "free", "resource_class": "VCPU", "first": "most"}]'
+        }
+    },
+    "tainted-hosts": {"placement": {"taints": ["CUSTOM_MAINTENANCE", "CUSTOM_DEDICATED"]}},
 }
 
 

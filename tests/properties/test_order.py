@@ -1,5 +1,6 @@
 """`order` against an order worked out by brute force, on random clouds."""
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -200,3 +201,35 @@ def test_no_key_is_no_order(tmp_path: Path) -> None:
         assert service.expect(200, "POST", "/allocation_candidates", empty, VERSION).json == (
             plain.json
         )
+
+
+def test_the_configured_order_is_the_order_of_limited_requests_at_1_x(tmp_path: Path) -> None:
+    rng = seeded("configured order")
+    order = [any_key(rng) for _ in range(3)]
+    options = {"order": json.dumps(order)}
+    several = examples = 0
+    with WorldService(tmp_path, placement=options) as service:
+        while examples < EXAMPLES // 8:
+            world = tainted_world(rng)
+            service.load(world)
+            service.renew(rng)
+            service.restart(any_tuning(rng))
+            for tolerant, expected in queries(rng, world):
+                query = replace(tolerant, tolerate=frozenset())  # no taints are configured
+                if not set(query.to_body()) <= {"groups", "group_policy", "root"}:
+                    continue  # stated only at 2.0
+                limit = rng.randint(1, 4)
+                params = [*query.to_params(), ("limit", limit)]
+                found = service.search("/allocation_candidates", params, "1.39")
+                if found.status_code == 400:
+                    continue  # stated only at 2.0
+                body = {**query.to_body(), "order": order, "limit": limit}
+                stated = service.expect(200, "POST", "/allocation_candidates", body, VERSION)
+                members = "allocation_requests", "provider_summaries"
+                assert [found.json[each] for each in members] == [
+                    stated.json[each] for each in members
+                ]
+                assert len(found.json) == len(members)
+                examples += 1
+                several += len({host_of(world, each) for each in expected} - {None}) > 1
+    assert several > examples / 2

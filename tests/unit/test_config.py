@@ -285,6 +285,55 @@ def test_the_start_logs_the_taints(
     assert "CUSTOM_DEDICATED, CUSTOM_MAINTENANCE" in record.getMessage()
 
 
+def order_file(text: str) -> str:
+    return f"{FILE}[placement]\norder = {text}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("memory", r"order: it is not valid JSON: "),
+        ("{}", r"order: JSON does not validate: order: {} is not of type 'array'"),
+        ('[{"by": "size", "first": "most"}]', r"order: JSON does not validate: order\[0\]\.by: "),
+        ('[{"by": "free", "first": "most"}]', r"order: order\[0\]\.resource_class: expected"),
+        (
+            '[{"by": "trait", "name": "CUSTOM_A", "first": "most"}]',
+            r"order: order\[0\]\.first='most': expected with or without",
+        ),
+    ],
+)
+def test_a_malformed_order_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, problem: str
+) -> None:
+    load(tmp_path, order_file(text), monkeypatch)
+    with pytest.raises(ConfigurationError, match=rf"\[placement\] {problem}") as raised:
+        app.serve()
+    assert "\n" not in str(raised.value)
+
+
+def test_the_start_logs_the_order_and_its_unknown_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys = (
+        '[{"by": "free", "resource_class": "MEMORY_GB", "first": "most"},'
+        ' {"by": "free", "resource_class": "VCPU", "first": "most"},'
+        ' {"by": "trait", "name": "CUSTOM_QUIET", "first": "with"}]'
+    )
+    database = f"sqlite:///{tmp_path / 'placement.db'}\nsync_on_startup = true"
+    text = order_file(keys).replace("sqlite://", database)
+    settings = config.settings(load(tmp_path, text, monkeypatch))
+    with caplog.at_level(logging.INFO):
+        app.start(settings)[1].dispose()
+    told = [(each.levelname, each.getMessage()) for each in caplog.records if "limited" in each.msg]
+    assert told == [("INFO", f"limited searches at 1.x sort the hosts by {keys}")]
+    unknown = [each.getMessage() for each in caplog.records if "no effect" in each.getMessage()]
+    assert unknown == [
+        "[placement] order: MEMORY_GB does not exist and has no effect; did you mean MEMORY_MB?",
+        "[placement] order: CUSTOM_QUIET does not exist and has no effect; "
+        "create CUSTOM_QUIET with PUT /traits/CUSTOM_QUIET",
+    ]
+
+
 @pytest.mark.parametrize(
     "line",
     ["log_file = /no/such/directory/x.log", "log_dir = /no/such", "log_config_append = /no/such"],

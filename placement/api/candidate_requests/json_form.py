@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from placement.api.candidate_requests.checks import check
+from placement.api.candidate_requests.schema import CONFIGURED_ORDER
 from placement.api.candidate_requests.terms import TOO_MUCH, terms_of
 from placement.api.json_body import path_of, size_of
 from placement.api.parameters import MAX_ITEMS, bad
@@ -20,7 +23,7 @@ from placement.candidates.request import (
     SubtreeRule,
 )
 from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS
-from placement.errors import QUERY_BAD_VALUE, BadQuery
+from placement.errors import QUERY_BAD_VALUE, BadBody, BadQuery, ConfigurationError
 
 Step = str | int
 
@@ -133,6 +136,25 @@ def read_order(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Order:
             raise bad(path_of((*steps, "first")), stated["first"], expectation)
         keys.append(make(stated[member], stated["first"] == choices[0]))
     return tuple(keys)
+
+
+def read_configured_order(text: str) -> Order:
+    """Return the order in the option `[placement] order`. Empty means no order.
+
+    Raises:
+        ConfigurationError: it is no order as in a request.
+    """
+    if not text.strip():
+        return ()
+    try:
+        stated = orjson.loads(text)
+        CONFIGURED_ORDER.check(stated)
+        keys = read_order({"order": stated})
+    except orjson.JSONDecodeError as error:
+        raise ConfigurationError(f"[placement] order: it is not valid JSON: {error}") from None
+    except (BadBody, BadQuery) as error:
+        raise ConfigurationError(f"[placement] order: {error}") from None
+    return tuple([replace(key, may_be_unknown=True) for key in keys])
 
 
 def read_order_request(body: Mapping[str, Any]) -> CandidateRequest:

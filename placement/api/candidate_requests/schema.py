@@ -112,6 +112,8 @@ ORDER = {
     ),
     "examples": [[{"by": "free", "resource_class": "VCPU", "first": "most"}]],
 }
+# The option `[placement] order`.
+CONFIGURED_ORDER = Schema(ORDER, lambda steps: path_of(("order", *steps)))
 MAX_ALTERNATIVES = 8
 _ALTERNATIVE = {**BARE_REQUEST, "title": "Alternative"}
 _MEMBERS["order"] = ORDER

@@ -6,6 +6,7 @@ is never in memory.
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -228,10 +229,11 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
     settings, tuning = service.settings.candidates, service.tuning
     # To nova, 503 is a failed boot: it neither repeats the request nor reads Retry-After.
     insists = request.limit is not None and not Feature.WHOLE_LANGUAGE.at(call.version)
+    searched = replace(request, order=service.order) if insists and service.order else request
 
     def search(conn: Connection) -> tuple[SearchResult, Explained | None]:
         result = find_candidates(
-            conn, service.trees, request, settings, tuning, needs_result=insists
+            conn, service.trees, searched, settings, tuning, needs_result=insists
         )
         explained = None
         if request.explain:

@@ -159,7 +159,7 @@ def _other_traits(request: CandidateRequest, taints: frozenset[str]) -> set[str]
 
 def _order_names(request: CandidateRequest, kind: str) -> set[str]:
     """Return the names of one kind in the order of hosts that a request specifies."""
-    return {key.name for key in request.order if key.name_kind == kind}
+    return {key.name for key in request.order if key.required_kind == kind}
 
 
 def _parts(request: CandidateRequest) -> Iterable[tuple[str, str, Sequence[Term]]]:
@@ -217,11 +217,12 @@ def _refuse_unknown(conn: Connection, request: CandidateRequest, known: KnownNam
 
 def _refuse_unknown_order(conn: Connection, request: CandidateRequest, known: KnownNames) -> None:
     for key in request.order:
-        existing = known.classes if key.name_kind == "resource_class" else known.traits
-        if key.name_kind is not None and key.name not in existing:
-            error = UnknownTraits if key.name_kind == "trait" else UnknownResourceClasses
+        kind = key.required_kind
+        existing = known.classes if kind == "resource_class" else known.traits
+        if kind is not None and key.name not in existing:
+            error = UnknownTraits if kind == "trait" else UnknownResourceClasses
             path = request.error_path("order", UNSUFFIXED, key.name)
-            hint = catalog.hint(conn, key.name_kind, [key.name])
+            hint = catalog.hint(conn, kind, [key.name])
             raise error([key.name], path, hint, QUERY_BAD_VALUE)
 
 
