@@ -154,6 +154,9 @@ class StuckConsumer(NamedTuple):
     # The reason why there is no other host.
     text: str
 
+    def __str__(self) -> str:
+        return f"{self.consumer}: {self.text}"
+
 
 class DrainRow(NamedTuple):
     """Whether a host can be emptied."""

@@ -1,4 +1,4 @@
-"""The commands `placement-manage load-cloud`, `dump-cloud` and `draw-cloud` for cloud files."""
+"""Commands for cloud files: load, dump and draw."""
 
 import sys
 from dataclasses import replace
@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.command_parts import add_dump, add_load
 from falcon_placement_client.commands import over_rest
+from falcon_placement_client.commands.command import Command
+from falcon_placement_client.commands.over_rest import Call
 from falcon_placement_client.drawing import draw
+from falcon_placement_client.errors import RestError
 from falcon_placement_client.loader import (
     Cloud,
     LoadError,
@@ -22,49 +24,83 @@ from falcon_placement_client.loader import (
 )
 from falcon_placement_client.yamlfile.problems import Problem, UnusableFile
 
+_FILE = "cloud file (YAML); see etc/demo-cloud.yaml for the format"
 UNNAMED = (
     "load-cloud changes the server: name it with --url or --os-cloud, or name a cloud in the "
     "environment (OS_CLOUD, or OS_AUTH_URL)"
 )
 
 
-def set_up_load(parser: Any) -> None:
-    """Add the arguments and the action of `load-cloud` to its parser."""
-    parser.set_defaults(action=_load)
-    parser.description = (
+class _CloudFile(Command):
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument(
+            "--wait", type=float, default=0.0, help="seconds to wait for the server to respond"
+        )
+
+
+class LoadCloud(_CloudFile):
+    """Create and change providers and consumers as a cloud file describes them.
+
+    Nothing is deleted. If the service already has providers, --yes or --dry-run is required, or the
+    command asks.
+    """
+
+    example = "placement cloud load cloud.yaml --dry-run"
+    description = (
         "The server must be given by --url, --os-cloud or the environment. If it has providers "
         "already, the command asks before it writes."
     )
-    _add_server(parser, named=True)
-    add_load(parser).add_argument(
-        "--if-empty", action="store_true", help="do nothing if the server has other providers"
-    )
+    is_server_named = True
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("file", help=_FILE)
+        chosen = parser.add_mutually_exclusive_group()
+        chosen.add_argument(
+            "--yes", action="store_true", help="load although the server has providers"
+        )
+        chosen.add_argument(
+            "--dry-run", action="store_true", help="print what would change, and change nothing"
+        )
+        chosen.add_argument(
+            "--if-empty", action="store_true", help="do nothing if the server has other providers"
+        )
+        super().add_arguments(parser)
+
+    def run(self, call: Call) -> int:
+        if not call.is_named:
+            raise RestError(UNNAMED)
+        options = call.options
+        check = (
+            preview if options.dry_run else other_providers if options.if_empty else _unconfirmed
+        )
+        return load_cloud(
+            *(options.file, call.url, call.identity),
+            objection=None if options.yes else check,
+            wait=options.wait,
+        )
 
 
-def set_up_dump(parser: Any) -> None:
-    """Add the arguments and the action of `dump-cloud` to its parser."""
-    parser.set_defaults(action=_dump)
-    add_dump(parser)
-    _add_server(parser)
+class DumpCloud(_CloudFile):
+    """Write all data of the service to a cloud file."""
 
+    example = "placement cloud dump cloud.yaml"
 
-def _add_server(parser: Any, *, named: bool = False) -> None:
-    over_rest.add_server(parser, named=named)
-    parser.add_argument(
-        "--wait", type=float, default=0.0, help="seconds to wait for the server to respond"
-    )
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("file", nargs="?", default="-", help="default: standard output")
+        parser.add_argument("--without-consumers", action="store_true", help="omit the allocations")
+        parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+        super().add_arguments(parser)
 
-
-def _load(conf: Any) -> int:
-    """Load the file, or preview the changes. Return the exit code."""
-    options = conf.category
-    if not over_rest.is_named(options):
-        over_rest.fail(UNNAMED)
-        return 1
-    check = preview if options.dry_run else other_providers if options.if_empty else _unconfirmed
-    where = options.url, over_rest.caller(options)
-    objection = None if options.yes else check
-    return load_cloud(options.file, *where, objection=objection, wait=options.wait)
+    def run(self, call: Call) -> int:
+        options = call.options
+        if options.file != "-" and not options.force and Path(options.file).exists():
+            raise RestError(f"{options.file}: exists; --force replaces it")
+        return dump_cloud(
+            *(call.url, call.identity),
+            path=options.file,
+            with_consumers=not options.without_consumers,
+            wait=options.wait,
+        )
 
 
 def _unconfirmed(_cloud: Cloud, client: RestClient) -> str:
@@ -85,24 +121,10 @@ def _unconfirmed(_cloud: Cloud, client: RestClient) -> str:
     return ""
 
 
-def _dump(conf: Any) -> int:
-    options = conf.category
-    if options.file != "-" and not options.force and Path(options.file).exists():
-        over_rest.fail(f"{options.file}: exists; --force replaces it")
-        return 1
-    return dump_cloud(
-        options.url,
-        over_rest.caller(options),
-        path=options.file,
-        with_consumers=not options.without_consumers,
-        wait=options.wait,
-    )
-
-
 def set_up_draw(parser: Any) -> None:
     """Add the arguments and the action of `draw-cloud` to its parser."""
     parser.set_defaults(action=_draw)
-    parser.add_argument("file", help="cloud file (YAML); see etc/demo-cloud.yaml for the format")
+    parser.add_argument("file", help=_FILE)
     parser.add_argument(
         "picture", nargs="?", default="-", help="file for the picture (default: standard output)"
     )

@@ -1,104 +1,134 @@
-"""The commands `placement-manage host` and `drain-check`."""
+"""The commands `host` and `drain-check`, for hosts in maintenance."""
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from falcon_placement_client import hosts
-from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.command_parts import (
-    HOST_COLUMNS,
-    NEGATIVE,
-    add_trait,
-    escaped,
-    warnings,
-)
-from falcon_placement_client.commands import over_rest
+from falcon_placement_client.commands.command import Lister, Output
+from falcon_placement_client.commands.over_rest import NEGATIVE, Call, UsageError, table_text
 from falcon_placement_client.errors import RestError
-from falcon_placement_client.hosts import DrainRow, HostRow, StuckConsumer
+from falcon_placement_client.hosts import DEFAULT_TRAIT, DrainRow, HostRow, StuckConsumer
 from falcon_placement_client.progress import progress
+from falcon_placement_client.rest import RestApi
 
 
-def set_up_taint(parser: Any) -> None:
-    """Add the arguments and the action of `host taint` to its parser."""
-    _set_up_change(parser, hosts.taint_host)
+class _Hosts(Lister):
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument(
+            "--trait",
+            default=DEFAULT_TRAIT,
+            help=f"trait of hosts in maintenance (default: {DEFAULT_TRAIT})",
+        )
+
+    def rows(self, call: Call) -> Sequence[HostRow]:
+        raise NotImplementedError
+
+    def output(self, call: Call) -> Output:
+        rows, trait = self.rows(call), call.options.trait
+        warnings = [
+            f"{trait} is no taint of the service, so searches still find {row.name}: "
+            "add it to [placement] taints of all servers"
+            for row in rows
+            if row.is_taint is False
+        ]
+        shown = [(row.uuid, row.name, row.taints) for row in rows]
+        return Output(("uuid", "name", "taints"), shown, warnings=warnings)
 
 
-def set_up_untaint(parser: Any) -> None:
-    """Add the arguments and the action of `host untaint` to its parser."""
-    _set_up_change(parser, hosts.untaint_host)
+class _Change(_Hosts):
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("host", nargs="+", help="UUID or name of the root provider")
+        super().add_arguments(parser)
+
+    def rows(self, call: Call) -> Sequence[HostRow]:
+        options = call.options
+        return [self.change(call.api, host, options.trait) for host in options.host]
+
+    def change(self, api: RestApi, host: str, trait: str) -> HostRow:
+        raise NotImplementedError
 
 
-def _set_up_change(parser: Any, change: Callable[[RestClient, str, str], HostRow]) -> None:
-    _set_up(parser, lambda client, options: [change(client, options.host, options.trait)])
-    parser.add_argument("host", help="UUID or name of the root provider")
+class TaintHost(_Change):
+    """Take hosts out of use, so that searches leave them out.
+
+    A trait is added to the root provider of each host. Searches leave the host out if the option
+    [placement] taints of the service lists this trait. Allocations do not change.
+    """
+
+    example = "placement host taint compute-1"
+
+    def change(self, api: RestApi, host: str, trait: str) -> HostRow:
+        return hosts.taint_host(api, host, trait)
 
 
-def set_up_list(parser: Any) -> None:
-    """Add the arguments and the action of `host list` to its parser."""
-    _set_up(parser, lambda client, options: hosts.tainted_hosts(client, options.trait))
-    parser.add_argument(
-        "--tainted", action="store_true", required=True, help="list the hosts with the trait"
-    )
+class UntaintHost(_Change):
+    """Put hosts back into use."""
+
+    example = "placement host untaint compute-1"
+
+    def change(self, api: RestApi, host: str, trait: str) -> HostRow:
+        return hosts.untaint_host(api, host, trait)
 
 
-def _set_up(parser: Any, function: Callable[[RestClient, Any], Sequence[HostRow]]) -> None:
-    add_trait(parser)
-    over_rest.set_up(parser, partial(_print_hosts, function))
-    parser.add_argument("--json", action="store_true", help="print the hosts as JSON")
+class ListHosts(_Hosts):
+    """List the hosts that are out of use."""
+
+    example = "placement host list --tainted"
+
+    def add_arguments(self, parser: Any) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--tainted", action="store_true", required=True, help="list the hosts with the trait"
+        )
+
+    def rows(self, call: Call) -> Sequence[HostRow]:
+        return hosts.tainted_hosts(call.api, call.options.trait)
 
 
-def _print_hosts(
-    function: Callable[[RestClient, Any], Sequence[HostRow]], client: RestClient, options: Any
-) -> int:
-    rows = function(client, options)
-    if options.json:
-        over_rest.print_json([dict(zip(HOST_COLUMNS, row, strict=False)) for row in rows])
-    else:
-        shown = [(row.uuid, row.name, ", ".join(row.taints)) for row in rows]
-        over_rest.print_table(HOST_COLUMNS, shown)
-    for warning in warnings(rows, options.trait):
-        print(escaped(warning), file=sys.stderr)
-    return 0
+class DrainCheck(Lister):
+    """Show for each host separately whether it can be emptied.
 
+    Each host is drained in a simulation, which changes nothing. The exit code is 3 if a consumer of
+    a host fits nowhere else, or if [placement] max_simulation_steps ends the search. Needs
+    placement 2.0.
+    """
 
-def set_up_drain_check(parser: Any) -> None:
-    """Add the arguments and the action of `drain-check` to its parser."""
-    parser.add_argument("host", nargs="*", metavar="HOST", help="UUID or name of a root provider")
-    parser.add_argument("--all", action="store_true", help="check each host of the cloud")
-    over_rest.set_up(parser, _check_drains)
-    parser.add_argument("--json", action="store_true", help="print all hosts as JSON")
-    parser.add_argument(
-        "--resume",
-        type=Path,
-        metavar="FILE",
-        help="append each result to this file, and skip hosts whose result is in it already",
-    )
+    example = "placement host drain-check compute-1 compute-2"
+    needs_v2 = "a check of drains"
 
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument(
+            "host", nargs="*", metavar="HOST", help="UUID or name of a root provider"
+        )
+        parser.add_argument("--all", action="store_true", help="check each host of the cloud")
+        parser.add_argument(
+            "--resume",
+            type=Path,
+            metavar="FILE",
+            help="append each result to this file, and skip hosts whose result is in it already",
+        )
 
-def _check_drains(client: RestClient, options: Any) -> int:
-    if bool(options.host) == options.all:
-        over_rest.fail("drain-check: name hosts, or state --all")
-        return over_rest.USAGE
-    known = _read(options.resume) if options.resume else {}
-    named = hosts.find_hosts(client, None if options.all else options.host)
-    missing = [host for host in named if host.uuid not in known]
-    show = progress("checking", sys.stderr)
-    with show(hosts.drain_check(client, missing), "hosts", len(missing)) as found:
-        for row in found:
-            known[row.uuid] = row
-            if options.resume:
-                with options.resume.open("a") as file:
-                    file.write(f"{json.dumps(_members(row))}\n")
-    rows = [known[host.uuid] for host in named]
-    if options.json:
-        over_rest.print_json([_members(row) for row in rows])
-    else:
-        _print_reasons(rows)
-    return 0 if all(row.evacuable for row in rows) else NEGATIVE
+    def output(self, call: Call) -> Output:
+        options = call.options
+        if bool(options.host) == options.all:
+            raise UsageError("drain-check: name hosts, or state --all")
+        known = _read(options.resume) if options.resume else {}
+        named = hosts.find_hosts(call.api, None if options.all else options.host)
+        missing = [host for host in named if host.uuid not in known]
+        show = progress("checking", sys.stderr)
+        with show(hosts.drain_check(call.api, missing), "hosts", len(missing)) as found:
+            for row in found:
+                known[row.uuid] = row
+                if options.resume:
+                    with options.resume.open("a") as file:
+                        stuck = [each._asdict() for each in row.stuck]
+                        file.write(f"{json.dumps({**row._asdict(), 'stuck': stuck})}\n")
+        rows = [known[host.uuid] for host in named]
+        code = 0 if all(row.evacuable for row in rows) else NEGATIVE
+        return Output(DrainRow._fields, rows, code, text=_reasons(rows))
 
 
 def _read(path: Path) -> dict[str, DrainRow]:
@@ -125,19 +155,17 @@ def _read(path: Path) -> dict[str, DrainRow]:
     return {row.uuid: row for row in rows}
 
 
-def _members(row: DrainRow) -> dict[str, Any]:
-    return {**row._asdict(), "stuck": [each._asdict() for each in row.stuck]}
-
-
-def _print_reasons(rows: Sequence[DrainRow]) -> None:
-    reasons = [reason for row in rows for reason in _reasons(row)]
-    if reasons:
-        over_rest.print_table(("host", "consumer", "code", "reason"), reasons)
+def _reasons(rows: Sequence[DrainRow]) -> str:
+    """Return the consumers that do not fit elsewhere, and the number of hosts without any."""
+    reasons = [reason for row in rows for reason in _reasons_of(row)]
+    lines = [table_text(("host", "consumer", "code", "reason"), reasons)] if reasons else []
     evacuable = sum(row.evacuable is True for row in rows)
-    print(f"{evacuable:,} of {len(rows):,} hosts can be emptied, one at a time")
+    return "\n".join(
+        [*lines, f"{evacuable:,} of {len(rows):,} hosts can be emptied, one at a time"]
+    )
 
 
-def _reasons(row: DrainRow) -> Iterator[tuple[str, ...]]:
+def _reasons_of(row: DrainRow) -> Iterator[tuple[str, ...]]:
     for each in row.stuck:
         yield row.name, each.consumer, each.code, each.text
     for consumer in row.undecided:

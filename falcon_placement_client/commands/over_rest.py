@@ -1,28 +1,60 @@
 """What all commands over REST have: a server, one-line errors, and rows as a table or as JSON."""
 
+import argparse
 import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from typing import Any
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TextIO
 
-from falcon_placement_client.command_client import MICROVERSION, RestClient
-from falcon_placement_client.command_parts import escaped
+from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.errors import ClientError, RefusedError
 from falcon_placement_client.identity import DEFAULT_TOKEN, DEFAULT_URL, Identity, NamedCloud
 from falcon_placement_client.rest import Version
 
 USAGE = 2  # exit code for an invalid command line, as in argparse
+NEGATIVE = 3  # exit code for a negative result, such as a host that cannot be emptied
 
 # Variables that select a cloud or an identity service, and thus a server (`identity.connect`).
 _NAMING = ("OS_CLOUD", "OS_AUTH_TYPE", "OS_AUTH_PLUGIN", "OS_AUTH_URL")
 
 
-def add_server(parser: Any, *, named: bool = False) -> None:
+class UsageError(ClientError):
+    """The arguments of a command contradict each other. The exit code is USAGE."""
+
+
+@dataclass
+class Call:
+    """One call of a command."""
+
+    options: argparse.Namespace
+    # Address and identity of the service, as `RestClient` takes them.
+    url: str | None
+    identity: Identity
+    connect: Callable[[], RestClient]
+    # Whether the arguments or the environment select a server, so that it may be written to.
+    is_named: bool
+    out: TextIO
+    # The clients of `openstack`, or None in `placement-manage`.
+    manager: Any = None
+
+    @cached_property
+    def api(self) -> RestClient:
+        """The service.  Raises RestError."""
+        return self.connect()
+
+    def print(self, text: str) -> None:
+        """Print a text to the output of the command."""
+        print(text, file=self.out, flush=True)
+
+
+def _add_server(parser: Any, *, named: bool) -> None:
     """Add --url, --token and --os-cloud to the parser of a command.
 
-    named: whether the command requires a named server (`is_named`) and has no default.
+    named: whether the command requires a named server (`Call.is_named`) and has no default.
     """
     default = (
         "needed unless --os-cloud or the environment names that"
@@ -44,44 +76,42 @@ def add_server(parser: Any, *, named: bool = False) -> None:
     )
 
 
-def caller(options: Any) -> Identity:
-    """Return the identity of the caller that the arguments specify."""
-    return NamedCloud(options.os_cloud) if options.os_cloud else options.token
-
-
-def is_named(options: Any) -> bool:
-    """Return whether the arguments or the environment select a server.
-
-    The default is DEFAULT_URL.
-    """
+def _is_named(options: Any) -> bool:
     if options.url or options.os_cloud:
         return True
     return not options.token and any(map(os.environ.get, _NAMING))
 
 
-def set_up(
-    parser: Any, run: Callable[[RestClient, Any], int], version: Version = MICROVERSION
-) -> None:
+def set_up(parser: Any, run: Callable[[Call], int], version: Version, *, named: bool) -> None:
     """Set the action of a command, and add the arguments of the server.
 
     Args:
-        run: takes a client and the arguments, and returns the exit code.
+        run: returns the exit code.
         version: version of requests that state none.
+        named: whether the command has no default server.
     """
 
     def action(conf: Any) -> int:
         options = conf.category
-        try:
-            with closing(RestClient(options.url, caller(options), version)) as client:
-                return run(client, options)
-        except RefusedError as refusal:
-            fail(refusal.detail)
-        except (ClientError, OSError) as error:
-            fail(error)
+        where = options.url, NamedCloud(options.os_cloud) if options.os_cloud else options.token
+        with ExitStack() as stack:
+
+            def connect() -> RestClient:
+                return stack.enter_context(closing(RestClient(*where, version)))
+
+            try:
+                return run(Call(options, *where, connect, _is_named(options), sys.stdout))
+            except RefusedError as refusal:
+                fail(refusal.detail)
+            except UsageError as error:
+                fail(error)
+                return USAGE
+            except (ClientError, OSError) as error:
+                fail(error)
         return 1
 
     parser.set_defaults(action=action)
-    add_server(parser)
+    _add_server(parser, named=named)
 
 
 def fail(error: object) -> None:
@@ -90,15 +120,15 @@ def fail(error: object) -> None:
         print(escaped(line), file=sys.stderr)
 
 
-def print_json(value: Any) -> None:
-    """Print a value in a readable form."""
-    print(json.dumps(value, indent=2), flush=True)
+def json_text(value: Any) -> str:
+    """Return a value as readable JSON."""
+    return json.dumps(value, indent=2)
 
 
-def print_table(
+def table_text(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], numbers: Sequence[str] = ()
-) -> None:
-    """Print rows as a table, without control characters. `numbers` are aligned to the right."""
+) -> str:
+    """Return rows as a table, without control characters. `numbers` are aligned to the right."""
     from prettytable import PrettyTable  # noqa: PLC0415
 
     table = PrettyTable(columns, max_width=80)
@@ -106,4 +136,13 @@ def print_table(
     for name in numbers:
         table.align[name] = "r"
     table.add_rows([[escaped(str(value)) for value in row] for row in rows])
-    print(table, flush=True)
+    return str(table)
+
+
+def escaped(text: str) -> str:
+    r"""Return the text with line breaks, control and format characters as `\n` or `\x1b`."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )

@@ -2,115 +2,132 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from falcon_placement_client import candidates, flavors, headroom
-from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.command_parts import NEGATIVE, add_by_aggregate, escaped
-from falcon_placement_client.commands import explanation, over_rest
+from falcon_placement_client.commands import explanation
+from falcon_placement_client.commands.command import Cell, Command, Lister, Output
 from falcon_placement_client.commands.explanation import Terminal
+from falcon_placement_client.commands.over_rest import (
+    NEGATIVE,
+    Call,
+    UsageError,
+    escaped,
+    json_text,
+    table_text,
+)
 from falcon_placement_client.errors import RefusedError, RequestError, RestError
 from falcon_placement_client.headroom import HeadroomRow
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.listing import provider_names
 from falcon_placement_client.query import parse_query
-from falcon_placement_client.rest import V2
 
 WATCH_SECONDS = 60.0
 
 
-def set_up_explain(parser: Any) -> None:
-    """Add the arguments and the action of `explain` to its parser."""
-    parser.description = "Exit code: 0 if a host can serve the request, 3 if none, 1 for errors."
-    parser.add_argument(
-        "query",
-        nargs="?",
-        help="query of GET /allocation_candidates, such as 'resources=VCPU:4&required=…'",
-    )
-    _add_flavor(parser, "a flavor instead of a query")
-    over_rest.set_up(parser, _explain, V2)
-    parser.add_argument("--providers", action="store_true", help="explain single hosts, too")
-    parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
+class Explain(Command):
+    """Show which hosts can serve a request, and why others cannot."""
 
+    description = "Exit code: 0 if a host can serve the request, 3 if none, 1 for errors."
+    needs_v2 = "an explanation"
 
-def _explain(client: RestClient, options: Any) -> int:
-    """Print the server's explanation. Return the exit code."""
-    if (options.query is None) == (options.flavor is None):
-        raise RequestError("explain", "expected a query, or --flavor with a file or key=value")
-    if options.flavor is None:
-        request = parse_query(options.query)
-    else:
-        _name, request = _request_of(options.flavor)
-    detail = "providers" if options.providers else "summary"
-    try:
-        document = candidates.request_explanation(client, request, detail)
-    except RefusedError as refusal:
-        if refusal.status in (404, 405):
-            raise RestError(f"{client.url} is not a placement server: {refusal}") from None
-        raise
-    if not isinstance(document, dict):
-        raise RestError(f"{client.url} is not a placement server that explains requests")
-    if options.json:
-        over_rest.print_json(document)
-    else:
-        names = provider_names(client)
-        terminal = Terminal.of(sys.stdout)
-        for line in explanation.lines(
-            document, request, terminal, lambda uuid: escaped(names(uuid))
-        ):
-            print(line)
-    return 0 if document["hosts"]["served"] else NEGATIVE
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument(
+            "query",
+            nargs="?",
+            help="query of GET /allocation_candidates, such as 'resources=VCPU:4&required=…'",
+        )
+        _add_flavor(parser, "a flavor instead of a query")
+        parser.add_argument("--providers", action="store_true", help="explain single hosts, too")
+        parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
 
-
-def set_up_headroom(parser: Any) -> None:
-    """Add the arguments and the action of `headroom` to its parser."""
-    parser.description = "Exit code: 0 if each request fits at least once, 3 if not, 1 for errors."
-    _add_flavor(parser, "a flavor")
-    parser.add_argument(
-        "--file", type=Path, help="a YAML file with a flavor or request for each name"
-    )
-    add_by_aggregate(parser)
-    parser.add_argument(
-        "--watch",
-        nargs="?",
-        type=float,
-        const=WATCH_SECONDS,
-        metavar="SECONDS",
-        help=f"print the table again every {WATCH_SECONDS:g} seconds, until interrupted",
-    )
-    over_rest.set_up(parser, _headroom)
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-
-
-def _headroom(client: RestClient, options: Any) -> int:
-    """Print the rows. Return the exit code."""
-    if (options.flavor is None) == (options.file is None):
-        over_rest.fail("headroom: expected --flavor or --file")
-        return over_rest.USAGE
-    if options.file is None:
-        requests = dict([_request_of(options.flavor)])
-    else:
-        # PERF: commands without a file start faster without a YAML parser.
-        from falcon_placement_client.flavorfile import read_requests  # noqa: PLC0415
-
-        requests = read_requests(options.file)
-    while True:
-        rows = headroom.headroom_rows(client, requests, by_aggregate=options.by_aggregate)
-        if options.json:
-            over_rest.print_json([row._asdict() for row in rows])
+    def run(self, call: Call) -> int:
+        options, client = call.options, call.api
+        if (options.query is None) == (options.flavor is None):
+            raise RequestError("explain", "expected a query, or --flavor with a file or key=value")
+        if options.flavor is None:
+            request = parse_query(options.query)
         else:
-            over_rest.print_table(
-                ("request", "aggregate", "fits", "hosts", "largest", "limited by"),
-                [_row(row) for row in rows],
-                numbers=("fits", "hosts", "largest"),
-            )
-        if options.watch is None:
-            break
-        time.sleep(max(1.0, options.watch))
-    fits = all(row.fits for row in rows if row.aggregate is None)
-    return 0 if fits else NEGATIVE
+            _name, request = _request_of(options.flavor)
+        detail = "providers" if options.providers else "summary"
+        try:
+            document = candidates.request_explanation(client, request, detail)
+        except RefusedError as refusal:
+            if refusal.status in (404, 405):
+                raise RestError(f"{client.url} is not a placement server: {refusal}") from None
+            raise
+        if not isinstance(document, dict):
+            raise RestError(f"{client.url} is not a placement server that explains requests")
+        if options.json:
+            call.print(json_text(document))
+        else:
+            names, terminal = provider_names(client), Terminal.of(sys.stdout)
+            for line in explanation.lines(
+                document, request, terminal, lambda uuid: escaped(names(uuid))
+            ):
+                call.print(line)
+        return 0 if document["hosts"]["served"] else NEGATIVE
+
+
+class Headroom(Lister):
+    """Show how many more of each flavor fit."""
+
+    description = "Exit code: 0 if each request fits at least once, 3 if not, 1 for errors."
+    needs_v2 = "headroom"
+
+    def add_arguments(self, parser: Any) -> None:
+        _add_flavor(parser, "a flavor")
+        parser.add_argument(
+            "--file", type=Path, help="a YAML file with a flavor or request for each name"
+        )
+        add_by_aggregate(parser)
+        parser.add_argument(
+            "--watch",
+            nargs="?",
+            type=float,
+            const=WATCH_SECONDS,
+            metavar="SECONDS",
+            help=f"print the table again every {WATCH_SECONDS:g} seconds, until interrupted",
+        )
+
+    def run(self, call: Call) -> int:
+        options = call.options
+        if (options.flavor is None) == (options.file is None):
+            raise UsageError("headroom: expected --flavor or --file")
+        if options.file is None:
+            requests = dict([_request_of(options.flavor)])
+        else:
+            # PERF: commands without a file start faster without a YAML parser.
+            from falcon_placement_client.flavorfile import read_requests  # noqa: PLC0415
+
+            requests = read_requests(options.file)
+        while True:
+            code = self.show(call, headroom_output(call, requests))
+            if options.watch is None:
+                return code
+            time.sleep(max(1.0, options.watch))
+
+
+def add_by_aggregate(parser: Any) -> None:
+    """Add the option for separate rows of headroom."""
+    parser.add_argument(
+        "--by-aggregate", action="store_true", help="add a row for each aggregate of hosts"
+    )
+
+
+def headroom_output(call: Call, requests: Mapping[str, JsonRequest]) -> Output:
+    """Return how many more of each request fit.  Raises ClientError."""
+    found = headroom.headroom_rows(call.api, requests, by_aggregate=call.options.by_aggregate)
+    rows = [(*row[:-1], Cell(row.limited_by, row.bottlenecks)) for row in found]
+    text = table_text(
+        ("request", "aggregate", "fits", "hosts", "largest", "limited by"),
+        [_row(row) for row in found],
+        numbers=("fits", "hosts", "largest"),
+    )
+    fits = all(row.fits for row in found if row.aggregate is None)
+    return Output(HeadroomRow._fields, rows, 0 if fits else NEGATIVE, text=text)
 
 
 def _row(row: HeadroomRow) -> tuple[Any, ...]:

@@ -13,7 +13,6 @@ from typing import Any
 from keystoneauth1.exceptions import ClientException
 
 from falcon_placement_client import service
-from falcon_placement_client.command_parts import escaped
 from falcon_placement_client.commands import over_rest
 from falcon_placement_client.errors import ClientError
 from falcon_placement_client.progress import progress
@@ -77,7 +76,7 @@ def _run(reshape: Reshape, transformation: Transformation, dry_run: bool) -> int
         return 0
     rows = [(*row[:2], *(_change(*pair) for pair in row[2:])) for row in survey.tally.rows()]
     if rows:
-        over_rest.print_table(("class", "of", "providers", "total", "used"), rows)
+        print(over_rest.table_text(("class", "of", "providers", "total", "used"), rows), flush=True)
     if dry_run:
         print(f"{_trees(survey.tally.trees)} would be reshaped; nothing was changed")
         return 0
@@ -91,7 +90,7 @@ def _trees(count: int) -> str:
 
 def _print_complaints(survey: Survey, transformation: Transformation) -> None:
     for complaint in survey.complaints:
-        print(escaped(complaint), file=sys.stderr)
+        print(over_rest.escaped(complaint), file=sys.stderr)
     more = survey.misfits - len(survey.complaints)
     if more > 0:
         print(f"{transformation.source}: and {more} more", file=sys.stderr)

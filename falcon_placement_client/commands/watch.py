@@ -1,39 +1,89 @@
-"""The command `placement-manage watch`, which prints the trees of a cloud as they change."""
+"""The commands `openstack placement change watch` and `placement-manage watch`."""
 
+import json
 import shlex
 import subprocess
 from typing import Any
 
 from falcon_placement_client import watching
-from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.command_parts import add_polling, change_text
-from falcon_placement_client.commands import over_rest
+from falcon_placement_client.commands.command import Command
+from falcon_placement_client.commands.over_rest import Call, escaped
 from falcon_placement_client.errors import ClientError
-from falcon_placement_client.rest import V2
+from falcon_placement_client.watching import INTERVAL, WatchedTree, WatchEvent
 
 
-def set_up(parser: Any) -> None:
-    """Add the arguments and the action of the command to its parser."""
-    over_rest.set_up(parser, _watch, V2)
-    add_polling(parser)
-    parser.add_argument(
-        "--exec",
-        metavar="CMD",
-        dest="command",
-        help="run this command for each change, which is its standard input as a JSON object; a "
-        "command that fails ends the watch",
-    )
+class Watch(Command):
+    """Print a line for each tree, and for each tree that changes, until interrupted."""
+
+    needs_v2 = "watch"
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument(
+            "--json", action="store_true", help="print each change as a JSON object"
+        )
+        parser.add_argument(
+            "--interval",
+            type=float,
+            default=INTERVAL,
+            metavar="SECONDS",
+            help=f"seconds between two polls (default: {INTERVAL:g})",
+        )
+        parser.add_argument("--count", type=int, metavar="N", help="exit after N lines")
+        parser.add_argument(
+            "--exec",
+            metavar="CMD",
+            dest="command",
+            help="run this command for each change, which is its standard input as a JSON object; "
+            "a command that fails ends the watch",
+        )
+
+    def run(self, call: Call) -> int:
+        options, printed = call.options, 0
+        command = shlex.split(options.command or "")
+        trees = watching.watch(call.api, options.interval)
+        for tree, name in watching.with_names(call.api, trees):
+            if tree.event is WatchEvent.LISTED and not self.prints_listed(call):
+                continue
+            change = json.dumps({"uuid": tree.uuid, "name": name, "event": tree.event})
+            call.print(change if options.json else _line(tree, name))
+            if command:
+                _run(command, change)
+            printed += 1
+            if printed == options.count:
+                break
+        return 0
+
+    def prints_listed(self, call: Call) -> bool:
+        """Return whether trees are printed that exist already."""
+        return True
 
 
-def _watch(client: RestClient, options: Any) -> int:
-    command = shlex.split(options.command or "")
-    for tree, name in watching.with_names(client, watching.watch(client, options.interval)):
-        print(change_text(tree, name, as_json=options.json), flush=True)
-        if command:
-            change = f"{change_text(tree, name, as_json=True)}\n"
-            try:
-                # The command was specified by the operator.
-                subprocess.run(command, input=change, text=True, check=True)  # noqa: S603
-            except subprocess.CalledProcessError as error:
-                raise ClientError(str(error)) from None
-    return 0
+class WatchChanges(Watch):
+    """Print a line for each tree that changes, until interrupted.
+
+    The command waits while the service is not available. Needs placement 2.0.
+    """
+
+    example = "placement change watch --json"
+
+    def add_arguments(self, parser: Any) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--listed", action="store_true", help="also print the trees that exist already"
+        )
+
+    def prints_listed(self, call: Call) -> bool:
+        """Return whether trees are printed that exist already."""
+        return bool(call.options.listed)
+
+
+def _line(tree: WatchedTree, name: str) -> str:
+    return f"{tree.event:<7} {tree.uuid} {escaped(name)}"
+
+
+def _run(command: list[str], change: str) -> None:
+    try:
+        # The command was specified by the operator.
+        subprocess.run(command, input=f"{change}\n", text=True, check=True)  # noqa: S603
+    except subprocess.CalledProcessError as error:
+        raise ClientError(str(error)) from None

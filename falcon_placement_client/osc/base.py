@@ -1,40 +1,44 @@
-"""The base classes of the commands. Help contains examples, and errors are one line.
+"""Commands of `openstack`, made from their descriptions. Errors are one line.
 
 The exit code is 0 for success, 1 for an error, 2 for invalid arguments, and 3 for a negative
 result: no host fits, a tree differs, or a host cannot be emptied.
 """
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from cliff.columns import FormattableColumn
 from keystoneauth1.exceptions import ClientException
 from osc_lib import exceptions
 from osc_lib.cli.format_columns import DictColumn, ListColumn
 from osc_lib.command import command
 
-from falcon_placement_client.command_parts import NEGATIVE
+from falcon_placement_client.commands.command import Cell, Command, Lister, Output
+from falcon_placement_client.commands.over_rest import NEGATIVE, USAGE, Call, UsageError
 from falcon_placement_client.errors import ClientError, RefusedError, reason
-
-if TYPE_CHECKING:
-    from keystoneauth1.adapter import Adapter
-
-    from falcon_placement_client.command_client import RestClient
 
 NO_CANDIDATES = "placement.no_candidates"
 
 
-class PlacementCommand(command.Command):
-    """A command of this plugin."""
+def command_of(described: type[Command]) -> type["_Command"]:
+    """Return the command of `openstack` that a class describes."""
+    base: type[_Command] = _Command
+    if issubclass(described, Lister):
+        base = _Row if described.is_one_row else _Rows
+    members = {
+        "__doc__": described.__doc__,
+        "__module__": described.__module__,
+        "described": described(),
+    }
+    return type(described.__name__, (base,), members)
 
-    # An example of the command for its help, without `openstack`.
-    example: ClassVar[str] = ""
+
+class _Command(command.Command):
+    described: ClassVar[Any]
 
     # Exit code unless the command fails.
     exit_code = 0
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the arguments of the command to its parser."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser. Descriptions and examples keep their line breaks."""
@@ -42,29 +46,20 @@ class PlacementCommand(command.Command):
         usual: Any = parser.formatter_class
         formatter: Any = type("ExampleFormatter", (argparse.RawDescriptionHelpFormatter, usual), {})
         parser.formatter_class = formatter
-        self.add_arguments(parser)
+        self.described.add_arguments(parser)
         return parser
 
     def get_epilog(self) -> str:
         """Return the text after the arguments, which is the example."""
-        return f"example:\n  openstack {self.example}\n\n{super().get_epilog()}"
-
-    @property
-    def api(self) -> "RestClient":
-        """The service."""
-        manager: Any = self.app.client_manager
-        client: RestClient = manager.falcon_placement
-        return client
-
-    @property
-    def adapter(self) -> "Adapter":
-        """The adapter of the service."""
-        return self.api.adapter
+        return f"example:\n  openstack {self.described.example}\n\n{super().get_epilog()}"
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command. Return its exit code.  Raises CommandError."""
         try:
             return super().run(parsed_args) or self.exit_code
+        except UsageError as error:
+            self.log.error("%s", error)
+            return USAGE
         except RefusedError as refusal:
             if refusal.code == NO_CANDIDATES:
                 self.log.error("%s", refusal.detail)
@@ -75,28 +70,57 @@ class PlacementCommand(command.Command):
         except ClientException as error:
             raise exceptions.CommandError(reason(error)) from error
 
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Run the described command, which prints its result."""
+        self.exit_code = self.described.run(self._call(parsed_args))
 
-class ListCommand(PlacementCommand, command.Lister):
-    """A command that prints rows."""
+    def _call(self, parsed_args: argparse.Namespace) -> Call:
+        manager: Any = self.app.client_manager
+        api = manager.falcon_placement
+        if self.described.needs_v2:
+            api.require_v2(self.described.needs_v2)
+        return Call(parsed_args, None, api.adapter, lambda: api, True, self.app.stdout, manager)
+
+    def _output(self, parsed_args: argparse.Namespace) -> Output:
+        output: Output = self.described.output(self._call(parsed_args))
+        self.exit_code = output.exit_code
+        for warning in output.warnings:
+            self.log.warning("%s", warning)
+        return output
 
 
-class ShowCommand(PlacementCommand, command.ShowOne):
-    """A command that prints one row."""
+class _Rows(_Command, command.Lister):
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Return the rows."""
+        output = self._output(parsed_args)
+        return output.columns, [tuple(map(_column, row)) for row in output.rows]
 
 
-def table(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]]
-) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
-    """Return rows in the form that cliff expects. Mappings and lists are readable in tables.
+class _Row(_Command, command.ShowOne):
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Return the row."""
+        output = self._output(parsed_args)
+        [row] = output.rows
+        return output.columns, tuple(map(_column, row))
 
-    Args:
-        columns: names of the columns, such as `ROW._fields` of a named tuple.
-        rows: a value for each column.
-    """
-    return columns, [tuple(map(_column, row)) for row in rows]
+
+class _CellColumn(FormattableColumn[Cell]):
+    def human_readable(self) -> str:
+        """Return the text for tables."""
+        return self._value.text
+
+    def machine_readable(self) -> Any:
+        """Return the value for other formats."""
+        return self._value.value
 
 
 def _column(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return DictColumn(dict(value))
-    return ListColumn(list(value)) if isinstance(value, list | tuple) else value
+    """Return a value that is readable in tables."""
+    match value:
+        case Cell():
+            return _CellColumn(value)
+        case Mapping():
+            return DictColumn(dict(value))
+        case list() | tuple():
+            return ListColumn([str(each) if isinstance(each, tuple) else each for each in value])
+    return value

@@ -1,23 +1,25 @@
 """The commands `openstack placement consumer` and `claim`: allocations, permanent or held."""
 
-import argparse
 import uuid
 from typing import Any
 
 from osc_lib import exceptions
 
 from falcon_placement_client import holds, listing
+from falcon_placement_client.commands.command import Lister, Output
+from falcon_placement_client.commands.over_rest import Call
 from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.holds import ClaimRow, HoldRow
 from falcon_placement_client.listing import ConsumerRow
-from falcon_placement_client.osc.base import ListCommand, ShowCommand, table
+from falcon_placement_client.osc.base import command_of
 from falcon_placement_client.osc.requests import add_request, consumer_uuid, read_request
 
 # Options of the list -> parameters of the API.
 FILTERS = ("project_id", "user_id", "consumer_type", "in_tree", "spread_group")
 
 
-class ListConsumers(ListCommand):
+@command_of
+class ListConsumers(Lister):
     """List consumers and their allocations.
 
     Needs placement 2.0.
@@ -25,8 +27,7 @@ class ListConsumers(ListCommand):
 
     example = "placement consumer list --in-tree compute-1"
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the filters."""
+    def add_arguments(self, parser: Any) -> None:
         parser.add_argument(
             "--project", dest="project_id", metavar="ID", help="only consumers of this project"
         )
@@ -51,39 +52,34 @@ class ListConsumers(ListCommand):
         )
         parser.add_argument("--limit", type=int, help="maximum number of consumers (default: all)")
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Return the consumers."""
-        filters = {
-            name: getattr(parsed_args, name)
-            for name in FILTERS
-            if getattr(parsed_args, name) is not None
-        }
-        rows = listing.list_consumers(self.api, filters, parsed_args.limit)
-        return table(ConsumerRow._fields, rows)
+    def output(self, call: Call) -> Output:
+        stated = ((name, getattr(call.options, name)) for name in FILTERS)
+        filters = {name: value for name, value in stated if value is not None}
+        rows = listing.list_consumers(call.api, filters, call.options.limit)
+        return Output(ConsumerRow._fields, rows)
 
 
-class ShowConsumer(ShowCommand):
+@command_of
+class ShowConsumer(Lister):
     """Show a consumer and its allocations.
 
     Needs placement 2.0.
     """
 
     example = "placement consumer show my-server"
+    needs_v2 = "a consumer"
+    is_one_row = True
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the consumer."""
+    def add_arguments(self, parser: Any) -> None:
         parser.add_argument("consumer", help="UUID, or the name of a server of nova")
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Return the consumer."""
-        self.api.require_v2("a consumer")
-        consumer = consumer_uuid(self.app.client_manager, parsed_args.consumer)
-        rows = [listing.show_consumer(self.api, consumer)]
-        columns, [row] = table(ConsumerRow._fields, rows)
-        return columns, row
+    def output(self, call: Call) -> Output:
+        consumer = consumer_uuid(call.manager, call.options.consumer)
+        return Output(ConsumerRow._fields, [listing.show_consumer(call.api, consumer)])
 
 
-class CreateClaim(ShowCommand):
+@command_of
+class CreateClaim(Lister):
     """Claim the resources of a request for a new consumer.
 
     With --expires-in, the claim is a hold, which expires unless it is confirmed or extended. The
@@ -91,9 +87,10 @@ class CreateClaim(ShowCommand):
     """
 
     example = "placement claim create --flavor m1.small --expires-in 600"
+    needs_v2 = holds.FEATURE
+    is_one_row = True
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the request, the consumer and the options."""
+    def add_arguments(self, parser: Any) -> None:
         add_request(parser)
         owner = parser.add_argument_group("consumer")
         owner.add_argument("--consumer", metavar="UUID", help="default: a new UUID")
@@ -116,46 +113,42 @@ class CreateClaim(ShowCommand):
             help="maximum number of members on one host (default: 1); needs --spread-group",
         )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Return the claim."""
-        self.api.require_v2(holds.FEATURE)
-        manager = self.app.client_manager
-        request = read_request(parsed_args, self.api, manager)
-        project = parsed_args.project or manager.session.get_project_id()
-        user = parsed_args.user or manager.session.get_user_id()
+    def output(self, call: Call) -> Output:
+        options, session = call.options, call.manager.session
+        request = read_request(call)
+        project = options.project or session.get_project_id()
+        user = options.user or session.get_user_id()
         if not (project and user):
             raise exceptions.CommandError("the token names no owner: state --project and --user")
-        consumer = NewConsumer(
-            parsed_args.consumer or str(uuid.uuid4()), project, user, parsed_args.type
-        )
-        group, most = parsed_args.spread_group, parsed_args.max_per_host
+        consumer = NewConsumer(options.consumer or str(uuid.uuid4()), project, user, options.type)
+        group, most = options.spread_group, options.max_per_host
         if most is not None and group is None:
             raise exceptions.CommandError("--max-per-host needs --spread-group")
         stated = {
-            "expires_in": parsed_args.expires_in,
-            "remember": parsed_args.remember or None,
+            "expires_in": options.expires_in,
+            "remember": options.remember or None,
             "spread_group": group and {"name": group, "max_per_host": 1 if most is None else most},
         }
-        options = {name: value for name, value in stated.items() if value is not None}
-        row = holds.create_claim(self.api, request, consumer, options)
-        columns, [values] = table(ClaimRow._fields, [row])
-        return columns, values
+        members = {name: value for name, value in stated.items() if value is not None}
+        row = holds.create_claim(call.api, request, consumer, members)
+        return Output(ClaimRow._fields, [row])
 
 
-class _HoldCommand(ListCommand):
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+class _HoldCommand(Lister):
+    needs_v2 = "a hold"
+
+    def add_arguments(self, parser: Any) -> None:
         parser.add_argument("consumer", nargs="+", help="UUID, or the name of a server of nova")
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        self.api.require_v2("a hold")
-        manager = self.app.client_manager
-        uuids = [consumer_uuid(manager, text) for text in parsed_args.consumer]
-        return table(HoldRow._fields, [self.change(each, parsed_args) for each in uuids])
+    def output(self, call: Call) -> Output:
+        uuids = [consumer_uuid(call.manager, text) for text in call.options.consumer]
+        return Output(HoldRow._fields, [self.change(call, each) for each in uuids])
 
-    def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
+    def change(self, call: Call, consumer: str) -> HoldRow:
         raise NotImplementedError
 
 
+@command_of
 class ConfirmClaim(_HoldCommand):
     """Turn holds into permanent claims.
 
@@ -164,11 +157,11 @@ class ConfirmClaim(_HoldCommand):
 
     example = "placement claim confirm 5ca1ab1e-0000-4000-8000-00000000000a"
 
-    def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
-        """Confirm one hold."""
-        return holds.extend_claim(self.api, consumer, None)
+    def change(self, call: Call, consumer: str) -> HoldRow:
+        return holds.extend_claim(call.api, consumer, None)
 
 
+@command_of
 class ExtendClaim(_HoldCommand):
     """Set the remaining time of holds.
 
@@ -177,18 +170,17 @@ class ExtendClaim(_HoldCommand):
 
     example = "placement claim extend 5ca1ab1e-0000-4000-8000-00000000000a --expires-in 600"
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the holds and the time."""
+    def add_arguments(self, parser: Any) -> None:
         super().add_arguments(parser)
         parser.add_argument(
             "--expires-in", type=int, required=True, metavar="SECONDS", help="remaining time"
         )
 
-    def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
-        """Extend one hold."""
-        return holds.extend_claim(self.api, consumer, parsed_args.expires_in)
+    def change(self, call: Call, consumer: str) -> HoldRow:
+        return holds.extend_claim(call.api, consumer, call.options.expires_in)
 
 
+@command_of
 class ReleaseClaim(_HoldCommand):
     """Release holds. Permanent claims are refused.
 
@@ -197,12 +189,12 @@ class ReleaseClaim(_HoldCommand):
 
     example = "placement claim release 5ca1ab1e-0000-4000-8000-00000000000a"
 
-    def change(self, consumer: str, parsed_args: argparse.Namespace) -> HoldRow:
-        """Release one hold."""
-        return holds.release_claim(self.api, consumer)
+    def change(self, call: Call, consumer: str) -> HoldRow:
+        return holds.release_claim(call.api, consumer)
 
 
-class ListClaims(ListCommand):
+@command_of
+class ListClaims(Lister):
     """List holds, which are claims that expire.
 
     Needs placement 2.0.
@@ -210,13 +202,11 @@ class ListClaims(ListCommand):
 
     example = "placement claim list --project 7c1c2b6f5d1e4a0b9a3f"
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the filter."""
+    def add_arguments(self, parser: Any) -> None:
         parser.add_argument("--project", metavar="ID", help="only holds of this project")
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Return the holds."""
+    def output(self, call: Call) -> Output:
         filters = {"held": "true"}
-        if parsed_args.project is not None:
-            filters["project_id"] = parsed_args.project
-        return table(ConsumerRow._fields, listing.list_consumers(self.api, filters))
+        if call.options.project is not None:
+            filters["project_id"] = call.options.project
+        return Output(ConsumerRow._fields, listing.list_consumers(call.api, filters))

@@ -10,6 +10,7 @@ from openstack.exceptions import SDKException
 from osc_lib import exceptions
 
 from falcon_placement_client import flavors
+from falcon_placement_client.commands.over_rest import Call
 from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.listing import find_provider
 from falcon_placement_client.query import parse_query
@@ -57,20 +58,16 @@ def add_request(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_request(options: argparse.Namespace, api: RestApi, manager: Any) -> AnyRequest:
-    """Return the request in the arguments.
-
-    Args:
-        api: service that finds providers by name.
-        manager: the clients of `openstack`; compute has the flavors.
+def read_request(call: Call) -> AnyRequest:
+    """Return the request in the arguments. Flavors are read from the compute service.
 
     Raises:
         CommandError: an argument cannot be used.
         RequestError: the flavor or the query is malformed.
         RestError: there is no such provider.
     """
-    request: dict[str, Any] = _whole(options, manager)
-    group = _group(options, api)
+    request: dict[str, Any] = _whole(call.options, call.manager)
+    group = _group(call.options, call.api)
     if group:
         if "first_available" in request:
             raise exceptions.CommandError("the file has several requests, which take no conditions")

@@ -1,20 +1,19 @@
 """The command `openstack placement tree`, for trees of providers."""
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
-from cliff.columns import FormattableColumn
 from osc_lib import exceptions
 
 from falcon_placement_client import trees
-from falcon_placement_client.command_parts import NEGATIVE
+from falcon_placement_client.commands.command import Cell, Command, Lister, Output
+from falcon_placement_client.commands.over_rest import NEGATIVE, Call
 from falcon_placement_client.errors import ProviderTreeError
 from falcon_placement_client.inventory import InventoryRecord
-from falcon_placement_client.osc.base import ListCommand, PlacementCommand, table
+from falcon_placement_client.osc.base import command_of
 from falcon_placement_client.trees import AppliedRow, ChangeRow, ProviderRow
 from falcon_placement_client.yamlfile.problems import on_one_line
 
@@ -22,21 +21,8 @@ BAR = 20  # columns
 _FULL, _EMPTY = "█", "░"
 
 
-class _Inventories(FormattableColumn[dict[str, Any]]):
-    """The inventories of a provider. In tables, they show the capacity of each class."""
-
-    def human_readable(self) -> str:
-        """Return a text such as `MEMORY_MB=2048, VCPU=16`."""
-        return ", ".join(
-            f"{name}={InventoryRecord(**record).capacity}" for name, record in self._value.items()
-        )
-
-    def machine_readable(self) -> dict[str, Any]:
-        """Return the records."""
-        return {name: dict(record) for name, record in self._value.items()}
-
-
-class ShowTree(ListCommand):
+@command_of
+class ShowTree(Lister):
     """Show the tree of a provider with its inventories and use.
 
     Tables show the capacity of each inventory. JSON and YAML are complete, so their output can be
@@ -45,40 +31,43 @@ class ShowTree(ListCommand):
 
     example = "placement tree show compute-1 -f yaml > compute-1.yaml"
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the provider."""
+    def add_arguments(self, parser: Any) -> None:
         parser.add_argument("provider", help="name or UUID of any provider of the tree")
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Return the rows."""
-        rows = trees.show_tree(self.api, parsed_args.provider)
-        columns, values = table(ProviderRow._fields, rows)
-        index = columns.index("inventories")
-        return columns, [
-            (*each[:index], _Inventories(row.inventories), *each[index + 1 :])  # type: ignore[arg-type]
-            for each, row in zip(values, rows, strict=True)
-        ]
+    def output(self, call: Call) -> Output:
+        rows = trees.show_tree(call.api, call.options.provider)
+        shown = [row._replace(inventories=_inventories(row)) for row in rows]
+        return Output(ProviderRow._fields, shown)
 
 
-class DrawTree(PlacementCommand):
+def _inventories(row: ProviderRow) -> Any:
+    """Return the inventories of a provider. In tables, they show the capacity of each class."""
+    capacities = (f"{name}={record.capacity}" for name, record in _records(row).items())
+    return Cell(row.inventories, ", ".join(capacities))
+
+
+def _records(row: ProviderRow) -> dict[str, InventoryRecord]:
+    return {name: InventoryRecord(**each) for name, each in row.inventories.items()}  # type: ignore[arg-type]
+
+
+@command_of
+class DrawTree(Command):
     """Draw the tree of a provider in the terminal, with a bar for the use of each class."""
 
     example = "placement tree draw compute-1"
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the provider."""
+    def add_arguments(self, parser: Any) -> None:
         parser.add_argument("provider", help="name or UUID of any provider of the tree")
         parser.add_argument("--traits", action="store_true", help="show the traits, too")
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Print the picture."""
-        rows = trees.show_tree(self.api, parsed_args.provider)
-        for line in picture(rows, with_traits=parsed_args.traits):
-            print(line, file=self.app.stdout)
+    def run(self, call: Call) -> int:
+        rows = trees.show_tree(call.api, call.options.provider)
+        call.print("\n".join(picture(rows, with_traits=call.options.traits)))
+        return 0
 
 
-class _FileCommand(ListCommand):
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+class _FileCommand(Lister):
+    def add_arguments(self, parser: Any) -> None:
         parser.add_argument(
             "file",
             help="YAML or JSON: rows of `tree show`, or a body of PUT /provider_trees; - for "
@@ -89,6 +78,7 @@ class _FileCommand(ListCommand):
         )
 
 
+@command_of
 class DiffTree(_FileCommand):
     """Show the changes that applying a file would make to its tree.
 
@@ -97,14 +87,13 @@ class DiffTree(_FileCommand):
 
     example = "placement tree diff compute-1.yaml"
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Return the changes."""
-        document = _read(parsed_args.file)
-        rows = trees.diff_tree(self.api, document, prune=parsed_args.prune)
-        self.exit_code = NEGATIVE if rows else 0
-        return table(ChangeRow._fields, rows)
+    def output(self, call: Call) -> Output:
+        document = _read(call.options.file)
+        rows = trees.diff_tree(call.api, document, prune=call.options.prune)
+        return Output(ChangeRow._fields, rows, NEGATIVE if rows else 0)
 
 
+@command_of
 class ApplyTree(_FileCommand):
     """Change a tree to match a file, in one transaction.
 
@@ -115,8 +104,7 @@ class ApplyTree(_FileCommand):
 
     example = "placement tree apply compute-1.yaml --dry-run"
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the file and the options."""
+    def add_arguments(self, parser: Any) -> None:
         super().add_arguments(parser)
         parser.add_argument(
             "--create-names",
@@ -132,17 +120,16 @@ class ApplyTree(_FileCommand):
             "--dry-run", action="store_true", help="print what would change, and change nothing"
         )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Return a row with the result for each provider."""
+    def output(self, call: Call) -> Output:
         rows = trees.apply_tree(
-            self.api,
-            _read(parsed_args.file),
-            prune=parsed_args.prune,
-            create_names=parsed_args.create_names,
-            check_generations=not parsed_args.ignore_generations,
-            dry_run=parsed_args.dry_run,
+            call.api,
+            _read(call.options.file),
+            prune=call.options.prune,
+            create_names=call.options.create_names,
+            check_generations=not call.options.ignore_generations,
+            dry_run=call.options.dry_run,
         )
-        return table(AppliedRow._fields, rows)
+        return Output(AppliedRow._fields, rows)
 
 
 def _read(path: str) -> Any:
@@ -192,7 +179,7 @@ def _below(
 
 
 def _uses(provider: ProviderRow) -> Iterator[str]:
-    records = {name: InventoryRecord(**each) for name, each in provider.inventories.items()}  # type: ignore[arg-type]
+    records = _records(provider)
     width = max(map(len, records), default=0)
     for name, record in records.items():
         used, capacity = provider.used[name], record.capacity

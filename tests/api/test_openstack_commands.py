@@ -503,7 +503,7 @@ def test_a_cloud_is_dumped_and_loaded(openstack: Openstack, either: str, tmp_pat
     assert openstack.refusal("placement", "cloud", "dump", path) == (
         f"{path}: exists; --force replaces it"
     )
-    assert "has providers already" in openstack.refusal("placement", "cloud", "load", path)
+    assert "has 3 providers already" in openstack.refusal("placement", "cloud", "load", path)
     assert openstack.run("placement", "cloud", "load", path, "--yes") == (0, "")
     assert "3 providers: 0 created, 0 changed, 3 as they were" in openstack.complaint
     (tmp_path / "more.yaml").write_text("providers: [{name: compute-3}]")

@@ -47,20 +47,23 @@ def test_a_short_unread_output_ends_a_command_equally(tmp_path: Path, command: l
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "arguments"),
-    [(document, "_describe", ["openapi"]), (clouds, "_load", ["load-cloud", "cloud.yaml"])],
+    ("owner", "name", "arguments"),
+    [
+        (document, "_describe", ["openapi"]),
+        (clouds.LoadCloud, "run", ["load-cloud", "cloud.yaml"]),
+    ],
 )
 def test_an_interrupted_command_says_so_in_one_line(
-    module: Any,
+    owner: Any,
     name: str,
     arguments: list[str],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def interrupted(_conf: Any) -> int:
+    def interrupted(*_arguments: Any) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, name, interrupted)
+    monkeypatch.setattr(owner, name, interrupted)
     assert cli.main(arguments) == cli.INTERRUPTED
     assert capsys.readouterr().err == "placement: interrupted\n"
 
