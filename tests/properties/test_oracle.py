@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -209,6 +210,7 @@ CN2_ALL = "CN2{DISK_GB:500,MEMORY_MB:512,VCPU:1}"
 CN1_SS1 = "CN1{MEMORY_MB:512,VCPU:1} + SS1{DISK_GB:500}"
 SPREAD = "NIC1{SRIOV_NET_VF:1} + NIC2{SRIOV_NET_VF:1}"
 BOTH_NICS = ["NIC1{SRIOV_NET_VF:2}", "NIC2{SRIOV_NET_VF:2}", SPREAD, SPREAD]
+HOSTS_AND_NODES = list(product((1, 2), (1, 2)))
 N12_SHARED_DISK = "resources=VCPU:1,DISK_GB:500"
 TWO_TREES = "resources1=VCPU:1&in_tree1=CN1&resources2=DISK_GB:10&in_tree2=SS1"
 NUMA_AND_ACCELERATORS = (
@@ -254,8 +256,7 @@ VECTORS: list[tuple[Environment, str, int | list[str]]] = [
         Q,
         [
             f"CN{host}{{{own}}} + N{host}{node}{{VCPU:1}}{shared}"
-            for host in (1, 2)
-            for node in (1, 2)
+            for host, node in HOSTS_AND_NODES
             for own, shared in (
                 ("DISK_GB:500,MEMORY_MB:512", ""),
                 ("MEMORY_MB:512", " + SS1{DISK_GB:500}"),
@@ -289,8 +290,7 @@ VECTORS: list[tuple[Environment, str, int | list[str]]] = [
         N12_SHARED_DISK,
         [
             f"{disk} + N{host}{node}" if disk < "N" else f"N{host}{node} + {disk}"
-            for host in (1, 2)
-            for node in (1, 2)
+            for host, node in HOSTS_AND_NODES
             for disk in (f"CN{host}", "SS1")
         ],
     ),

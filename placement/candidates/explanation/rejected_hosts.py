@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from placement.candidates.explanation.causes import (
     Extreme,
@@ -141,12 +142,8 @@ class RejectedHosts:
     def uuids(self) -> set[str]:
         """The UUIDs of the sharing providers whose names the text contains."""
         sharing = [cause_hosts.sharing.values() for cause_hosts in self.by_causes()]
-        return {
-            uuid
-            for of_causes in sharing[:MAX_TEXT_CAUSES]
-            for uuids in of_causes
-            for uuid in sorted(uuids)[:MAX_TERMS]
-        }
+        named = chain.from_iterable(sharing[:MAX_TEXT_CAUSES])
+        return {uuid for uuids in named for uuid in sorted(uuids)[:MAX_TERMS]}
 
     def by_causes(self, *, apart: bool = True) -> Sequence[CauseHosts]:
         """Return the hosts by their causes. Causes with the most hosts come first.

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from functools import cache
+from itertools import combinations
 
 import pytest
 
@@ -84,13 +85,7 @@ def test_a_thousand_ways_are_decided_within_the_bound_on_work(seed: int) -> None
     """Four groups on eleven devices: 1,001 ways to choose different devices for equal groups."""
     rng = random.Random(seed)
     devices = range(14)
-    ways = [
-        ((a, 1), (b, 1), (c, 1), (d, 1))
-        for a in devices
-        for b in range(a + 1, 14)
-        for c in range(b + 1, 14)
-        for d in range(c + 1, 14)
-    ]
+    ways = [tuple((device, 1) for device in chosen) for chosen in combinations(devices, 4)]
     assert len(ways) == 1001
     free = [rng.randint(1, 40) for _ in devices]
     budget = Budget(2_000_000)

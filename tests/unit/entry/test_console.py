@@ -55,9 +55,8 @@ def test_all_options_of_oslo_that_take_a_value_are_known() -> None:
     taking_values = {
         name
         for action in conf._oparser._actions
-        if action.nargs is None and not isinstance(action, argparse._VersionAction)
+        if action.nargs is None and action.default != argparse.SUPPRESS
         for name in action.option_strings
-        if action.option_strings and action.default != argparse.SUPPRESS
     }
     assert {name for name in taking_values if name.startswith("--")} == console.OPTIONS_WITH_VALUE
 

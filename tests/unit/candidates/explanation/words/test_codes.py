@@ -1,6 +1,7 @@
 """Each code of explanations has a sentence: the detail and the predicate of its hosts."""
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -283,12 +284,9 @@ def test_each_code_of_explanations_has_a_sentence_and_a_meaning() -> None:
 
 def test_meanings_are_defined_in_one_place() -> None:
     """The command, the page and the documents show what the server says."""
-    folders = [ROOT / "placement", ROOT / "docs"]
+    searched = product((ROOT / "placement", ROOT / "docs"), ("*.py", "*.js", "*.rst"))
     texts = {
-        path: path.read_text()
-        for folder in folders
-        for pattern in ("*.py", "*.js", "*.rst")
-        for path in folder.rglob(pattern)
+        path: path.read_text() for folder, pattern in searched for path in folder.rglob(pattern)
     }
     for code in CODES:
         defined_in = {path.name for path, text in texts.items() if f'"{code.meaning}"' in text}
