@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,21 +14,19 @@ from oslo_config import cfg
 from placement import config
 from placement.api.routes import ROUTES
 from placement.entry import generators
+from tests.kit.forked import Forked
 
 SAMPLE = Path(__file__).parents[2] / "etc" / "placement.conf"
 TOOLS = Path(sys.executable).parent
 
 
 def run(tool: str, *arguments: str, cwd: Path, **environment: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [TOOLS / tool, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env={**os.environ, **environment},
-    )
-    return done.returncode, done.stdout, done.stderr
+    out, err = cwd / "out", cwd / "err"
+    for file in (out, err):
+        file.unlink(missing_ok=True)
+    command = [str(TOOLS / tool), *arguments]
+    code = Forked(command, str(cwd), {**os.environ, **environment}, out, err).wait()
+    return code, out.read_text(), err.read_text()
 
 
 @pytest.fixture

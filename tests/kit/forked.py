@@ -1,7 +1,7 @@
-"""Gunicorn, forked from a process that has imported the service: a start takes a fifth of the time.
+"""Programs, forked from a process that has imported the service: a start takes a fifth of the time.
 
 They are forked by the fork server of `multiprocessing`, which has imported the modules and has no
-threads. The rest of a start is the same: configuration, database, hooks, workers.
+threads. The rest of a start of gunicorn is the same: configuration, database, hooks, workers.
 """
 
 from __future__ import annotations
@@ -30,17 +30,24 @@ class Forked:
     """A process with the methods of `subprocess.Popen` that tests use."""
 
     def __init__(
-        self, arguments: Sequence[str], cwd: str, env: Mapping[str, str], log: Path
+        self,
+        command: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str],
+        output: Path,
+        errors: Path | None = None,
     ) -> None:
-        """Run gunicorn in a new session.
+        """Run a program in a new session.
 
         Args:
-            arguments: the command line of gunicorn.
+            command: its arguments, after the name of its module or the path of its file.
             cwd: the current directory of the process.
             env: its environment.
-            log: the file that its output is appended to.
+            output: the file that its output is appended to.
+            errors: the file for standard error, or None for the file of the output.
         """
-        self._process = _context().Process(target=_run, args=(arguments, cwd, dict(env), log))
+        files = output, errors or output
+        self._process = _context().Process(target=_run, args=(command, cwd, dict(env), files))
         self._process.start()
         self.pid: int = self._process.pid or 0
 
@@ -53,7 +60,7 @@ class Forked:
         self._process.join(timeout)
         code = self._process.exitcode
         if code is None:
-            raise subprocess.TimeoutExpired("gunicorn", timeout or 0)
+            raise subprocess.TimeoutExpired("a forked process", timeout or 0)
         return code
 
     def send_signal(self, number: signal.Signals) -> None:
@@ -89,18 +96,21 @@ def _end() -> None:
     forkserver._forkserver._stop()  # type: ignore[attr-defined]
 
 
-def _run(arguments: Sequence[str], cwd: str, env: Mapping[str, str], log: Path) -> None:
-    """Run gunicorn as `python -m gunicorn` does; its workers return from here as well."""
+def _run(
+    command: Sequence[str], cwd: str, env: Mapping[str, str], files: tuple[Path, Path]
+) -> None:
+    """Run a program as `python` does; the workers of gunicorn return from here as well."""
     os.setsid()
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
-    with log.open("ab") as output:
-        os.dup2(output.fileno(), 1)
-        os.dup2(output.fileno(), 2)
-    sys.argv[:] = ["gunicorn", *arguments]
+    for number, path in enumerate(files, 1):
+        with path.open("ab") as file:
+            os.dup2(file.fileno(), number)
+    sys.argv[:] = command
     one_tls_context.use()
+    run = runpy.run_path if os.sep in command[0] else runpy.run_module
     try:
-        runpy.run_module("gunicorn", run_name="__main__")
+        run(command[0], run_name="__main__")
     finally:
         atexit._run_exitfuncs()  # which `multiprocessing` leaves out

@@ -139,7 +139,8 @@ class Process:
         """Start the process, the first time or again."""
         log = self._home / "gunicorn.log"
         if self._code == str(REPOSITORY):
-            self._process = Forked(self._arguments, self._code, self._environment, log)
+            command = ["gunicorn", *self._arguments]
+            self._process = Forked(command, self._code, self._environment, log)
             return
         with log.open("ab") as output:
             self._process = subprocess.Popen(

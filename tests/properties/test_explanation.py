@@ -276,7 +276,7 @@ def test_paths_of_relaxations_lead_to_the_values_in_body_and_query(
 ) -> None:
     rng = seeded(8)
     dropped = reduced = 0
-    while dropped < 300 or reduced < 100:
+    while dropped < share(300) or reduced < share(100):
         world = seeded_world(rng)
         service.load(world)
         for _ in range(WORLD_QUERIES):
