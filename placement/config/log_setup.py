@@ -7,10 +7,9 @@ from oslo_config import cfg
 from oslo_log import log as oslo_log
 
 from placement import __version__
-from placement.compat import oslo_log as oslo_log_compat
 from placement.config.sources import unknown_settings
 from placement.errors import ConfigurationError
-from placement.runtime import logs
+from placement.runtime import access_lines, logs
 
 LOG = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
         raise ConfigurationError(
             f"cannot log with [DEFAULT] log_* and use_* as configured: {text}"
         ) from None
-    oslo_log_compat.skip_iso_time(conf)
+    access_lines.use(conf)
     logs.guard()
     for unknown in unknown_settings(conf):
         LOG.warning("%s", unknown)

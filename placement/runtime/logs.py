@@ -38,7 +38,6 @@ def _one_line(format_message: Any) -> Any:
     # Escape the record instead of the formatted line, because a format may contain colours.
     def guarded(record: logging.LogRecord) -> Any:
         line = format_message(record)
-        # PERF: this function is called for each request, and only a few lines need escaping.
         if line.isprintable():
             return line
         texts = {

@@ -330,23 +330,6 @@ def test_the_phases_of_a_search_and_of_a_claim_are_named(tmp_path: Path, lines: 
         assert re.search(rf" {phase} [0-9]+\.[0-9]{{3}}\b", claimed)
 
 
-def test_the_values_of_the_context_are_computed_once_for_a_line(
-    tmp_path: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = Client(make_app(tmp_path))
-    values = context.RequestContext.get_logging_values
-    computed: list[str] = []
-
-    def compute(self: context.RequestContext) -> dict[str, Any]:
-        computed.append(self.request_id)
-        return values(self)
-
-    monkeypatch.setattr(context.RequestContext, "get_logging_values", compute)
-    lines.clear()
-    client.send("GET", "/traits")
-    assert len(computed) == len(lines) == 1
-
-
 def test_a_line_in_json_has_its_facts_one_by_one(tmp_path: Path) -> None:
     records: list[logging.LogRecord] = []
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -19,13 +18,11 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from oslo_context import context
-from oslo_log.formatters import ContextFormatter
 from prometheus_client import multiprocess
 from sqlalchemy import exc
 from sqlalchemy.sql.compiler import ExpandedState, SQLCompiler
 
-from placement import config
-from placement.compat import oslo_context, oslo_log
+from placement.compat import oslo_context
 from placement.compat import prometheus as prometheus_compat
 from placement.compat.sqlalchemy import connect, count_parameters, execute_text, expand
 from tests.db.snapshots import ENGINES
@@ -95,7 +92,7 @@ def test_private_parts_of_libraries_are_used_in_one_module_each() -> None:
 def test_each_module_has_private_parts_of_one_library() -> None:
     modules = sorted(path.stem for path in COMPAT.glob("*.py") if path.stem != "__init__")
     assert modules == [
-        "oslo_context", "oslo_log", "prometheus", "psycopg", "pymysql", "sqlalchemy",
+        "oslo_context", "prometheus", "psycopg", "pymysql", "sqlalchemy",
     ]  # fmt: skip
     for module in modules:
         assert private_uses((COMPAT / f"{module}.py").read_text()), module
@@ -149,33 +146,6 @@ def test_oslo_context_has_no_function_that_clears_the_context_of_a_thread() -> N
         "get_current",
         "is_user_context",
     }
-
-
-# -- oslo.log ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("option", ["", *oslo_log.FORMATS])
-def test_the_iso_time_of_a_record_is_computed_only_for_a_format(option: str) -> None:
-    conf = config.options()
-    config.parse(conf, [], [])
-    if option:
-        conf.set_override(option, "%(isotime)s %(message)s")
-    handler = logging.NullHandler()
-    handler.setFormatter(ContextFormatter(config=conf))
-    logging.getLogger().addHandler(handler)
-    try:
-        oslo_log.skip_iso_time(conf)
-        record = logging.makeLogRecord({"msg": "text", "levelno": logging.INFO})
-        assert "text" in handler.format(record)
-    finally:
-        logging.getLogger().removeHandler(handler)
-    assert hasattr(record, "isotime") is bool(option)
-
-
-def test_oslo_log_offers_no_formatter_without_the_iso_time() -> None:
-    assert {name for name in vars(ContextFormatter) if not name.startswith("__")} == {
-        "_compute_iso_time", "format", "formatException",
-    }  # fmt: skip
 
 
 # -- prometheus-client ------------------------------------------------------------------------
