@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from tests.kit import one_tls_context, rendered
+from tests.kit import rendered
 
 # The duration of an example depends on the load of the machine. Every run uses the same examples,
 # so only a change of the code can change the result. `--hypothesis-profile=exploring` tries other
@@ -29,7 +29,6 @@ for _name in ("OS_AUTH_PLUGIN", "OS_AUTH_TYPE", "OS_AUTH_URL", "OS_CLOUD", "OS_T
     os.environ.pop(_name, None)
 
 
-one_tls_context.use()
 rendered.share()
 
 

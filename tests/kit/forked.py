@@ -20,8 +20,6 @@ from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
-from tests.kit import one_tls_context
-
 # `requests` is what oslo.policy imports when it reads its first rule.
 IMPORTED = [__name__, "gunicorn.app.wsgiapp", "placement.entry.app", "requests"]
 
@@ -108,7 +106,6 @@ def _run(
         with path.open("ab") as file:
             os.dup2(file.fileno(), number)
     sys.argv[:] = command
-    one_tls_context.use()
     run = runpy.run_path if os.sep in command[0] else runpy.run_module
     try:
         run(command[0], run_name="__main__")

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import ast
 import inspect
+import ssl
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import prometheus_client.values
 import psycopg
+import pymysql
 import pytest
 import sqlalchemy as sa
 from oslo_context import context
@@ -24,6 +27,7 @@ from sqlalchemy.sql.compiler import ExpandedState, SQLCompiler
 
 from placement.compat import oslo_context
 from placement.compat import prometheus as prometheus_compat
+from placement.compat import pymysql as pymysql_compat
 from placement.compat.sqlalchemy import connect, count_parameters, execute_text, expand
 from tests.db.snapshots import ENGINES
 
@@ -146,6 +150,31 @@ def test_oslo_context_has_no_function_that_clears_the_context_of_a_thread() -> N
         "get_current",
         "is_user_context",
     }
+
+
+# -- PyMySQL ----------------------------------------------------------------------------------
+
+
+def context_of(**options: bool) -> Any:
+    """Return the TLS context of a connection that is not opened."""
+    return pymysql.Connection(defer_connect=True, **options).ctx
+
+
+@pytest.mark.skipif(pymysql.VERSION < (1, 2), reason="without options there is no context")
+def test_connections_without_options_of_tls_share_a_context() -> None:
+    context = context_of()
+    assert context_of() is context
+    assert context.verify_mode is ssl.CERT_NONE
+    verifying = context_of(ssl_verify_cert=True)
+    assert verifying is not context
+    assert verifying.verify_mode is ssl.CERT_REQUIRED
+    assert context.verify_mode is ssl.CERT_NONE
+
+
+@pytest.mark.skipif(pymysql.VERSION < (1, 2), reason="without options there is no context")
+def test_the_driver_makes_a_context_for_each_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pymysql.Connection, "_create_ssl_ctx", pymysql_compat._make_context)
+    assert context_of() is not context_of()
 
 
 # -- prometheus-client ------------------------------------------------------------------------
