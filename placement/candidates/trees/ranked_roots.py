@@ -32,7 +32,7 @@ class RankedRoot(NamedTuple):
     revision: int
 
 
-class _Block(NamedTuple):
+class _RankedBlock(NamedTuple):
     """Roots with consecutive ids."""
 
     # Identifies the ids and revisions.
@@ -43,7 +43,7 @@ class _Block(NamedTuple):
     roots: Sequence[RankedRoot]
 
 
-_NO_BLOCK = _Block("", {}, ())
+_NO_BLOCK = _RankedBlock("", {}, ())
 
 
 class RankedRoots:
@@ -51,7 +51,7 @@ class RankedRoots:
 
     def __init__(self) -> None:
         # Number of a block -> the block. Threads replace the whole mapping.
-        self._blocks: Mapping[int, _Block] = {}
+        self._blocks: Mapping[int, _RankedBlock] = {}
 
     def read(
         self,
@@ -86,7 +86,7 @@ class RankedRoots:
             unchanged = revisions.keys() - pending.keys()
             roots = [root for root in blocks[number].roots if root.id in unchanged]
             roots += [ranked[root_id] for root_id in revisions if root_id in ranked]
-            blocks[number] = _Block(texts[number], revisions, sorted(roots))
+            blocks[number] = _RankedBlock(texts[number], revisions, sorted(roots))
         self._blocks = {
             number: block
             for number, block in blocks.items()
@@ -96,7 +96,7 @@ class RankedRoots:
         return merge(*[block.roots for block in blocks.values()])
 
 
-def _is_exact(block: _Block) -> bool:
+def _is_exact(block: _RankedBlock) -> bool:
     """Return whether the roots were ranked at the revisions that identify the block."""
     found = {root.id: root.revision for root in block.roots}
     return found == block.revisions and UNKNOWN not in found.values()
