@@ -295,18 +295,25 @@ def join_group(conn: Connection, uuid: str, group: SpreadGroup) -> None:
     _write(conn, uuid, lambda consumer: {"project_id": consumer.project_id, **members})
 
 
+def lock(conn: Connection, uuid: str) -> tuple[Any, ClaimRecord | None]:
+    """Lock a consumer with allocations. Return its row and its record, or None for each."""
+    forms = identifiers.stored_forms(uuid)
+    rows = {row.uuid: row for row in statements.lock_consumers(forms).rows(conn)}
+    consumer = identifiers.match([uuid], rows).get(uuid)
+    if consumer is None:
+        return None, None
+    return consumer, get_for_consumers(conn, [consumer.uuid]).get(consumer.uuid)
+
+
 def _write(conn: Connection, uuid: str, columns_of: Callable[[Any], dict[str, object]]) -> None:
     """Lock a consumer, and set columns of its record, or create a record with these columns.
 
     Raises:
         AllocationsNotFound: the consumer has no allocations.
     """
-    forms = identifiers.stored_forms(uuid)
-    rows = {row.uuid: row for row in statements.lock_consumers(forms).rows(conn)}
-    consumer = identifiers.match([uuid], rows).get(uuid)
+    consumer, record = lock(conn, uuid)
     if consumer is None:
         raise AllocationsNotFound(uuid)
-    record = get_for_consumers(conn, [consumer.uuid]).get(consumer.uuid)
     if record is not None:
         statements.update(record.id, columns_of(consumer)).execute(conn)
         return

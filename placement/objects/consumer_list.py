@@ -84,12 +84,13 @@ def find(
     if conditions.spread_group is not None and not conditions.spread_group.isascii():
         return ConsumerList([])  # no group has such a name, and some engines cannot compare it
     untyped = conditions.consumer_type == UNKNOWN_CONSUMER_TYPE
+    tree = conditions.in_tree
     condition = ConsumerCondition(
         project=conditions.project,
         user=conditions.user,
         consumer_type=None if untyped else conditions.consumer_type,
         untyped=untyped,
-        in_tree=_forms(conditions.in_tree),
+        in_tree=None if tree is None else identifiers.stored_forms(tree),
         spread_group=conditions.spread_group,
         held=conditions.held,
     )
@@ -106,29 +107,23 @@ def get(conn: Connection, uuid: str, parts: Collection[ConsumerPart] = ()) -> Li
     Raises:
         ConsumerNotFound: it does not exist, or has no allocations.
     """
-    condition = ConsumerCondition(uuids=identifiers.stored_forms(uuid))
-    rows = {row.uuid: row for row in statements.page(condition, "", 2).rows(conn)}
-    row = identifiers.match([uuid], rows).get(uuid)
+    row = _row(conn, uuid)
     if row is None:
         raise ConsumerNotFound(uuid)
     (consumer,) = _with_parts(conn, [row], parts)
     return consumer
 
 
-def _stored(conn: Connection, uuid: str) -> str:
-    """Return a marker in the form in which its consumer is stored.
-
-    This form determines the order.
-    """
+def _row(conn: Connection, uuid: str) -> Any:
     condition = ConsumerCondition(uuids=identifiers.stored_forms(uuid))
-    rows: dict[str, str] = {
-        row.uuid: row.uuid for row in statements.page(condition, "", 2).rows(conn)
-    }
-    return identifiers.match([uuid], rows).get(uuid, identifiers.key(uuid))
+    rows = {row.uuid: row for row in statements.page(condition, "", 2).rows(conn)}
+    return identifiers.match([uuid], rows).get(uuid)
 
 
-def _forms(uuid: str | None) -> Collection[str] | None:
-    return None if uuid is None else identifiers.stored_forms(uuid)
+def _stored(conn: Connection, uuid: str) -> str:
+    """Return a marker in the form in which its consumer is stored, which determines the order."""
+    row = _row(conn, uuid)
+    return identifiers.key(uuid) if row is None else str(row.uuid)
 
 
 def _with_parts(

@@ -31,7 +31,6 @@ from placement.objects import (
     allocations,
     claim_records,
     consumer_list,
-    identifiers,
 )
 from placement.objects.allocation_change import check_consumer_generations
 from placement.objects.allocation_release import release, take_over
@@ -199,12 +198,9 @@ def confirm(conn: Connection, uuid: str) -> None:
 
 def _lock(conn: Connection, uuid: str) -> tuple[claim_records.ClaimRecord, int, int]:
     """Lock a hold. Return its record, its end and its begin. Raises HoldNotFound."""
-    forms = identifiers.stored_forms(uuid)
-    locked = statements.lock_consumers(forms).rows(conn)
-    records = claim_records.get_for_consumers(conn, forms)
-    record = identifiers.match([uuid], records).get(uuid)
+    consumer, record = claim_records.lock(conn, uuid)
     if record is None or record.expires_at is None or record.held_since is None:
-        raise HoldNotFound(uuid, exists=bool(locked))
+        raise HoldNotFound(uuid, exists=consumer is not None)
     return record, record.expires_at, record.held_since
 
 
@@ -250,10 +246,9 @@ def convert(conn: Connection, hold_uuid: str, claim: Claim) -> TakenOver:
         raise HoldGone(hold_uuid, exists=hold is not None)
     # The lock prevents other transactions from storing a request between this read and the deletion
     # of the record.
-    locked = statements.lock_consumers([hold.uuid]).rows(conn)
-    record = claim_records.get_for_consumers(conn, [hold.uuid]).get(hold.uuid)
+    consumer, record = claim_records.lock(conn, hold.uuid)
     if record is None or record.expires_at is None:
-        raise HoldGone(hold_uuid, exists=bool(locked))
+        raise HoldGone(hold_uuid, exists=consumer is not None)
     if record.spread_group is not None:
         raise HoldHasGroup(hold_uuid, record.spread_group.name)
     by_provider = allocations.get_for_consumers(conn, [hold.uuid])[hold.uuid]

@@ -10,7 +10,7 @@ from placement.api.members import CHANGING, UUID_KEY
 from placement.api.operations import aggregates, inventories, providers, traits
 from placement.api.operations.inventories import BY_CLASS, read_records
 from placement.api.parameters import refuse_parameters
-from placement.api.shapes import Array, Fragment, Json, Object, Property, Shape, Table, ready
+from placement.api.shapes import Array, Fragment, Json, Object, Property, Table, ready
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers, provider_trees
 from placement.objects.provider_parts import Part
@@ -75,15 +75,6 @@ PUT = body_since_2(
 _UUID = Json.of("string", samples.PROVIDER, format="uuid")
 _PARENT = Json.of(["string", "null"], samples.PARENT, format="uuid")
 _GENERATION = Json.of("integer", 6)
-_PROPERTIES: Mapping[str, Shape] = {
-    "uuid": _UUID,
-    "name": Json.of("string", samples.PROVIDER_NAME),
-    "parent_provider_uuid": _PARENT,
-    "generation": _GENERATION,
-    "inventories": ready(BY_CLASS),
-    "traits": traits.NAMES,
-    "aggregates": aggregates.UUIDS,
-}
 
 
 def _rows(tree: ProviderTree) -> Sequence[Mapping[str, Any]]:
@@ -102,7 +93,14 @@ def _rows(tree: ProviderTree) -> Sequence[Mapping[str, Any]]:
 
 
 _PROVIDER: Object[Mapping[str, Any]] = Object(
-    "TreeMember", *(Property(name, shape) for name, shape in _PROPERTIES.items())
+    "TreeMember",
+    Property("uuid", _UUID),
+    Property("name", Json.of("string", samples.PROVIDER_NAME)),
+    Property("parent_provider_uuid", _PARENT),
+    Property("generation", _GENERATION),
+    Property("inventories", ready(BY_CLASS)),
+    Property("traits", traits.NAMES),
+    Property("aggregates", aggregates.UUIDS),
 )
 
 TREE: Object[ProviderTree] = Object(
