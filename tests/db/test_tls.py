@@ -101,6 +101,26 @@ def test_with_ssl_verify_cert_the_name_is_verified_only_on_demand(
         connected(unlisted, **parameters, **{option: "true"})
 
 
+@DRIVERS_OWN
+def test_without_an_authority_in_the_url_those_of_the_machine_are_used(
+    listed: MariaDB, unlisted: MariaDB, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = authority.sign("client", LISTED)
+    unverified: list[dict[str, object]] = [
+        {"ssl_check_hostname": "true"},
+        {"ssl_check_hostname": "false"},
+        {"ssl_cert": certificate, "ssl_key": key},
+    ]
+    for parameters in unverified:
+        with pytest.raises(ConfigurationError, match="certificate verif"):
+            connected(listed, **parameters)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+    assert connected(listed, ssl_check_hostname="true") != ""
+    assert connected(unlisted, ssl_check_hostname="false") != ""
+    with pytest.raises(ConfigurationError, match=r"certificate|match"):
+        connected(unlisted, ssl_check_hostname="true")
+
+
 def test_a_certificate_for_another_host_is_refused(unlisted: MariaDB, authority: Authority) -> None:
     with pytest.raises(ConfigurationError, match=r"certificate|match"):
         connected(unlisted, ssl_ca=authority.certificate)

@@ -1,6 +1,7 @@
 """A faster cursor for PyMySQL, whose own cursor escapes values with several Python functions."""
 
 import re
+import ssl
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -20,16 +21,29 @@ PLAIN = re.compile(r"[0-9A-Za-z_.:-]*", re.ASCII)
 # URL parameters with which PyMySQL ignores the dictionary `ssl`, in which SQLAlchemy passes files.
 OWN_VERIFICATION = frozenset({"ssl_verify_cert", "ssl_verify_identity"})
 FILES = frozenset({"ssl_ca", "ssl_cert", "ssl_key"})
+AUTHORITIES = frozenset({"ssl_ca", "ssl_capath"})
 
 
 def arguments(url: URL) -> dict[str, Any]:
     """Return arguments for PyMySQL's `connect` in addition to those of SQLAlchemy."""
     given: dict[str, Any] = {"cursorclass": Cursor}
-    if OWN_VERIFICATION.isdisjoint(url.query):
-        return given
-    given |= {name: url.query[name] for name in FILES & url.query.keys()}
-    if asbool(url.query.get("ssl_check_hostname", "false")):
-        given["ssl_verify_identity"] = True
+    options = {name for name in url.query if name.startswith("ssl_")} - {"ssl_disabled"}
+    checks_name = url.query.get("ssl_check_hostname")
+    if options & OWN_VERIFICATION:
+        given |= {name: url.query[name] for name in FILES & options}
+        if asbool(checks_name or "false"):
+            given["ssl_verify_identity"] = True
+    elif options and not options & AUTHORITIES:
+        # The driver would verify nothing without an authority. The other driver verifies by those
+        # of the machine.
+        machine = ssl.get_default_verify_paths()
+        given["ssl"] = {
+            **{name.removeprefix("ssl_"): url.query[name] for name in options},
+            "ca": machine.cafile,
+            "capath": machine.capath,
+            "check_hostname": asbool(checks_name or "true"),
+            "verify_mode": True,
+        }
     return given
 
 
