@@ -174,7 +174,7 @@ def test_environments_of_tox_are_targets() -> None:
 
 
 def test_the_long_runs_are_documented_with_their_variables() -> None:
-    text = (ROOT / "CONTRIBUTING.rst").read_text()
+    text = (ROOT / "docs/development/tests.rst").read_text()
     for run in soak.LONG_RUNS:
         assert f"``{run.name}``" in text
         assert [name for name in run.environment if f"``{name}=" not in text] == []
