@@ -368,8 +368,8 @@ def test_wherever_it_is_killed_each_tree_is_old_or_new(lab: Laboratory, answered
     assert all(complete(lab)[root] != old[root] for root in old)
 
 
-HOSTS = 40
-WRITTEN = 7  # before the one in whose transaction it is killed
+HOSTS = 12
+WRITTEN = 4  # before the one in whose transaction it is killed
 
 # The command, which does not come to the end of this transaction.
 STOPS = f"""
