@@ -84,6 +84,18 @@ def test_without_a_reported_reason_only_the_trait_of_the_command_is_shown(
     assert json.loads(out)[0]["taints"] == ["CUSTOM_MAINTENANCE"]
 
 
+def test_several_hosts_are_tainted(host: Any, server: tuple[str, Client, bool]) -> None:
+    url, _client, has_taints = server
+    code, out, err = host("taint", "compute-1", "compute-2", "--url", url, "--json")
+    taints = ["CUSTOM_MAINTENANCE"] if has_taints else []
+    assert code == 0
+    assert [(each["name"], each["taints"]) for each in json.loads(out)] == [
+        ("compute-1", taints),
+        ("compute-2", taints),
+    ]
+    assert err.count("is no taint of the service") == (0 if has_taints else 2)
+
+
 def test_another_trait(host: Any, server: tuple[str, Client, bool]) -> None:
     url, client, _has_taints = server
     assert host("list", "--tainted", "--trait", "CUSTOM_NONE", "--url", url)[0] == 0

@@ -305,6 +305,7 @@ def test_hosts_in_maintenance_are_left_out(openstack: Openstack, either: str) ->
     assert row["taints"] == ["CUSTOM_MAINTENANCE"]
     assert openstack.complaint == ""
     assert openstack.rows(*listing) == [{"provider": "compute-2"}]
+    assert openstack.rows("placement", "host", "list", "--tainted") == [row]
     openstack.rows("placement", "host", "untaint", "compute-1")
     assert len(openstack.rows(*listing)) == 2
     openstack.rows("placement", "host", "taint", "compute-2", "--trait", "CUSTOM_OTHER")

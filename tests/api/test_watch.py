@@ -182,6 +182,14 @@ def test_the_command_prints_lines_and_runs_a_command_for_each(
     assert copies.read_text() == lines
 
 
+def test_the_command_ends_after_a_number_of_lines(
+    cloud: Cloud, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uuids = sorted(cloud.create() for _ in range(3))
+    assert cli.main(["watch", "--url", url, "--count", "2"]) == 0
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == uuids[:2]
+
+
 @pytest.mark.parametrize("command", ["false", "/no/such/command"])
 def test_a_command_that_fails_ends_the_watch(
     cloud: Cloud, url: str, capsys: pytest.CaptureFixture[str], command: str
