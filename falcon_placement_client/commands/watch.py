@@ -39,10 +39,11 @@ class Watch(Command):
 
     def run(self, call: Call) -> int:
         options, printed = call.options, 0
+        shows_listed = getattr(options, "listed", True)  # `placement-manage` has no such option
         command = shlex.split(options.command or "")
         trees = watching.watch(call.api, options.interval)
         for tree, name in watching.with_names(call.api, trees):
-            if tree.event is WatchEvent.LISTED and not self.prints_listed(call):
+            if tree.event is WatchEvent.LISTED and not shows_listed:
                 continue
             change = json.dumps({"uuid": tree.uuid, "name": name, "event": tree.event})
             call.print(change if options.json else _line(tree, name))
@@ -52,10 +53,6 @@ class Watch(Command):
             if printed == options.count:
                 break
         return 0
-
-    def prints_listed(self, call: Call) -> bool:
-        """Return whether trees are printed that exist already."""
-        return True
 
 
 class WatchChanges(Watch):
@@ -71,10 +68,6 @@ class WatchChanges(Watch):
         parser.add_argument(
             "--listed", action="store_true", help="also print the trees that exist already"
         )
-
-    def prints_listed(self, call: Call) -> bool:
-        """Return whether trees are printed that exist already."""
-        return bool(call.options.listed)
 
 
 def _line(tree: WatchedTree, name: str) -> str:
