@@ -42,6 +42,20 @@ def straight_join(rows: Rows) -> Rows:
     return rows
 
 
+def force_index(rows: Rows, table: sa.Table, index: str) -> Rows:
+    """Force the lookup of the rows of a table in an index.
+
+    The statistics of MariaDB may not contain the rows of a table that was filled just before. Then
+    it would scan the table, in a subquery for each row of the statement. Other engines ignore this
+    construct.
+    """
+    for dialect in DIALECTS:
+        if dialect.force_index:
+            for name in dialect.names:
+                rows = rows.with_hint(table, dialect.force_index.format(index), name)
+    return rows
+
+
 class Clock(FunctionElement[int]):
     """The current time of the database, in milliseconds since 1970."""
 

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, FromClause
 
 from placement.db import tables as t
-from placement.db.constructs import Clock, same_identifier
-from placement.db.json_rows import JsonRow
+from placement.db.constructs import Clock, force_index, same_identifier
+from placement.db.json_rows import JsonRow, JsonRows
 from placement.vocabulary import SHARING_TRAIT
 
 # The maximum value of the column max_unit.
@@ -56,6 +56,22 @@ INVENTORY_COLUMNS = (
     _inventory.c.used,
     *RECORD_COLUMNS,
 )
+
+
+def stocks_of(provider_id: ColumnElement[int], class_column: sa.Column[Any]) -> Selection:
+    """Select one text with the stocks of a provider of the enclosing statement.
+
+    The text is a list, which contains for each class its id or name, and the fields of `Stock`.
+
+    Args:
+        class_column: the column of `inventories` or `resource_classes` that identifies the class.
+    """
+    source: FromClause = _inventory
+    if class_column.table is _class:
+        source = _inventory.join(_class, _class.c.id == _inventory.c.resource_class_id)
+    rows = sa.select(JsonRows(class_column, *STOCK_COLUMNS)).select_from(source)
+    rows = rows.where(_inventory.c.resource_provider_id == provider_id)
+    return force_index(rows, _inventory, t.STOCKS_INDEX)
 
 
 def tagged_json_row(tag: str, *columns: Any) -> Selection:

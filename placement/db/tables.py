@@ -43,6 +43,10 @@ def _id(autoincrement: bool = True) -> sa.Column[int]:
     return sa.Column("id", sa.Integer, primary_key=True, autoincrement=autoincrement)
 
 
+# Indexes that statements name: of the members of a tree, and of the inventories of a provider.
+MEMBERS_INDEX = "resource_providers_root_provider_id_idx"
+STOCKS_INDEX = "uniq_inventories0resource_provider_resource_class"
+
 resource_providers = _table(
     "resource_providers",
     _id(),
@@ -54,7 +58,7 @@ resource_providers = _table(
     sa.Column("revision", sa.BigInteger, nullable=False, server_default="0"),
     sa.UniqueConstraint("uuid", name="uniq_resource_providers0uuid"),
     sa.UniqueConstraint("name", name="uniq_resource_providers0name"),
-    sa.Index("resource_providers_root_provider_id_idx", "root_provider_id"),
+    sa.Index(MEMBERS_INDEX, "root_provider_id"),
     sa.Index("resource_providers_parent_provider_id_idx", "parent_provider_id"),
 )
 
@@ -74,7 +78,7 @@ inventories = _table(
     sa.UniqueConstraint(
         "resource_provider_id",
         "resource_class_id",
-        name="uniq_inventories0resource_provider_resource_class",
+        name=STOCKS_INDEX,
     ),
     sa.Index("inventories_resource_class_id_idx", "resource_class_id"),
     sa.Index("inventories_resource_class_max_unit_idx", "resource_class_id", "max_unit"),

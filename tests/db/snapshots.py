@@ -63,6 +63,14 @@ class _GenericCompiler(SQLCompiler):
         every = [(prefix, None) for prefix, engine in prefixes if engine in {None, "mysql"}]
         return str(super()._generate_prefixes(stmt, every, **options))  # type: ignore[no-untyped-call]
 
+    def _setup_select_hints(self, select: Any) -> Any:
+        every = select._hints.items()
+        hints = {table: hint for (table, engine), hint in every if engine in {"*", "mysql"}}
+        return self.get_select_hint_text(hints), hints  # type: ignore[no-untyped-call]
+
+    def get_from_hint_text(self, _table: Any, text: str | None) -> str | None:
+        return text
+
 
 GENERIC = DefaultDialect(paramstyle="named")
 GENERIC.name, GENERIC.statement_compiler = "generic", _GenericCompiler
@@ -90,6 +98,9 @@ _COLUMNS = (_provider.id, _provider.name, _inventory.allocation_ratio, _provider
 CONSTRUCTS: Mapping[str, sa.sql.ClauseElement] = {
     "any_text": constructs.any_text(_provider.name),
     "clock": constructs.Clock(),
+    "force_index": constructs.force_index(
+        sa.select(t.inventories.c.id), t.inventories, t.STOCKS_INDEX
+    ),
     "insert_unless_present": constructs.insert_unless_present(t.traits),
     "json_row": JsonRow(*_COLUMNS),
     "json_rows": JsonRows(*_COLUMNS),

@@ -5,7 +5,7 @@ a statement or index that causes a full scan of a table is detected here, for an
 """
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,9 +16,26 @@ import sqlalchemy as sa
 from placement.db import schema
 from placement.db import tables as t
 from placement.entry import app
-from tests.db.hot_requests import SEARCH, STOCK, Step, mixed, story
-from tests.kit.cloud import Cloud, Provider, load, write
-from tests.kit.engines import ENGINE
+from tests.db.hot_requests import (
+    AGGREGATES,
+    CANDIDATES,
+    COMMON,
+    FLAVOR,
+    SEARCH,
+    STOCK,
+    Step,
+    mixed,
+    story,
+)
+from tests.kit.cloud import (
+    SHARING,
+    Cloud,
+    Provider,
+    aggregate_uuid,
+    load,
+    write,
+)
+from tests.kit.engines import ENGINE, server
 from tests.kit.reads import Reads, counted_reads
 from tests.kit.rows import OURS, damage
 from tests.kit.service import Service
@@ -90,6 +107,25 @@ def restored(service: Service, cloud: Cloud) -> None:
     app.migrate(service.database)
 
 
+# Engine -> how a table is told to keep its statistics.
+KEPT_STATISTICS = {
+    "mariadb": "STATS_AUTO_RECALC = 0",
+    "postgresql": "SET (autovacuum_enabled = false)",
+}
+
+
+def filled(service: Service, cloud: Cloud) -> None:
+    """Create a cloud with the statistics of empty tables, which MariaDB reads when it starts."""
+    with service.database.writer.begin() as conn:
+        for table in t.metadata.tables if ENGINE in KEPT_STATISTICS else ():
+            conn.exec_driver_sql(f"ALTER TABLE {table} {KEPT_STATISTICS[ENGINE]}")
+        write(conn, cloud)
+    if ENGINE == "mariadb":
+        service.database.dispose()
+        server().kill()
+        server().start()
+
+
 # How often all requests are sent. PostgreSQL may have another plan for what it has prepared.
 MAKERS = {new: 12 if ENGINE == "postgresql" else 2, adopted: 2}
 if ENGINE == "postgresql":
@@ -141,6 +177,40 @@ def test_a_rare_trait_is_looked_up_also_where_the_usual_trait_is_one_of_all_host
             answer = service.get(query)
     assert len(answer["allocation_requests"]) == len(rare)
     assert total(reads) <= SEARCH, reads
+
+
+def shared_disks(hosts: int) -> Cloud:
+    """Hosts without a disk, and a shared disk for each of their aggregates."""
+
+    def members() -> Iterator[Provider]:
+        for number in range(hosts):
+            stock = {"VCPU": 64, "MEMORY_MB": 262_144}
+            yield Provider(stock, COMMON, None, (aggregate_uuid(number % AGGREGATES),))
+        for number in range(AGGREGATES):
+            yield Provider({"DISK_GB": 10**6}, (SHARING,), None, (aggregate_uuid(number),))
+
+    return Cloud(f"shared_disks_{hosts}", members, 0, hosts)
+
+
+@pytest.mark.parametrize("make", [new, filled])
+def test_a_limited_search_beside_shared_disks_reads_the_same_in_a_larger_cloud(
+    tmp_path: Path, make: Callable[[Service, Cloud], None]
+) -> None:
+    """The first round also reads the trees, which are cached in the second one."""
+    # Without statistics, PostgreSQL sorts all roots to find the first ones.
+    looks = 4 if (ENGINE, make) == ("postgresql", filled) else 0
+    rows: dict[int, list[int]] = {}
+    for hosts in (1000, 10_000):
+        with Service(tmp_path) as service:
+            make(service, shared_disks(hosts))
+            for _ in range(2):
+                with counted_reads(service.database) as reads:
+                    answer = service.get(f"{CANDIDATES}{FLAVOR}&limit=10")
+                assert len(answer["allocation_requests"]) == 10
+                rows.setdefault(hosts, []).append(total(reads))
+        assert max(rows[hosts]) <= SEARCH + looks * hosts, rows
+    small, large = map(max, rows.values())
+    assert large <= 1.02 * small + looks * hosts, rows
 
 
 def told(measured: Measured) -> str:

@@ -120,6 +120,7 @@ class MySql(Dialect):
     # This is not INSERT IGNORE, which would also store truncated values.
     unless_present = "ON DUPLICATE KEY UPDATE id = id"
     straight_join = "STRAIGHT_JOIN"
+    force_index = "FORCE INDEX ({})"
     without_index = ""
     # The columns and the connection may have different character sets.
     any_text = "CONVERT({} USING utf8mb4)"

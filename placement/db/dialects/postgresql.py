@@ -96,6 +96,7 @@ class PostgreSql(Dialect):
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
     straight_join = ""
+    force_index = ""
     without_index = ""
     bytes_of_text = ""
     any_text = ""

@@ -49,6 +49,8 @@ class Dialect(Protocol):
     unless_present: str
     # Keyword after SELECT that joins the tables in the order of FROM, or "".
     straight_join: str
+    # Hint after a table that has its rows looked up in the index `{}`, or "".
+    force_index: str
     # Prefix that prevents the planner from using the index of a column, or "".
     without_index: str
     # SQL for the bytes of a text `{}`, or "". Engines whose text comparison ignores differences

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import orjson
 import sqlalchemy as sa
-from sqlalchemy.sql import ColumnElement
 
 from placement.db import fragments
 from placement.db import tables as t
@@ -20,45 +19,41 @@ from placement.vocabulary import SHARING_TRAIT
 provider = t.resource_providers
 _link = t.resource_provider_aggregates.alias("link")
 _aggregate = t.placement_aggregates
-_inventory = t.inventories
 _trait_link = t.resource_provider_traits
 
 KIND = "sharing"
 FIRST = 100  # number of sharing providers that the statement that resolves names returns
 
 
-def _list(rows: JsonRows, source: sa.FromClause, *where: ColumnElement[bool]) -> Any:
-    return sa.func.coalesce(
-        sa.select(rows).select_from(source).where(*where).scalar_subquery(), "[]"
-    )
+def _list(rows: Selection) -> Any:
+    return sa.func.coalesce(rows.scalar_subquery(), "[]")
 
 
 def _texts(sharing: sa.Subquery, *, with_traits: bool) -> Selection:
     """Select (`KIND`, id, text, number) of sharing providers, in the form of the rows of `names`.
 
     The text is JSON for `parse`. In a damaged database, a provider may have no root, and the text
-    is null. The number is the id of the trait.
+    or the revision in it is null. The number is the id of the trait.
     """
+    # A condition on the parent would let PostgreSQL scan all roots for each sharing provider, until
+    # it has statistics of the providers.
+    revision = sa.case((ROOT.c.parent_provider_id.is_(None), ROOT.c.revision))
     tree = (
-        sa.select(JsonRow(ROOT.c.id, ROOT.c.revision, provider.c.uuid))
+        sa.select(JsonRow(ROOT.c.id, revision, provider.c.uuid))
         .select_from(PROVIDERS_WITH_ROOTS)
-        .where(provider.c.id == sharing.c.id, ROOT.c.parent_provider_id.is_(None))
+        .where(provider.c.id == sharing.c.id)
         .scalar_subquery()
     )
-    aggregates = _list(
-        JsonRows(_aggregate.c.id, _aggregate.c.uuid),
-        _link.join(_aggregate, _aggregate.c.id == _link.c.aggregate_id),
-        _link.c.resource_provider_id == sharing.c.id,
+    aggregates = (
+        sa.select(JsonRows(_aggregate.c.id, _aggregate.c.uuid))
+        .select_from(_link.join(_aggregate, _aggregate.c.id == _link.c.aggregate_id))
+        .where(_link.c.resource_provider_id == sharing.c.id)
     )
-    stocks = _list(
-        JsonRows(_inventory.c.resource_class_id, *fragments.STOCK_COLUMNS),
-        _inventory,
-        _inventory.c.resource_provider_id == sharing.c.id,
-    )
-    parts = [tree, aggregates, stocks]
+    stocks = fragments.stocks_of(sharing.c.id, t.inventories.c.resource_class_id)
+    parts = [tree, _list(aggregates), _list(stocks)]
     if with_traits:
-        of_provider = _trait_link.c.resource_provider_id == sharing.c.id
-        parts.append(_list(JsonRows(_trait_link.c.trait_id), _trait_link, of_provider))
+        traits = sa.select(JsonRows(_trait_link.c.trait_id))
+        parts.append(_list(traits.where(_trait_link.c.resource_provider_id == sharing.c.id)))
     text = reduce(lambda joined, part: joined + "," + part, parts)
     return sa.select(
         sa.literal(KIND).label("kind"),
@@ -119,8 +114,8 @@ def parse(rows: Iterable[Sequence[Any]]) -> list[SharingRow]:
     """Return the sharing providers of rows, sorted by id."""
     providers = []
     for _kind, row_id, text, trait_id in rows:
-        if text is not None:
-            (root_id, revision, uuid), *parts = orjson.loads(text)
+        (root_id, revision, uuid), *parts = orjson.loads(text) if text else ((0, None, ""),)
+        if revision is not None:
             providers.append(SharingRow(row_id, trait_id, root_id, revision, uuid, *parts))
     return sorted(providers)
 

@@ -4,53 +4,45 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk, fragments
 from placement.db import tables as t
+from placement.db.constructs import force_index
+from placement.db.fragments import Selection
 from placement.db.json_rows import JsonRows, parse_text
 from placement.db.statement import Queries
 
 provider = t.resource_providers
-_inventory = t.inventories
 _aggregate = t.placement_aggregates
 _link = t.resource_provider_aggregates
+_trait_link = t.resource_provider_traits
 
 
-def _member_texts(rows: JsonRows, source: sa.FromClause, member_id: ColumnElement[int]) -> Any:
-    return (
-        sa.select(rows)
-        .select_from(source)
-        .where(member_id == provider.c.id)
-        .correlate(provider)
-        .scalar_subquery()
-    )
+def _text(label: str, rows: Selection) -> sa.Label[Any]:
+    return rows.correlate(provider).scalar_subquery().label(label)
 
 
-_MEMBERS = sa.select(
+_members = sa.select(
     provider.c.root_provider_id,
     provider.c.id,
     provider.c.parent_provider_id,
     provider.c.revision,
     provider.c.uuid,
-    _member_texts(
-        JsonRows(t.resource_classes.c.name, *fragments.STOCK_COLUMNS),
-        _inventory.join(
-            t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
+    _text("stocks", fragments.stocks_of(provider.c.id, t.resource_classes.c.name)),
+    _text(
+        "traits",
+        sa.select(JsonRows(_trait_link.c.trait_id)).where(
+            _trait_link.c.resource_provider_id == provider.c.id
         ),
-        _inventory.c.resource_provider_id,
-    ).label("stocks"),
-    _member_texts(
-        JsonRows(t.resource_provider_traits.c.trait_id),
-        t.resource_provider_traits,
-        t.resource_provider_traits.c.resource_provider_id,
-    ).label("traits"),
-    _member_texts(
-        JsonRows(_aggregate.c.uuid),
-        _link.join(_aggregate, _aggregate.c.id == _link.c.aggregate_id),
-        _link.c.resource_provider_id,
-    ).label("aggregates"),
+    ),
+    _text(
+        "aggregates",
+        sa.select(JsonRows(_aggregate.c.uuid))
+        .select_from(_link.join(_aggregate, _aggregate.c.id == _link.c.aggregate_id))
+        .where(_link.c.resource_provider_id == provider.c.id),
+    ),
 ).where(bulk.in_list(provider.c.root_provider_id))
+_MEMBERS = force_index(_members, provider, t.MEMBERS_INDEX)
 
 # Indexes of columns in such a row.
 _STOCKS, _TRAITS = 5, 6

@@ -8,6 +8,11 @@ CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER);  -- sqlite
 (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000);  -- mysql
 CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT);  -- postgresql
 
+-- force_index
+SELECT inventories.id FROM inventories;  -- sqlite
+SELECT inventories.id FROM inventories FORCE INDEX (uniq_inventories0resource_provider_resource_class);  -- mysql
+SELECT inventories.id FROM inventories;  -- postgresql
+
 -- insert_unless_present
 INSERT INTO traits (created_at, updated_at, id, name) VALUES (:created_at, :updated_at, :id, :name) ON CONFLICT DO NOTHING;  -- sqlite
 INSERT INTO traits (created_at, updated_at, id, name) VALUES (:created_at, :updated_at, :id, :name) ON DUPLICATE KEY UPDATE id = id;  -- mysql

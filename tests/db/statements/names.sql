@@ -127,18 +127,18 @@ SELECT 'aggregate' AS kind, placement_aggregates.id, any_text(placement_aggregat
 FROM placement_aggregates
 WHERE placement_aggregates.uuid IN (:aggregate …)
 UNION ALL
-SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT json_row(root.id, root.revision,
-    resource_providers.uuid) AS json_row_1
+SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT json_row(root.id, CASE WHEN
+    (root.parent_provider_id IS NULL) THEN root.revision END, resource_providers.uuid) AS json_row_1
   FROM resource_providers JOIN resource_providers AS root ON root.id =
       resource_providers.root_provider_id
-  WHERE resource_providers.id = sharing.id AND root.parent_provider_id IS NULL) || ',' ||
-      coalesce((SELECT json_rows(placement_aggregates.id, placement_aggregates.uuid) AS json_rows_1
+  WHERE resource_providers.id = sharing.id) || ',' || coalesce((SELECT
+      json_rows(placement_aggregates.id, placement_aggregates.uuid) AS json_rows_1
     FROM resource_provider_aggregates AS link JOIN placement_aggregates ON placement_aggregates.id =
         link.aggregate_id
     WHERE link.resource_provider_id = sharing.id), '[]') || ',' || coalesce((SELECT
         json_rows(inventories.resource_class_id, inventories.capacity, inventories.used,
         inventories.min_unit, inventories.max_unit, inventories.step_size) AS json_rows_2
-    FROM inventories
+    FROM inventories FORCE INDEX (uniq_inventories0resource_provider_resource_class)
     WHERE inventories.resource_provider_id = sharing.id), '[]') || ']' AS text, sharing.trait_id AS
         number
 FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id

@@ -9,18 +9,18 @@ WHERE resource_providers.id IN (SELECT resource_provider_traits.resource_provide
 ORDER BY resource_providers.id;
 
 -- sharing.others: Select sharing providers after an id, with the columns of `FIRST_PROVIDERS_WITH_TRAITS`.
-SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT json_row(root.id, root.revision,
-    resource_providers.uuid) AS json_row_1
+SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT json_row(root.id, CASE WHEN
+    (root.parent_provider_id IS NULL) THEN root.revision END, resource_providers.uuid) AS json_row_1
   FROM resource_providers JOIN resource_providers AS root ON root.id =
       resource_providers.root_provider_id
-  WHERE resource_providers.id = sharing.id AND root.parent_provider_id IS NULL) || ',' ||
-      coalesce((SELECT json_rows(placement_aggregates.id, placement_aggregates.uuid) AS json_rows_1
+  WHERE resource_providers.id = sharing.id) || ',' || coalesce((SELECT
+      json_rows(placement_aggregates.id, placement_aggregates.uuid) AS json_rows_1
     FROM resource_provider_aggregates AS link JOIN placement_aggregates ON placement_aggregates.id =
         link.aggregate_id
     WHERE link.resource_provider_id = sharing.id), '[]') || ',' || coalesce((SELECT
         json_rows(inventories.resource_class_id, inventories.capacity, inventories.used,
         inventories.min_unit, inventories.max_unit, inventories.step_size) AS json_rows_2
-    FROM inventories
+    FROM inventories FORCE INDEX (uniq_inventories0resource_provider_resource_class)
     WHERE inventories.resource_provider_id = sharing.id), '[]') || ',' || coalesce((SELECT
         json_rows(resource_provider_traits.trait_id) AS json_rows_3
     FROM resource_provider_traits

@@ -3,7 +3,8 @@ SELECT resource_providers.root_provider_id, resource_providers.id,
     resource_providers.parent_provider_id, resource_providers.revision, resource_providers.uuid,
     (SELECT json_rows(resource_classes.name, inventories.capacity, inventories.used,
     inventories.min_unit, inventories.max_unit, inventories.step_size) AS json_rows_1
-  FROM inventories JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
+  FROM inventories FORCE INDEX (uniq_inventories0resource_provider_resource_class) JOIN
+      resource_classes ON resource_classes.id = inventories.resource_class_id
   WHERE inventories.resource_provider_id = resource_providers.id) AS stocks, (SELECT
       json_rows(resource_provider_traits.trait_id) AS json_rows_2
   FROM resource_provider_traits
@@ -12,7 +13,7 @@ SELECT resource_providers.root_provider_id, resource_providers.id,
   FROM resource_provider_aggregates JOIN placement_aggregates ON placement_aggregates.id =
       resource_provider_aggregates.aggregate_id
   WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id) AS aggregates
-FROM resource_providers
+FROM resource_providers FORCE INDEX (resource_providers_root_provider_id_idx)
 WHERE resource_providers.root_provider_id IN (:ids …);
 
 -- trees.trait_names: Select (id, name) of traits, by name.
