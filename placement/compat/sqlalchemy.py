@@ -62,6 +62,14 @@ def execute_text(conn: Connection, sql: str, values: Any) -> DriverResult:
     return _send(conn, sql, values, sql, values)
 
 
+def note_commit(conn: Connection) -> None:
+    """Note that a statement has committed the transaction of a connection."""
+    transaction = conn._transaction
+    assert transaction is not None
+    transaction._deactivate_from_connection()
+    conn._transaction = None
+
+
 def execute_command(conn: Connection, command: str, values: Any, statement: str) -> None:
     """Execute a command that precedes a statement. Listeners and the debug log do not see it.
 

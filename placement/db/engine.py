@@ -22,13 +22,13 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
 from placement.config import DatabaseSettings
-from placement.db import codes
+from placement.db import codes, compounds
 from placement.db.dialects import Role, dialect_of, dialect_of_url
 from placement.db.failures import permanent_fault, translate_read_errors, unusable_error
 from placement.db.messages import masked_url, one_line, unreadable_files
 from placement.db.pools import how_to_install, make_pool, parse_url
 from placement.db.retries import Pauses, Retries, cause_of
-from placement.db.statement import Restart, Unchanged
+from placement.db.statement import Restart, Unchanged, collecting, send
 from placement.db.transactions import autocommit, reading, transaction
 from placement.errors import (
     ConfigurationError,
@@ -246,12 +246,14 @@ class Database:
     def _attempt(self, work: Callable[[Connection], Result], until: float) -> Result:
         """Run `work` once. Raise the error of a COMMIT only if the COMMIT did not take effect."""
         try:
-            with transaction(self.writer) as conn:
+            with transaction(self.writer) as conn, collecting(conn):
                 # An earlier write on the pooled connection may have left a function.
                 conn.info.pop(_VERIFY, None)
                 result = work(conn)
                 deadline.check()
-                if not self.rolls_back:
+                if self.rolls_back:
+                    send(conn)
+                else:
                     _commit(conn)
         except _CommitLostError as lost:
             # The transaction must have ended, because the verification needs a connection from the
@@ -362,13 +364,22 @@ class Database:
 
 
 def _commit(conn: Connection) -> None:
-    """Commit.  Raises _CommitLostError if the outcome is unknown."""
+    """Send the collected writes and commit.  Raises _CommitLostError if the outcome is unknown."""
     verify = conn.info.pop(_VERIFY, None)
+    # Without a function that determines the outcome, only the COMMIT itself may be lost.
+    if not send(conn, committing=verify and _committing(conn, verify)):
+        with _committing(conn, verify):
+            conn.commit()
+
+
+@contextmanager
+def _committing(conn: Connection, verify: Verify | None) -> Iterator[None]:
+    """Commit within the block.  Raises _CommitLostError if the outcome is unknown."""
     try:
         with stopwatch.COMMIT:
-            conn.commit()
+            yield
     except exc.DBAPIError as error:
-        if not codes.is_outcome_unknown(error):
+        if not codes.is_outcome_unknown(error) or compounds.is_open(conn):
             raise
         LOG.warning("a COMMIT was lost: %s", one_line(error))
         raise _CommitLostError(verify, error) from error

@@ -79,18 +79,25 @@ class PreparedTexts:
 
     def execute(self, conn: Connection, sql: str, values: Any, send: Send[Result]) -> Result:
         """Let `send` execute the text with its values, or the EXECUTE of the prepared statement."""
-        call = self._call(conn, sql)
+        call = self.call(conn, sql)
         if call is not None:
             try:
                 return send(conn, call, values)
             except exc.DBAPIError as error:
-                if UNKNOWN not in codes_of(error.orig):
-                    raise
-                self._disable(error.orig)
+                self.disable_if_unknown(error)
         return send(conn, sql, values)
 
-    def _call(self, conn: Connection, sql: str) -> str | None:
-        """Return the EXECUTE for a statement, or None to send the statement itself."""
+    def disable_if_unknown(self, error: exc.DBAPIError) -> None:
+        """Return if the server did not know a prepared statement. Otherwise, raise the error."""
+        if UNKNOWN not in codes_of(error.orig):
+            raise error
+        self._disable(error.orig)
+
+    def call(self, conn: Connection, sql: str) -> str | None:
+        """Return the EXECUTE for a statement, or None if the statement is not prepared.
+
+        A statement is prepared at its second call.
+        """
         call = self.calls.get(sql)
         if call is not None:
             self.calls.move_to_end(sql)
@@ -154,9 +161,14 @@ def should_prepare(dialect: Dialect, text: str) -> bool:
     return len(text) >= MIN_LENGTH and getattr(dialect, "is_mariadb", False)
 
 
-def execute(conn: Connection, sql: str, values: Any, send: Send[Result]) -> Result:
-    """Execute a statement with its values. Prepare the statement if it was executed before."""
-    prepared = conn.info.get(OPTION)
+def prepared_of(conn: Connection) -> PreparedTexts:
+    """Return the statements that are prepared on a connection."""
+    prepared: PreparedTexts | None = conn.info.get(OPTION)
     if prepared is None:
         prepared = conn.info[OPTION] = PreparedTexts()
-    return prepared.execute(conn, sql, values, send)
+    return prepared
+
+
+def execute(conn: Connection, sql: str, values: Any, send: Send[Result]) -> Result:
+    """Execute a statement with its values. Prepare the statement if it was executed before."""
+    return prepared_of(conn).execute(conn, sql, values, send)

@@ -6,13 +6,16 @@ rows are transferred, and into how many chunks a long list is split.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from placement.db import texts
+from placement.db import compounds, texts
+from placement.db.compounds import CompoundPart, PartUnmatched
+from placement.db.texts import StatementText
 from placement.runtime import deadline, stopwatch
 
 Item = TypeVar("Item")
@@ -61,6 +64,7 @@ class Query:
             DeadlineExceeded: the deadline of the request has passed.
         """
         deadline.check()
+        send(conn)
         with stopwatch.STATEMENT:
             if self.locks:
                 with deadline.waiting():
@@ -107,33 +111,54 @@ class Write:
     # rows.
     allow_fewer: bool = field(default=False, kw_only=True)
 
-    def execute(self, conn: Connection) -> None:
-        """Execute the statement.
+    def execute(self, conn: Connection, failure: type[Exception] | None = None) -> None:
+        """Execute the statement, or collect it to be sent with the next ones (`collecting`).
+
+        Args:
+            conn: the connection.
+            failure: raised instead of Unmatched.
 
         Raises:
             Unmatched: another number of rows matched; the transaction starts again.
             DeadlineExceeded: the deadline of the request passed before the statement was sent.
         """
         deadline.check()
+        text = texts.find(conn, self.sql, self.params)
+        collected: list[_Collected] | None = conn.info.get(_COLLECTED)
+        if collected is not None and text is not None:
+            collected.append(_Collected(self, text, failure))
+            return
+        send(conn)
+        self._send(conn, text, failure)
+
+    def _send(
+        self, conn: Connection, text: StatementText | None, failure: type[Exception] | None
+    ) -> None:
         with stopwatch.STATEMENT, deadline.waiting():
-            matched = texts.write(conn, self.sql, self.params)
-        self._check(conn, matched)
+            matched = texts.write(conn, self.sql, self.params, text)
+        if not self._accepts(matched):
+            raise self._unmatched(conn, matched, failure)
 
     def insert(self, conn: Connection) -> int:
         """Execute an INSERT of one row like `execute`, and return the id of the row."""
         assert isinstance(self.sql, sa.Insert)
         deadline.check()
+        send(conn)
         with stopwatch.STATEMENT, deadline.waiting():
             matched, row_id = texts.insert(conn, self.sql, self.params)
-        self._check(conn, matched)
+        if not self._accepts(matched):
+            raise self._unmatched(conn, matched)
         assert row_id is not None
         return row_id
 
-    def _check(self, conn: Connection, matched: int) -> None:
-        if not self._accepts(matched):
-            # EXECUTE may have been sent instead of the statement.
-            sql = self.sql.compile(dialect=conn.dialect)
-            raise Unmatched(f"{matched} rows instead of {self.matches}: {sql}")
+    def _unmatched(
+        self, conn: Connection, matched: int | None, failure: type[Exception] | None = None
+    ) -> Exception:
+        """Return the error for a number of rows that is not accepted. None: it is not known."""
+        # EXECUTE may have been sent instead of the statement.
+        sql = self.sql.compile(dialect=conn.dialect)
+        actual = "other" if matched is None else matched
+        return (failure or Unmatched)(f"{actual} rows instead of {self.matches}: {sql}")
 
     def _accepts(self, matched: int) -> bool:
         """Return whether a number of matched rows is accepted.
@@ -152,6 +177,76 @@ class Writes(tuple[Write, ...]):
         """Execute all of them. For errors, see `Write.execute`."""
         for write in self:
             write.execute(conn)
+
+
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """A write that has not been sent yet."""
+
+    write: Write
+    text: StatementText
+    # The error if another number of rows matches. None: Unmatched.
+    failure: type[Exception] | None
+
+
+# Key of `Connection.info` with the collected writes of a transaction. Without it, each write is
+# sent at once.
+_COLLECTED = "collected writes"
+
+
+@contextmanager
+def collecting(conn: Connection) -> Iterator[None]:
+    """Collect the writes within the block, if the database can execute several as one statement.
+
+    They are sent before the transaction reads, and by `send`, which the block has to call at its
+    end.
+    """
+    info = conn.info  # remains usable if the connection is lost
+    if compounds.are_supported(conn):
+        info[_COLLECTED] = []
+    try:
+        yield
+    finally:
+        info.pop(_COLLECTED, None)
+
+
+def send(conn: Connection, committing: AbstractContextManager[None] | None = None) -> bool:
+    """Send the collected writes, as one statement if it is prepared.
+
+    Args:
+        conn: the connection.
+        committing: the block in which the statement also commits. None: it does not commit.
+
+    Returns:
+        Whether the transaction was committed.
+
+    Raises:
+        See `Write.execute`.
+    """
+    collected: list[_Collected] | None = conn.info.get(_COLLECTED)
+    if not collected:
+        return False
+    sent = collected.copy()
+    collected.clear()
+    commits = committing is not None
+    if commits or len(sent) > 1:
+        parts = [
+            CompoundPart(each.text, each.write.params, each.write.matches, each.write.allow_fewer)
+            for each in sent
+        ]
+        call = compounds.prepare(conn, parts, commits=commits)
+        if call is not None:
+            try:
+                with committing or nullcontext(), stopwatch.STATEMENT, deadline.waiting():
+                    executed = compounds.execute(conn, call, parts, commits=commits)
+            except PartUnmatched as error:
+                failed = sent[error.index]
+                raise failed.write._unmatched(conn, None, failed.failure) from None
+            if executed:
+                return commits
+    for each in sent:
+        each.write._send(conn, each.text, each.failure)
+    return False
 
 
 def chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

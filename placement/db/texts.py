@@ -113,7 +113,7 @@ class Texts:
 
 def read(conn: Connection, sql: Sql, params: Params) -> Sequence[Sequence[Any]]:
     """Execute a statement and return its rows. The values in the rows may have no names."""
-    text = _find(conn, sql, params)
+    text = find(conn, sql, params)
     try:
         if text is None:
             return conn.execute(sql, params).all()
@@ -127,7 +127,7 @@ def read_named(conn: Connection, sql: Sql, params: Params) -> Sequence[Row[Any]]
 
     The values in the rows have the names of the columns.
     """
-    text = _find(conn, sql, params)
+    text = find(conn, sql, params)
     try:
         if text is None:
             return conn.execute(sql, params).all()
@@ -165,9 +165,11 @@ def _comparable(value: Any) -> Any:
     return None if isinstance(value, str) and not value.isascii() else value
 
 
-def write(conn: Connection, sql: Sql, params: Params) -> int:
-    """Execute a statement and return how many rows it matched, or -1 if the number is unknown."""
-    text = _find(conn, sql, params)
+def write(conn: Connection, sql: Sql, params: Params, text: StatementText | None) -> int:
+    """Execute a statement and return how many rows it matched, or -1 if the number is unknown.
+
+    `text` is the result of `find`.
+    """
     if text is None:
         return conn.execute(sql, params, execution_options=COUNTED).rowcount
     return _execute(conn, text, params, execute_text).matched
@@ -175,7 +177,7 @@ def write(conn: Connection, sql: Sql, params: Params) -> int:
 
 def insert(conn: Connection, sql: sa.Insert, params: Params) -> tuple[int, int | None]:
     """Insert a row whose id the database generates. Return the number of rows and the id."""
-    text = _find(conn, sql, params)
+    text = find(conn, sql, params)
     if text is None:
         result = conn.execute(sql, params, execution_options=COUNTED)
         (row_id,) = result.inserted_primary_key or (None,)
@@ -185,7 +187,14 @@ def insert(conn: Connection, sql: sa.Insert, params: Params) -> tuple[int, int |
     return matched, rows[0][0] if rows else row_id
 
 
-def _find(conn: Connection, sql: Sql, params: Params) -> StatementText | None:
+def are_prepared(conn: Connection) -> bool:
+    """Return whether long statements are prepared if the database is MariaDB."""
+    texts: Texts | None = conn.get_execution_options().get(OPTION)
+    return texts is not None and texts.prepared
+
+
+def find(conn: Connection, sql: Sql, params: Params) -> StatementText | None:
+    """Return the text of a statement, or None if SQLAlchemy has to execute it."""
     texts: Texts | None = conn.get_execution_options().get(OPTION)
     return None if texts is None else texts.find(conn.dialect, sql, params)
 

@@ -19,7 +19,7 @@ import os_traits
 from sqlalchemy.engine import Connection
 
 from placement.db.fragments import Selection
-from placement.db.statement import Restart, Unmatched
+from placement.db.statement import Restart, Unmatched, send
 from placement.db.statements import names as statements
 from placement.errors import NameNotDistinct, PlacementError
 from placement.objects import identifiers
@@ -139,6 +139,7 @@ def delete_unused(conn: Connection, kind: str, name: str, in_use: PlacementError
     """Delete an entry. Raise `in_use` if it has uses."""
     try:
         statements.delete_unused(kind, name).execute(conn)
+        send(conn)
     except Unmatched:
         # If the entry has uses, the statement does not match.
         if entries(conn, kind, [name], is_used=True):

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.db.engine import on_lost_commit
-from placement.db.statement import Unmatched
 from placement.db.statements import locks as statements
 from placement.runtime import stopwatch
 
@@ -74,12 +73,9 @@ def lock_unchanged(
         TreesChanged: a revision or generation differs. The transaction cannot continue.
     """
     revision = new_revision()
-    try:
-        with stopwatch.LOCKS:
-            write = statements.renew_and_bump(revisions, provider_ids, revision, generations)
-            write.execute(conn)
-    except Unmatched:
-        raise TreesChanged from None
+    with stopwatch.LOCKS:
+        write = statements.renew_and_bump(revisions, provider_ids, revision, generations)
+        write.execute(conn, failure=TreesChanged)
     leave_commit_marker(conn, revisions, revision)
     return revision
 

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from placement.db.dialects import dialect_of
-from placement.db.statement import Restart
+from placement.db.statement import Restart, send
 from placement.db.statements import associations, locks
 from placement.db.statements import provider_trees as statements
 from placement.db.statements import providers as provider_statements
@@ -66,7 +66,7 @@ def write(
     try:
         if not is_complete(state):
             raise TreesChanged
-        change = _decide_and_lock(conn, state, decide)
+        change, spellings = _write(conn, state, decide)
     except TreesChanged:
         # Other transactions may be writing to these trees. Lock them before the second read.
         root_ids = state.revisions.keys()
@@ -76,10 +76,10 @@ def write(
         if state.revisions.keys() != root_ids:
             raise Restart from None
         try:
-            change = _decide_and_lock(conn, state, decide)
+            change, spellings = _write(conn, state, decide)
         except TreesChanged:
             raise Restart from None
-    return state, change, TreeWriter(conn, change).write()
+    return state, change, spellings
 
 
 def later_views(conn: Connection, *uuids: str) -> Callable[[TreeView], bool]:
@@ -94,10 +94,12 @@ def later_views(conn: Connection, *uuids: str) -> Callable[[TreeView], bool]:
     return lambda view: view.revisions.items() <= seen.items()
 
 
-def _decide_and_lock(
+def _write(
     conn: Connection, state: AnyView, decide: Callable[[AnyView], TreeChange]
-) -> TreeChange:
-    """Return the change. If it changes existing trees, lock the trees and increment generations.
+) -> tuple[TreeChange, Spellings]:
+    """Write the change, and return it with the spellings of new aggregates.
+
+    If it changes existing trees, lock the trees and increment generations first.
 
     Raises:
         TreesChanged: a tree has changed. Nothing has been written.
@@ -110,7 +112,9 @@ def _decide_and_lock(
             (roots if row_id in state.revisions else others)[row_id] = generation
         locking.lock_unchanged(conn, state.revisions, roots, roots)
         provider_statements.bump_generations(dict.fromkeys(others, 1), others).execute(conn)
-    return change
+    spellings = TreeWriter(conn, change).write()
+    send(conn)
+    return change, spellings
 
 
 class TreeWriter:
@@ -149,6 +153,8 @@ class TreeWriter:
             self._free_names()
         try:
             statements.rename(renamed).execute(self._conn)
+            if renamed:
+                send(self._conn)
         except IntegrityError:
             self._refuse_equal_names()
             raise
@@ -174,6 +180,7 @@ class TreeWriter:
             rows.append((listed.uuid, listed.name, int(listed.has_parts), parent_id))
         try:
             statements.create(rows, root_id).execute(self._conn)
+            send(self._conn)
         except IntegrityError:
             self._refuse_equal_names()
             raise

@@ -25,7 +25,7 @@ from placement.db.engine import Database
 from placement.db.statement import Write, Writes
 from placement.objects import catalog, change_numbering, checks, derived
 from tests.kit.rows import damage
-from tests.kit.service import Service
+from tests.kit.service import ONE_BY_ONE, Service
 from tests.kit.statements import text_of
 
 MODULES = [
@@ -51,7 +51,7 @@ class Dropping(Service):
     """A service whose driver skips one write and reports that it matched no rows."""
 
     def __init__(self, directory: Path) -> None:
-        super().__init__(directory)
+        super().__init__(directory, placement_database=ONE_BY_ONE)
         self._drop = -1
         self.written = 0
         self.transactions = 0

@@ -131,8 +131,8 @@ def test_the_server_has_prepared_what_the_connections_say(service: Service) -> N
 def test_queries_and_writes_of_claims_are_prepared(service: Service) -> None:
     answers(service)
     with service.database.writer.connect() as conn:
-        words = {sql.split()[0].lstrip("(") for sql in calls(conn)}
-    assert words == {"SELECT", "INSERT", "UPDATE", "DELETE"}
+        words = {word.lstrip("(") for sql in calls(conn) for word in sql.split()}
+    assert words > {"SELECT", "INSERT", "UPDATE", "DELETE"}
 
 
 def test_a_prepared_write_that_misses_a_row_names_its_text(service: Service) -> None:

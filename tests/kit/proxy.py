@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
+import re
 import selectors
 import socket
 import threading
 from enum import Enum
 
 COMMIT = b"COMMIT"
+# The PREPARE of a statement of MariaDB that ends with a COMMIT, and its name.
+PREPARE = re.compile(rb"PREPARE (\w+) FROM 'BEGIN NOT ATOMIC .*COMMIT; END'", re.DOTALL)
 
 
 class Cut(Enum):
@@ -25,12 +28,14 @@ class Proxy:
     """Forwards bytes between clients and ports of this machine. cut: the simulated fault.
 
     Connections are distributed over the ports in turn, without ports that have no listener. One of
-    `every` COMMITs is cut at random. `sent` has the bytes from clients, up to each response.
+    `every` COMMITs is cut at random, alone or at the end of a prepared statement. `sent` has the
+    bytes from clients, up to each response.
     """
 
     def __init__(self, *targets: int, seed: int = 0) -> None:
         self.cut = Cut.NEVER
         self.every = 1
+        self.most: int | None = None  # None cuts any number of COMMITs
         self.cuts = 0
         self.sent: list[bytes] = []
         self._targets = targets
@@ -70,6 +75,7 @@ class Proxy:
             ready.register(client, selectors.EVENT_READ, server)
             ready.register(server, selectors.EVENT_READ, client)
             last = server
+            committing = {COMMIT}
             while True:
                 for key, _events in ready.select():
                     source = key.fileobj
@@ -82,8 +88,12 @@ class Proxy:
                     elif source is client:
                         self.sent[-1] += data
                     last = source
-                    # A COMMIT is a separate packet; ROLLBACKs and statements are forwarded.
-                    if source is client and COMMIT in data[:16] and self._is_cut():
+                    if source is client and (prepared := PREPARE.search(data)):
+                        committing.add(b"EXECUTE " + prepared[1])
+                    # A COMMIT is a separate packet, or a prepared statement has it; ROLLBACKs and
+                    # other statements are forwarded.
+                    commits = source is client and any(each in data[:64] for each in committing)
+                    if commits and self._is_cut():
                         if self.cut is Cut.AFTER_COMMIT:
                             server.sendall(data)
                             server.recv(1 << 16)
@@ -91,7 +101,7 @@ class Proxy:
                     key.data.sendall(data)
 
     def _is_cut(self) -> bool:
-        if self.cut is Cut.NEVER or self._random.randrange(self.every):
+        if self.cut is Cut.NEVER or self._random.randrange(self.every) or self.cuts == self.most:
             return False
         self.cuts += 1
         return True

@@ -80,6 +80,10 @@ class Client:
         return answer
 
 
+# Options with which a service sends the writes of a transaction one by one on each engine.
+ONE_BY_ONE: Mapping[str, object] = {"mariadb_prepared_statements": False}
+
+
 class Service(Client):
     """A service with noauth2 on a new database."""
 

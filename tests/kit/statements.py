@@ -5,14 +5,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from placement.db import prepared
+from placement.db import compounds, prepared
 from placement.db.engine import Database
 from tests.kit.engines import ENGINE
 
-_NOT_COUNTED = re.compile(r"\s*(BEGIN|START|COMMIT|ROLLBACK|SET|PRAGMA)\b", re.IGNORECASE)
+_NOT_COUNTED = re.compile(
+    r"\s*(BEGIN(?! NOT ATOMIC)|START|COMMIT|ROLLBACK|SET|PRAGMA)\b", re.IGNORECASE
+)
 
 
 def text_of(conn: Connection, statement: str) -> str:
@@ -26,8 +29,12 @@ def text_of(conn: Connection, statement: str) -> str:
 
 
 @contextmanager
-def counted(database: Database) -> Iterator[list[str]]:
-    """Collect the executed statements, without BEGIN, COMMIT and ROLLBACK."""
+def counted(database: Database, *, together: bool = False) -> Iterator[list[str]]:
+    """Collect the executed statements, without BEGIN, COMMIT and ROLLBACK.
+
+    together: whether the writes of a transaction may be sent as one statement, as they are once a
+    connection has prepared it.
+    """
     seen: list[str] = []
 
     def note(statement: str) -> None:
@@ -54,7 +61,10 @@ def counted(database: Database) -> Iterator[list[str]]:
         for event, listener in listeners:
             sa.event.listen(engine, event, listener)
     try:
-        yield seen
+        with pytest.MonkeyPatch.context() as patch:
+            if not together:
+                patch.setattr(compounds, "are_supported", lambda _conn: False)
+            yield seen
     finally:
         for engine in engines:
             for event, listener in listeners:

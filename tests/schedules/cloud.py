@@ -3,6 +3,7 @@
 import uuid as uuids
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from placement.db import tables as t
 from placement.db.engine import Database
 from placement.objects import change_numbering, holds
 from tests.kit.interleaving import is_waiting
-from tests.kit.service import NEWEST, Service, claim, inventories
+from tests.kit.service import NEWEST, ONE_BY_ONE, Service, claim, inventories
 from tests.kit.tearing import Rows, become, rows
 
 V2 = "2.0"
@@ -45,13 +46,19 @@ PROVIDER_OF = {
 class Cloud:
     """Services on one database, which writes change and `reset` restores."""
 
-    def __init__(self, directory: Path) -> None:
-        options = {"randomize_allocation_candidates": False}
-        self.service = Service(directory, placement=options)
+    def __init__(self, directory: Path, *, one_by_one: bool) -> None:
+        """one_by_one: whether the writes of a transaction are separate statements."""
+        made = partial(
+            Service,
+            directory,
+            placement={"randomize_allocation_candidates": False},
+            placement_database=ONE_BY_ONE if one_by_one else {},
+        )
+        self.service = made()
         url = self.service.settings.database.connection
-        self.other = Service(directory, url=url, placement=options)
+        self.other = made(url=url)
         # It caches what it reads.
-        self.reader = Service(directory, url=url, placement=options)
+        self.reader = made(url=url)
         # Connections that check no foreign keys.
         self._unchecked = sa.create_engine(self.service.database.writer.url)
         self._watching = sa.create_engine(

@@ -72,6 +72,9 @@ class Cursor(FastCursor):
         if isinstance(args, dict):
             query %= {name: self._literal(value) for name, value in args.items()}
             args = None
+        elif isinstance(args, tuple) and args:
+            query %= tuple([self._literal(value) for value in args])
+            args = None
         rows: int = super().execute(query, args)
         return rows
 
