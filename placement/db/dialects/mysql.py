@@ -117,8 +117,9 @@ class MySql(Dialect):
     tears_views = True
     one_view = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
     errors = ERRORS
-    # This is not INSERT IGNORE, which would also store truncated values.
-    unless_present = "ON DUPLICATE KEY UPDATE id = id"
+    # This is not INSERT IGNORE, which would also store truncated values. MySQL refuses `id = id` if
+    # the statement has generated an id for another row (1869).
+    unless_present = "ON DUPLICATE KEY UPDATE created_at = created_at"
     straight_join = "STRAIGHT_JOIN"
     force_index = "FORCE INDEX ({})"
     without_index = ""

@@ -15,7 +15,7 @@ SELECT inventories.id FROM inventories;  -- postgresql
 
 -- insert_unless_present
 INSERT INTO traits (created_at, updated_at, id, name) VALUES (:created_at, :updated_at, :id, :name) ON CONFLICT DO NOTHING;  -- sqlite
-INSERT INTO traits (created_at, updated_at, id, name) VALUES (:created_at, :updated_at, :id, :name) ON DUPLICATE KEY UPDATE id = id;  -- mysql
+INSERT INTO traits (created_at, updated_at, id, name) VALUES (:created_at, :updated_at, :id, :name) ON DUPLICATE KEY UPDATE created_at = created_at;  -- mysql
 INSERT INTO traits (created_at, updated_at, id, name) VALUES (:created_at, :updated_at, :id, :name) ON CONFLICT DO NOTHING;  -- postgresql
 
 -- json_row
