@@ -13,7 +13,6 @@ import argparse
 import http.client
 import math
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -27,7 +26,7 @@ from bench.__main__ import Databases
 from bench.clouds import flat
 from bench.instruction_rows import Instructions
 from bench.scenarios import FLAT, limited
-from bench.servers import ENTRY, REPOSITORY, Server, gunicorn, serving
+from bench.servers import REPOSITORY, Server, gunicorn, serving, uwsgi
 from tests.kit.cloud import provider_uuid
 from tests.kit.engines import SERVERS
 from tests.kit.service import HEADERS
@@ -85,10 +84,7 @@ def _ways(beside: Path | None) -> Iterator[tuple[str, Path, Sequence[str]]]:
     for name, arguments in ways.items():
         yield name, REPOSITORY, [*gunicorn(REPOSITORY), *arguments]
     if find_spec("pyuwsgi"):
-        uwsgi = [str(Path(sys.executable).with_name("uwsgi")), "--master", "--enable-threads"]
-        uwsgi += ["--need-app", "--die-on-term", "--threads=4", "--disable-logging"]
-        uwsgi += [f"--module={ENTRY}"]
-        yield "uWSGI", REPOSITORY, [*uwsgi, "--http-socket={address}"]
+        yield "uWSGI", REPOSITORY, uwsgi()
 
 
 def _print(servers: Sequence[Server]) -> None:

@@ -97,6 +97,13 @@ def gunicorn(checkout: Path) -> list[str]:
     return [python, "-m", "gunicorn", *options, ENTRY]
 
 
+def uwsgi(entry: str = ENTRY) -> list[str]:
+    """Return the command that serves an application with one worker of uWSGI (pyuwsgi)."""
+    command = [str(Path(sys.executable).with_name("uwsgi")), "--master", "--enable-threads"]
+    command += ["--need-app", "--die-on-term", "--threads=4", "--disable-logging"]
+    return [*command, f"--module={entry}", "--http-socket={address}"]
+
+
 def peer_gunicorn() -> list[str]:
     """Return the command that serves openstack-placement by default."""
     options = ["--preload", "--timeout=600", "--limit-request-line=0", "--bind={address}"]
