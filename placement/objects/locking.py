@@ -1,8 +1,8 @@
 """Locks on trees of providers. The row of a root is the mutex of its tree.
 
 A write locks a tree by writing a new revision. Concurrent writes of the tree wait for this row.
-Some writes lock the tree before they read the state (`lock_roots`). Other writes read
-the state first, and verify it with conditions in their statements (`lock_seen`, `lock_unchanged`).
+Some writes lock the tree before they read the state (`lock_roots`). Other writes read the state
+first, and verify it with conditions in their statements (`lock_seen`, `lock_unchanged`).
 After a lost COMMIT, the new revision also identifies the write.
 """
 
