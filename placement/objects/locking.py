@@ -131,8 +131,10 @@ def leave_commit_marker(
         revisions: dict[int, int | None] = dict.fromkeys(old_revisions)
         for row in statements.revisions(old_revisions).rows(later):
             revisions[row.id] = row.revision
-        if revision in revisions.values():
-            return True
+        for root_id, found in revisions.items():
+            if found == revision:
+                _write_unchanged(later, root_id, revision)
+                return True
         # Another writer has changed a root since then, so the outcome cannot be determined.
         if not free or revisions != old_revisions:
             return None
@@ -142,6 +144,17 @@ def leave_commit_marker(
         return False
 
     on_lost_commit(conn, is_committed)
+
+
+def _write_unchanged(conn: Connection, root_id: int, revision: int) -> None:
+    """Write the row of a root twice, so that it finally has the same revision.
+
+    A server shows a transaction whose COMMIT was interrupted while it waited for a replica, and a
+    failover could still lose this transaction. The COMMIT of a later write waits for the replica to
+    store both.
+    """
+    for value in (new_revision(), revision):
+        statements.renew_revisions([root_id], value).execute(conn)
 
 
 def lock_roots(conn: Connection, revisions: Mapping[int, int]) -> None:

@@ -143,7 +143,7 @@ class Server:
         os.kill(self.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, self.pid, os.WSTOPPED)  # it cannot start further processes
         others = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        self._stop(signal.SIGKILL)
+        self.stop(signal.SIGKILL)
         deadline = time.monotonic() + START
         while any(map(_lives, others)):
             if time.monotonic() > deadline:
@@ -152,12 +152,13 @@ class Server:
 
     def discard(self) -> None:
         """Stop the server and delete its data, unless they are kept."""
-        self._stop(signal.SIGTERM if self._kept else signal.SIGKILL)
+        self.stop(signal.SIGTERM if self._kept else signal.SIGKILL)
         if not self._kept:
             # Hundreds of databases are a hundred thousand files: do not wait for their deletion.
             os.posix_spawnp("rm", ["rm", "-rf", str(self.directory)], os.environ)
 
-    def _stop(self, how: signal.Signals) -> None:
+    def stop(self, how: signal.Signals) -> None:
+        """Stop the server with a signal, and wait until it has ended."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(how)
             self._process.wait()

@@ -45,6 +45,10 @@ class Proxy:
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
+    def redirect(self, *targets: int) -> None:
+        """Lead new connections to these ports. Without ports, refuse them."""
+        self._targets = targets
+
     def close(self) -> None:
         """Accept no more connections."""
         self._listener.close()

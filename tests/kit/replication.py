@@ -1,0 +1,295 @@
+"""A primary with a replica that confirms each commit, and their failovers, as operators do them.
+
+Writes are acknowledged only after the replica has stored them, without a limit in time. The service
+reaches the primary by a URL that does not change:
+
+* PostgreSQL: the URL lists both servers, with `target_session_attrs=read-write`.
+* MariaDB: an address leads to the primary, like a virtual IP address or a proxy.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+
+from tests.kit.builders import prepare
+from tests.kit.engines import ENGINE, MYSQL_DRIVER, MariaDB, PostgreSQL, Server
+from tests.kit.proxy import Proxy
+
+WAIT = 180  # seconds for replication
+DATABASE = "placement"
+USER = "placement"  # without the privilege to write to a server that is read-only
+_BINARY_LOG = ("--log-bin", "--log-slave-updates", "--gtid-strict-mode=ON")
+
+
+class Pair:
+    """Two servers, of which one is the primary. Subclasses define the commands of the engine."""
+
+    primary: Server
+    replica: Server
+
+    def url(self) -> str:
+        """Return the URL by which the service reaches the primary."""
+        raise NotImplementedError
+
+    def replica_url(self) -> str:
+        """Return the URL of the replica."""
+        raise NotImplementedError
+
+    def fail_over(self) -> None:
+        """Kill the primary. The replica becomes the primary."""
+        self.primary.kill()
+        self._promote()
+
+    def hand_over(self) -> None:
+        """Exchange the roles of the servers."""
+        raise NotImplementedError
+
+    def _promote(self) -> None:
+        raise NotImplementedError
+
+    def waiting_commits(self) -> Sequence[int]:
+        """Return the connections whose COMMIT waits for the replica."""
+        raise NotImplementedError
+
+    def disconnect(self, connection: int) -> None:
+        """Close a connection to the primary. Its COMMIT then no longer waits for the replica."""
+        raise NotImplementedError
+
+    def stop_replication(self) -> None:
+        """Keep the replica from receiving anything."""
+        raise NotImplementedError
+
+    def resume_replication(self) -> None:
+        """Let the replica receive everything again."""
+        raise NotImplementedError
+
+    def acknowledge_early(self) -> None:
+        """Let commits no longer wait for the replica."""
+        raise NotImplementedError
+
+    def discard(self) -> None:
+        """Stop both servers and delete their data."""
+        self.primary.discard()
+        self.replica.discard()
+
+
+class PostgreSqlPair(Pair):
+    """A primary with `synchronous_standby_names`, and a standby that streams."""
+
+    class Standby(PostgreSQL):
+        """A server that begins as a copy of the primary."""
+
+        def __init__(self, primary: Server) -> None:
+            self._primary = primary
+            super().__init__()
+
+        def make(self) -> Sequence[str]:
+            return (
+                self.binary("pg_basebackup"),
+                "--host=127.0.0.1",
+                f"--port={self._primary.port}",
+                "--username=postgres",
+                f"--pgdata={self.directory}/data",
+                "--checkpoint=fast",
+                "--no-sync",
+                "--write-recovery-conf",
+            )
+
+    def __init__(self) -> None:
+        self.primary = PostgreSQL()
+        self.replica = self.Standby(self.primary)
+        self._await_standby()
+
+    def _await_standby(self) -> None:
+        """Let commits wait for the standby, as soon as it streams."""
+        await_true(lambda: rows(self.primary, "SELECT FROM pg_stat_replication"))
+        self.primary.execute(
+            "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"
+        )
+        is_synchronous = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'"
+        await_true(lambda: rows(self.primary, is_synchronous))
+
+    def url(self) -> str:
+        hosts = [f"host=127.0.0.1:{server.port}" for server in (self.primary, self.replica)]
+        parameters = [
+            *hosts,
+            "target_session_attrs=read-write",
+            "connect_timeout=2",
+            "tcp_user_timeout=5000",
+            "keepalives_idle=5",
+            "keepalives_interval=2",
+            "keepalives_count=3",
+        ]
+        return f"{PostgreSQL.scheme}@/{DATABASE}?{'&'.join(parameters)}"
+
+    def replica_url(self) -> str:
+        return self.replica.url(DATABASE)
+
+    def _promote(self) -> None:
+        self.replica.execute("SELECT pg_promote()")
+        self.primary, self.replica = self.replica, self.primary
+
+    def hand_over(self) -> None:
+        """Stop the primary, promote the standby, and restart the first one as its standby."""
+        self.primary.stop(signal.SIGINT)
+        self._promote()
+        data = self.replica.directory / "data"
+        (data / "standby.signal").touch()
+        with (data / "postgresql.auto.conf").open("a") as settings:
+            settings.write(f"primary_conninfo = '{self._address()}'\n")
+        self.replica.start()
+        self._await_standby()
+
+    def waiting_commits(self) -> Sequence[int]:
+        waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        return [row["pid"] for row in rows(self.primary, waiting)]
+
+    def disconnect(self, connection: int) -> None:
+        self.primary.execute(f"SELECT pg_terminate_backend({connection})")
+
+    def stop_replication(self) -> None:
+        self._receive_from("")
+
+    def resume_replication(self) -> None:
+        self._receive_from(self._address())
+
+    def _address(self) -> str:
+        return f"host=127.0.0.1 port={self.primary.port} user=postgres"
+
+    def _receive_from(self, address: str) -> None:
+        self.replica.execute(
+            f"ALTER SYSTEM SET primary_conninfo = '{address}'", "SELECT pg_reload_conf()"
+        )
+        is_connected = "SELECT FROM pg_stat_replication"
+        await_true(lambda: bool(rows(self.primary, is_connected)) == bool(address))
+
+    def acknowledge_early(self) -> None:
+        self.primary.execute(
+            "ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()"
+        )
+
+
+class MariaDbPair(Pair):
+    """A primary with a semi-synchronous replica, and an address that leads to the primary."""
+
+    def __init__(self) -> None:
+        semi_sync = (
+            "--rpl-semi-sync-master-timeout=4000000000",  # milliseconds
+            "--rpl-semi-sync-master-wait-point=AFTER_SYNC",
+            "--rpl-semi-sync-slave-enabled=ON",
+        )
+        self.primary = MariaDB(options=(*_BINARY_LOG, "--server-id=1", *semi_sync))
+        self.replica = MariaDB(
+            options=(*_BINARY_LOG, "--server-id=2", "--read-only=ON", *semi_sync)
+        )
+        self._proxy = Proxy(self.primary.port)
+        self._follow()
+        self.primary.execute(
+            f"CREATE USER {USER}@'127.0.0.1'", f"GRANT ALL ON {DATABASE}.* TO {USER}@'127.0.0.1'"
+        )
+
+    def _follow(self) -> None:
+        """Let the replica follow the primary, and confirm its commits."""
+        self.replica.execute(
+            "SET GLOBAL read_only = ON",
+            "SET GLOBAL rpl_semi_sync_master_enabled = OFF",
+            f"CHANGE MASTER TO master_host = '127.0.0.1', master_port = {self.primary.port},"
+            " master_user = 'root', master_use_gtid = slave_pos, master_demote_to_slave = 1,"
+            " master_connect_retry = 1",
+        )
+        self.primary.execute("SET GLOBAL rpl_semi_sync_master_enabled = ON")
+        self.replica.execute("START SLAVE")
+        clients = "SHOW STATUS WHERE Variable_name = 'Rpl_semi_sync_master_clients' AND Value = '1'"
+        await_true(lambda: rows(self.primary, clients))
+
+    def url(self) -> str:
+        return f"mysql+{MYSQL_DRIVER}://{USER}@127.0.0.1:{self._proxy.port}/{DATABASE}"
+
+    def replica_url(self) -> str:
+        return f"mysql+{MYSQL_DRIVER}://{USER}@127.0.0.1:{self.replica.port}/{DATABASE}"
+
+    def _promote(self) -> None:
+        """Apply what the replica has received, and let the address lead to it."""
+        self.replica.execute("STOP SLAVE IO_THREAD")
+        (status,) = rows(self.replica, "SHOW SLAVE STATUS")
+        self.replica.execute(
+            f"SELECT MASTER_GTID_WAIT('{status['Gtid_IO_Pos']}')",
+            "STOP SLAVE",
+            "RESET SLAVE ALL",
+            "SET GLOBAL read_only = OFF",
+        )
+        self.primary, self.replica = self.replica, self.primary
+        self._proxy.redirect(self.primary.port)
+
+    def hand_over(self) -> None:
+        """Make the primary read-only, close its connections, and promote the replica."""
+        self.primary.execute("SET GLOBAL read_only = ON")
+        self._proxy.redirect()
+        self.primary.execute(f"KILL USER {USER}@'127.0.0.1'")
+        self._exchange()
+
+    def hand_over_with_connections(self) -> None:
+        """Do the same, but leave the connections to the first server open."""
+        self.primary.execute("SET GLOBAL read_only = ON")
+        self._exchange()
+
+    def _exchange(self) -> None:
+        (status,) = rows(self.primary, "SELECT @@gtid_binlog_pos AS position")
+        self.replica.execute(f"SELECT MASTER_GTID_WAIT('{status['position']}')")
+        self._promote()
+        self._follow()
+
+    def waiting_commits(self) -> Sequence[int]:
+        query = "SELECT id FROM information_schema.processlist WHERE INSTR(state, 'semi-sync ACK')"
+        return [row["id"] for row in rows(self.primary, query)]
+
+    def disconnect(self, connection: int) -> None:
+        self.primary.execute(f"KILL {connection}")
+
+    def stop_replication(self) -> None:
+        self.replica.execute("STOP SLAVE IO_THREAD")
+
+    def resume_replication(self) -> None:
+        self.replica.execute("START SLAVE IO_THREAD")
+
+    def acknowledge_early(self) -> None:
+        self.primary.execute("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+
+    def discard(self) -> None:
+        self._proxy.close()
+        super().discard()
+
+
+def rows(server: Server, query: str) -> list[sa.RowMapping]:
+    """Return the rows of a query."""
+    engine = sa.create_engine(server.url(server.admin), poolclass=sa.NullPool)
+    with engine.connect() as conn:
+        return list(conn.exec_driver_sql(query).mappings())
+
+
+def await_true(condition: Callable[[], object]) -> None:
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < deadline, "replication is stuck"
+        time.sleep(0.02)
+
+
+PAIRS: Mapping[str, type[Pair]] = {"mariadb": MariaDbPair, "postgresql": PostgreSqlPair}
+
+
+@contextmanager
+def replicated() -> Iterator[Pair]:
+    """Start a pair of the selected engine, with the database of the service."""
+    pair = PAIRS[ENGINE]()
+    try:
+        pair.primary.execute(f"CREATE DATABASE {DATABASE}")
+        prepare(pair.primary.url(DATABASE))
+        yield pair
+    finally:
+        pair.discard()
