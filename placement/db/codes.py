@@ -17,6 +17,7 @@ _TABLES = [dialect.errors for dialect in DIALECTS]
 
 RETRIABLE = _NONE.union(*(table.retriable for table in _TABLES))
 RECONNECT = _NONE.union(*(table.reconnect for table in _TABLES))
+READ_ONLY = _NONE.union(*(table.read_only for table in _TABLES))
 NOT_COMMITTED = _NONE.union(*(table.not_committed for table in _TABLES))
 UNSTORABLE = _NONE.union(*(table.unstorable for table in _TABLES))
 DEADLOCK = _NONE.union(*(table.deadlock for table in _TABLES))
@@ -38,6 +39,11 @@ def is_outcome_unknown(error: exc.DBAPIError) -> bool:
 def is_connection_lost(error: exc.DBAPIError) -> bool:
     """Return whether the operation can succeed only on another connection."""
     return error.connection_invalidated or _is_one_of(RECONNECT, error)
+
+
+def is_read_only(error: exc.DBAPIError) -> bool:
+    """Return whether the server accepts only reads, for example after a failover."""
+    return _is_one_of(READ_ONLY, error)
 
 
 def is_deadlock(error: exc.DBAPIError) -> bool:

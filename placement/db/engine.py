@@ -237,6 +237,9 @@ class Database:
                 cause = cause_of(error)
             except exc.DBAPIError as error:
                 self._writes_fail = unusable_error(error)
+                if codes.is_read_only(error):
+                    # Another server is the primary, and reads from this one may be outdated.
+                    self._primary_reader.dispose()
                 retries.allow(error)
                 cause = cause_of(error)
             events.emit(Event.RETRY, attempt=pauses.attempts + 1, cause=cause)

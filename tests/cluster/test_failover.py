@@ -11,6 +11,7 @@ import uuid as uuids
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from tests.kit.dependencies import transactions
 from tests.kit.engines import ENGINE
 from tests.kit.processes import new_host, send, serving
 from tests.kit.recording import Recorded
-from tests.kit.replication import DATABASE, Pair, await_true, replicated
+from tests.kit.replication import DATABASE, MariaDbPair, Pair, await_true, replicated
 from tests.kit.service import claim
 
 pytestmark = pytest.mark.skipif(ENGINE == "sqlite", reason="SQLite has no server")
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.skipif(ENGINE == "sqlite", reason="SQLite has no server
 ROUNDS = int(os.environ.get("PLACEMENT_FAILOVERS", "1"))
 SEED = int(os.environ.get("PLACEMENT_FAILOVERS_SEED", "1"))
 OPERATIONS = 150  # before and after a failover
+READERS = 8
 
 
 class Figures:
@@ -105,6 +107,28 @@ def test_no_acknowledged_write_is_lost_when_a_replica_becomes_the_primary(
             figures.add(cloud)
     with capsys.disabled():
         print(f"\n{kind}, {ENGINE}: {figures}")
+
+
+@pytest.mark.skipif(ENGINE != "mariadb", reason="a server of PostgreSQL restarts as a standby")
+def test_writes_go_on_if_connections_to_the_first_server_remain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first server refuses the next write of a process. Until then, reads may be outdated."""
+    with replicated() as pair, serving(tmp_path, [pair.url()] * 2) as processes:
+        assert isinstance(pair, MariaDbPair)
+        cloud = Recorded([process.port for process in processes], SEED)
+        pause = check_round(cloud, pair, pair.hand_over_with_connections, current=False)
+        pair.stop_replication()
+        pair.acknowledge_early()
+        for process in processes:
+            path = f"/allocations/{uuids.uuid4()}"
+            host = new_host(process.port, VCPU=8)
+            send(process.port, "PUT", path, claim({host: {"VCPU": 3}}))
+            with ThreadPoolExecutor(READERS) as pool:
+                for read in pool.map(partial(send, process.port, "GET"), [path] * 5 * READERS):
+                    assert host in read.body["allocations"]
+    with capsys.disabled():
+        print(f"\nconnections remain, {ENGINE}: writes after {pause:.1f} s")
 
 
 @pytest.mark.skipif("PLACEMENT_FAILOVERS" not in os.environ, reason="only in long runs")

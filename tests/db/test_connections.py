@@ -1,4 +1,4 @@
-"""How many connections a service opens with the options that kolla-ansible sets."""
+"""How many connections a service opens with the options that kolla-ansible sets, and when."""
 
 import time
 from collections.abc import Iterator
@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from placement.db.dialects import dialect_of_url
 from tests.kit.builders import database_url
+from tests.kit.drivers import failure
 from tests.kit.engines import ENGINE
 from tests.kit.pooler import pooled
 from tests.kit.service import Service, claim, inventories
@@ -103,3 +105,22 @@ def test_a_connection_is_renewed_once_when_it_is_too_old(tmp_path: Path) -> None
         time.sleep(1.1)
         service.get("/traits")
         assert opened == ["read"]
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no other server")
+def test_reads_use_new_connections_after_a_server_has_refused_a_write(service: Service) -> None:
+    service.get("/traits")
+    service.expect(201, "PUT", "/traits/CUSTOM_BEFORE")
+    opened = count_connections(service)
+    (code, *_) = dialect_of_url(service.database.writer.url).errors.read_only
+    failures = [failure(code)]
+
+    @sa.event.listens_for(service.database.writer, "do_execute")
+    def execute(_cursor: object, statement: str, *_rest: object) -> None:
+        if failures and "INSERT" in statement:
+            raise failures.pop()
+
+    service.expect(201, "PUT", "/traits/CUSTOM_AFTER")
+    service.get("/traits")
+    service.get("/traits")
+    assert sorted(opened) == ["read", "write"]

@@ -52,6 +52,9 @@ class ErrorCodes:
     # no writes (after a failover, or without a quorum), is shutting down, or cannot be reached by
     # its proxy, or it cannot execute a statement that was prepared on this connection.
     reconnect: Codes = frozenset()
+    # The codes among them of a server that accepts only reads. After a failover, its data may be
+    # outdated.
+    read_only: Codes = frozenset()
     # Codes of a COMMIT that did not take effect because its transaction lost to another transaction
     # or waited too long. After any other error, except for violated constraints, the outcome is
     # unknown. If a code is missing here, verifying the outcome takes two statements. If a code is

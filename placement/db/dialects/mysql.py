@@ -36,6 +36,8 @@ UNICODE = ("utf8mb4", "utf8mb3", "utf8")
 # A variable that exists only on servers with Galera.
 SYNC_WAIT = "wsrep_sync_wait"
 
+READ_ONLY = frozenset({1290, 1792, 1836})
+
 ERRORS = ErrorCodes(
     retriable=frozenset(
         {
@@ -51,12 +53,11 @@ ERRORS = ErrorCodes(
         {
             1047,  # no quorum
             1053,  # shutdown
-            1290,  # read only, like the next two codes
-            1792,
-            1836,
             3101,  # a conflict in a replication group, or the loss of its quorum
         }
-    ),
+    )
+    | READ_ONLY,
+    read_only=READ_ONLY,
     # Without 1180: on Galera, the changes may be applied when the nodes rejoin. Without 1317 and
     # 1969: they may occur while a COMMIT waits for the other nodes. Without 1053: a server that is
     # shutting down does not report an outcome.

@@ -17,6 +17,8 @@ from placement.db.dialects.protocol import Dialect, Role, run
 
 LOCK = "placement schema"
 
+READ_ONLY = frozenset({"25006"})
+
 ERRORS = ErrorCodes(
     retriable=frozenset(
         {
@@ -34,7 +36,6 @@ ERRORS = ErrorCodes(
             "08003",
             "08004",
             "08006",
-            "25006",  # read only
             "57P01",  # shutdown by an administrator
             "57P02",  # after a crash
             "57P03",  # starting up
@@ -42,7 +43,9 @@ ERRORS = ErrorCodes(
             "0A000",  # it depends on a table that has changed since then
             "26000",  # it does not exist, for example behind a proxy that shares its connections
         }
-    ),
+    )
+    | READ_ONLY,
+    read_only=READ_ONLY,
     # Without 57P01: a server that is shutting down does not report an outcome.
     not_committed=frozenset({"40001", "40P01"}),
     deadlock=frozenset({"40P01"}),

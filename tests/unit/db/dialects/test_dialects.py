@@ -100,6 +100,7 @@ def test_what_lasts_is_not_tried_again(dialect: Dialect) -> None:
     errors = dialect.errors
     assert errors.retriable.isdisjoint(errors.permanent)
     assert errors.reconnect.isdisjoint(errors.retriable)
+    assert errors.read_only <= errors.reconnect
     assert errors.not_committed <= errors.retriable
 
 
