@@ -13,6 +13,7 @@ from collections import defaultdict
 from typing import BinaryIO
 
 from tests.kit.engines import ENGINE, server
+from tests.kit.proxy import without_tls
 
 
 class Link:
@@ -129,25 +130,19 @@ class Pooler:
 class MySql(Pooler):
     """The protocol of MySQL and MariaDB, without TLS."""
 
-    TLS = 8  # in the second byte of the capabilities
     QUIT = 1
     OK, END, ERROR = 0x00, 0xFE, 0xFF
     END_LENGTH = 9
     IN_TRANSACTION = 1
 
     def log_in(self, client: Link, database: Link) -> None:
-        packet = self._without_tls(self._packet(database))
+        packet = without_tls(self._packet(database))
         while True:
             client.send(packet)
             if packet[3] and packet[4] in {self.OK, self.ERROR}:
                 return
             database.send(self._packet(client))
             packet = self._packet(database)
-
-    def _without_tls(self, greeting: bytes) -> bytes:
-        """Remove the offer of TLS: after the version, there are 14 bytes before its byte."""
-        at = greeting.index(b"\0", 5) + 1 + 14
-        return greeting[:at] + bytes([greeting[at] & ~self.TLS]) + greeting[at + 1 :]
 
     def command(self, client: Link) -> bytes:
         packet = self._packet(client)

@@ -15,6 +15,17 @@ COMMIT = b"COMMIT"
 # The PREPARE of a statement of MariaDB that ends with a COMMIT, and its name.
 PREPARE = re.compile(rb"PREPARE (\w+) FROM 'BEGIN NOT ATOMIC .*COMMIT; END'", re.DOTALL)
 
+PROTOCOL = b"\n"  # first byte of the greeting of a MariaDB server, after the head of its packet
+TLS = 8  # in the second byte of the server's capabilities
+
+
+def without_tls(greeting: bytes) -> bytes:
+    """Remove the offer of TLS from the greeting of a MariaDB server, so that proxies can read."""
+    if greeting[4:5] != PROTOCOL:
+        return greeting  # an error
+    at = greeting.index(b"\0", 5) + 1 + 14  # after the version, and 14 bytes
+    return greeting[:at] + bytes([greeting[at] & ~TLS]) + greeting[at + 1 :]
+
 
 class Cut(Enum):
     """The moment at which a connection is cut."""
@@ -79,6 +90,7 @@ class Proxy:
             ready.register(client, selectors.EVENT_READ, server)
             ready.register(server, selectors.EVENT_READ, client)
             last = server
+            greeted = False
             committing = {COMMIT}
             while True:
                 for key, _events in ready.select():
@@ -87,6 +99,9 @@ class Proxy:
                     data = source.recv(1 << 16)
                     if not data:
                         return
+                    if source is server and not greeted:
+                        data = without_tls(data)
+                    greeted = True
                     if source is client and last is server:
                         self.sent.append(data)
                     elif source is client:
