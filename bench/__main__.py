@@ -33,16 +33,28 @@ OPTIONS = {
     "mariadb": ("--innodb-buffer-pool-size=2G",),
     "postgresql": ("-c", "shared_buffers=1GB"),
 }
+# Options with which a COMMIT is on the disk, as operators set them.
+DURABLE = {
+    "mariadb": (
+        "--innodb-flush-log-at-trx-commit=1",
+        "--innodb-flush-method=O_DIRECT",
+        "--log-bin",
+        "--server-id=1",
+        "--sync-binlog=1",
+    ),
+    "postgresql": ("-c", "fsync=on"),
+}
 
 
 class Databases:
     """The databases of the clouds: databases of a server, or files."""
 
-    def __init__(self, engine: str, directory: Path) -> None:
+    def __init__(self, engine: str, directory: Path, *, durable: bool = False) -> None:
         self.server: DatabaseServer | None = None  # None for files
         self._directory = directory
         if engine != "sqlite":
-            self.server = SERVERS[engine](directory / engine, OPTIONS[engine])
+            options = OPTIONS[engine] + (DURABLE[engine] if durable else ())
+            self.server = SERVERS[engine](directory / engine, options)
 
     def of(self, owner: str, cloud: Cloud) -> str:
         """Return the URL of a cloud's database. Load the cloud if it is missing."""
@@ -91,8 +103,15 @@ def main() -> None:
         help="measure an earlier checkout of this service, too, where `make test` ran",
     )
     parser.add_argument("--data", type=Path, help="keep the loaded clouds here for the next run")
+    parser.add_argument(
+        "--durable",
+        action="store_true",
+        help="have the database server synchronize each COMMIT to the disk of --data",
+    )
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()
+    if options.durable and options.engine == "sqlite":
+        parser.error("--durable needs a database server")
     sizes = [int(size) for size in options.sizes.split(",")]
     scenarios = [each for name in options.only.split(",") for each in FAMILIES[name](sizes)]
     if not options.alone:
@@ -100,7 +119,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
         # Database servers run with separate accounts.
         Path(scratch).chmod(0o755)
-        databases = Databases(options.engine, options.data or Path(scratch))
+        directory = options.data or Path(scratch)
+        databases = Databases(options.engine, directory, durable=options.durable)
         others = [] if options.beside is None else ["before"]
         others += [] if options.alone else ["peer"]
         results = report.Results(options.engine, options.output, others)

@@ -308,6 +308,15 @@ class Contend(Client):
         self._claim({provider_uuid(1): {"resources": {"MEMORY_MB": 1}}})
 
 
+class Share(Client):
+    """Claims on one of the hosts, and on the shared disk on which all clients claim."""
+
+    def turn(self) -> None:
+        host, disk = self._some_host(), provider_uuid(self._cloud.hosts + 1)
+        resources = {host: {"VCPU": 1, "MEMORY_MB": 512}, disk: {"DISK_GB": 1}}
+        self._claim({uuid: {"resources": each} for uuid, each in resources.items()})
+
+
 class Provision(Client):
     """Creates a host: provider, inventories, traits, aggregates."""
 
@@ -392,7 +401,7 @@ KINDS: dict[str, type[Client]] = {
     "find": Find, "simulate": Simulate, "explain": Explain, "headroom": Headroom,
     "drain-check": DrainCheck, "drain some host": DrainSomeHost,
     "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
-    "contend": Contend, "provision": Provision, "reshape": Reshape,
+    "contend": Contend, "share": Share, "provision": Provision, "reshape": Reshape,
 }  # fmt: skip
 
 

@@ -155,19 +155,18 @@ def cards(hosts: int = 100) -> Cloud:
     return Cloud("cards", members, 0, hosts)
 
 
-def sharing(hosts: int) -> Cloud:
+def sharing(hosts: int, aggregates: int = AGGREGATES) -> Cloud:
     """Hosts without a disk, and one shared disk for each aggregate.
 
-    One disk is in another aggregate.
+    One disk, the first provider after the hosts, is in another aggregate.
     """
 
     def members() -> Iterator[Provider]:
         stock = {name: HOST[name] for name in ("VCPU", "MEMORY_MB")}
         for number in range(hosts):
-            yield Provider(stock, standard_traits(10), None, (aggregate_uuid(number % AGGREGATES),))
-        for number in range(AGGREGATES):
+            yield Provider(stock, standard_traits(10), None, (aggregate_uuid(number % aggregates),))
+        for number in range(aggregates):
             further = () if number else (OF_DISK,)
-            aggregates = (aggregate_uuid(number), *further)
-            yield Provider({"DISK_GB": 10**6}, (SHARING,), None, aggregates)
+            yield Provider({"DISK_GB": 10**6}, (SHARING,), None, (aggregate_uuid(number), *further))
 
-    return Cloud(f"shared_disks_{hosts}", members, 0, hosts)
+    return Cloud(f"shared_disks_{hosts}_{aggregates}", members, 0, hosts)

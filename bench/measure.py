@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,6 +30,8 @@ class Figures:
     median: float
     # 95th percentile of the duration, in milliseconds.
     p95: float
+    # 99th percentile of the duration, in milliseconds.
+    p99: float
     # Longest duration, in milliseconds.
     longest: float
     # CPU time of the server, in milliseconds.
@@ -94,21 +97,31 @@ class Meter:
         client.clean()
 
     def _burst(self) -> None:
-        until = time.monotonic() + AT_ONCE_SECONDS
         before = self._server.spent()
+        began = time.monotonic()
 
-        def act(client: Client) -> None:
-            while True:
-                started = time.perf_counter()
+        def act(client: Client, place: int) -> None:
+            for started in self._starts(began, place):
                 client.turn()
-                self._times.append(time.perf_counter() - started)
-                if time.monotonic() > until:
-                    return
+                self._times.append(time.monotonic() - started)
 
-        all_at_once([partial(act, client) for client in self._clients])
+        all_at_once([partial(act, client, place) for place, client in enumerate(self._clients)])
         self._add(self._server.spent() - before)
         for client in self._clients:
             client.clean()
+
+    def _starts(self, began: float, place: int) -> Iterator[float]:
+        """Yield the start of each turn of a client of a burst, or when it was due if it is late."""
+        per_second = self._scenario.per_second
+        if per_second is None:
+            yield began
+            while (now := time.monotonic()) < began + AT_ONCE_SECONDS:
+                yield now
+            return
+        for number in range(place, round(per_second * AT_ONCE_SECONDS), len(self._clients)):
+            due = began + number / per_second
+            time.sleep(max(0.0, due - time.monotonic()))
+            yield due
 
     def _add(self, more: Spent) -> None:
         spent = self._spent
@@ -140,6 +153,7 @@ class Meter:
             turns=turns,
             median=1000 * statistics.median(ordered),
             p95=1000 * ordered[min(turns - 1, int(turns * 0.95))],
+            p99=1000 * ordered[min(turns - 1, int(turns * 0.99))],
             longest=1000 * ordered[-1],
             cpu=1000 * (spent.server + spent.database) / turns,
             cpu_database=1000 * spent.database / turns,

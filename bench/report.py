@@ -47,28 +47,33 @@ class Results:
 
 
 def columns(others: Sequence[str]) -> list[str]:
-    titles = ["ours ms", "p95", "longest", "CPU ms", "statements"]
+    titles = ["ours ms", "p95", "p99", "longest", "CPU ms", "turns/CPU s", "statements"]
     for other in others:
-        titles += [f"{other} {each}" for each in ("ms", "CPU ms", "statements")]
+        each_side = ("ms", "p99", "CPU ms", "turns/CPU s", "statements")
+        titles += [f"{other} {each}" for each in each_side]
         titles += [f"times faster than {other}", f"times less CPU than {other}"]
     return [*titles, "MiB"]
 
 
 def cells(row: Row, others: Sequence[str]) -> list[Cell]:
     ours = row["ours"]
-    figures: list[Cell] = [figure(ours[each]) for each in ("median", "p95", "longest")]
+    figures: list[Cell] = [figure(ours[each]) for each in ("median", "p95", "p99", "longest")]
     figures += _cost(ours)
     for other in others:
         beside = row.get(other)
         if beside is None:
-            figures += [None] * 5
+            figures += [None] * 7
         else:
-            figures += [figure(beside["median"]), *_cost(beside)]
+            figures += [figure(beside["median"]), figure(beside["p99"]), *_cost(beside)]
             figures.append(figure(aims.times_faster(ours, beside)))
             figures.append(figure(aims.times_less_cpu(ours, beside)))
     return [*figures, figure(ours["peak_mib"])]
 
 
-def _cost(side: Row) -> tuple[Cell, Cell]:
-    """Return CPU time and statements of a turn. Only MariaDB counts statements."""
-    return figure(side["cpu"]), figure(side["statements"]) if side["statements"] else None
+def _cost(side: Row) -> tuple[Cell, Cell, Cell]:
+    """Return the CPU time of a turn, the turns in a second of one core, and the statements.
+
+    Only MariaDB counts statements.
+    """
+    statements = figure(side["statements"]) if side["statements"] else None
+    return figure(side["cpu"]), figure(1000 / max(side["cpu"], 0.01)), statements

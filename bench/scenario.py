@@ -17,6 +17,10 @@ class Scenario:
     what: str = ""
     # Number of concurrent clients.
     at_once: int = 1
+    # Turns that all clients together begin in a second, regardless of when earlier ones end. A turn
+    # that begins late counts from the time at which it was due. None: each client begins a turn
+    # when its previous one has ended.
+    per_second: int | None = None
     # Whether the peer is measured. It does not complete some requests in reasonable time.
     peer: bool = True
     # Kind of a client that works during all turns and is not measured; empty for none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from urllib.parse import quote
 
 from bench.aims import AIMS
@@ -61,6 +62,10 @@ _FOUR = (
 )
 FOUR_GROUPS = f"{_FOUR.format('VCPU:1000')}&group_policy=none"
 APART = f"{_FOUR.format('VCPU:1')}&required_F2=CUSTOM_BAR&isolate=_F1&same_subtree=_COMPUTE,_F1,_F2"
+
+
+# Both services complete as many in time.
+CLAIMS_PER_SECOND = 16
 
 
 def devices(groups: int) -> str:
@@ -171,6 +176,22 @@ def _sharing(hosts: int) -> list[Scenario]:
         Scenario(f"{title}, member_of leaves nobody", cloud, "get", IN_BOTH, peer=peer),
         Scenario(f"{title}, member_of leaves a disk", cloud, "get", OF_DISK_ALONE, peer=peer),
     ]
+
+
+def _shared_claims(hosts: int) -> list[Scenario]:
+    """Claims of 8 clients that all need the same shared disk, next to claims on flat hosts."""
+    cloud, title, small = sharing(hosts, 1), f"one shared disk, {hosts:,} hosts", hosts <= 1000
+    crowd = partial(Scenario, at_once=8)
+    rate = f"{CLAIMS_PER_SECOND} claims/s, 8 clients"
+    flat_title = f"flat {hosts:,} hosts"
+    return [
+        crowd(f"{title}, claims, 8 clients", cloud, "share"),
+        crowd(f"{title}, {rate}", cloud, "share", per_second=CLAIMS_PER_SECOND),
+        crowd(f"{title}, scheduler loop, 8 clients", cloud, "schedule", limited(FLAT, 10),
+              peer=small),
+        crowd(f"{title}, POST /claims, 8 clients", cloud, "claim", CLAIM, peer=False),
+        crowd(f"{flat_title}, {rate}", flat(hosts), "put", per_second=CLAIMS_PER_SECOND),
+    ]  # fmt: skip
 
 
 def _explained(hosts: int) -> list[Scenario]:
@@ -291,11 +312,17 @@ def _growth(hosts: int) -> list[Scenario]:
         ("first page with parts", "get at 2.0", f"{page}&include={PARTS}"),
         ("provisioning a host", "provision", ""),
     ]
+    beside_disks = f"shared disks, {hosts:,} hosts, limit 10"
     at_peer = {"limit 10", "limit 1000", "3 match, limit 10", "PUT allocations"}
     return [
         # With more than 100,000 hosts, the peer takes more than a minute.
-        Scenario(f"{title}, {name}", cloud, does, what, peer=name in at_peer and hosts <= 100_000)
-        for name, does, what in rows
+        *(
+            Scenario(
+                f"{title}, {name}", cloud, does, what, peer=name in at_peer and hosts <= 100_000
+            )
+            for name, does, what in rows
+        ),
+        Scenario(beside_disks, sharing(hosts), "get", limited(FLAT, 10), peer=hosts <= 10_000),
     ]
 
 
@@ -351,6 +378,7 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
         for size in sizes
         for name, cloud, body in headroom_rows(size)
     ],
+    "claims": lambda sizes: [each for size in sizes for each in _shared_claims(size)],
     "records": lambda sizes: [each for size in sizes for each in _recorded(size)],
     "explain": lambda sizes: [each for size in sizes for each in _explained(size)],
     "lists": lambda sizes: [each for size in sizes for each in _lists(size)],
