@@ -6,9 +6,9 @@ order. If a request has several errors, the response reports the first one.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import falcon
@@ -38,8 +38,7 @@ MAX_CHUNK = 256 * 1024  # bytes of a response that are written at a time
 DEADLINES = Versioned({"1.0": 30.0, "2.0": 5.0})
 
 
-@dataclass(frozen=True, slots=True)
-class CallersRights:
+class CallersRights(NamedTuple):
     """The rights of a caller, which apply to its own project by default."""
 
     policy: Policy
@@ -105,12 +104,10 @@ class Endpoint:
         service = self._service
         if route.has_dry_runs and dry_run.parse(req.query_string, version):
             service = replace(service, database=service.database.rehearsal())
-        mount = req.root_path
-        base = req.prefix.removesuffix(mount)
         rights = CallersRights(self._policy, req.env.get(CALLER_KEY))
         url, known_tags = f"{req.path}?{req.query_string}", _known_tags(req)
         call = Call(
-            service, version, path, req.query_string, None, mount, base, rights, url, known_tags
+            service, version, path, req.query_string, None, req.root_path, rights, url, known_tags
         )
         if route.order.before_body is not None:
             route.order.before_body(call)
@@ -128,7 +125,7 @@ class Endpoint:
         if reply.tag is not None and tags.ANY in known_tags:
             _write_unmodified(resp, reply.tag)
             return
-        _write(resp, call, reply, route.response)
+        _write(req, resp, call, reply, route.response)
 
     def _route(self, req: falcon.Request, version: Microversion) -> Route:
         methods = self._by_line[version.major]
@@ -177,7 +174,7 @@ class Endpoint:
             if route.order.at_bad_body is not None:
                 route.order.at_bad_body(call)
             raise
-        return replace(call, body=value)
+        return call._replace(body=value)
 
 
 # Falcon looks up a responder for each method, and would respond to those without one itself.
@@ -237,7 +234,9 @@ def _check_types(req: falcon.Request, route: Route) -> None:
         raise RequestRefused(406, f"Accept {req.accept!r} leaves out application/json")
 
 
-def _write(resp: falcon.Response, call: Call, reply: Reply, response: Response) -> None:
+def _write(
+    req: falcon.Request, resp: falcon.Response, call: Call, reply: Reply, response: Response
+) -> None:
     resp.status = reply.status
     if reply.value is not None:
         resp.content_type = falcon.MEDIA_JSON
@@ -245,7 +244,7 @@ def _write(resp: falcon.Response, call: Call, reply: Reply, response: Response) 
             content = response.render(reply.value, View(call.version, call.mount))
             _write_body(resp, content)
     if reply.location is not None:
-        resp.set_header("Location", f"{call.base}{call.mount}{reply.location}")
+        resp.set_header("Location", f"{req.prefix}{reply.location}")
     if reply.changed_at is not None and Feature.CACHE_HEADERS.at(call.version):
         resp.set_header("Cache-Control", CACHED)
         resp.set_header("Last-Modified", http_date(reply.changed_at))

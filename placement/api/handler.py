@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache, partial
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy.engine import Connection
 
@@ -60,8 +60,7 @@ class Rights(Protocol):
         """Raise RequestRefused (403) unless a rule of the policy allows it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One request in the form that handlers receive."""
 
     # The collaborators of the handler.
@@ -76,8 +75,6 @@ class Call:
     body: Any
     # Prefix of all paths in links.
     mount: str
-    # Scheme and host, for `Location`.
-    base: str
     rights: Rights
     # Path and query as sent.
     url: str = ""
@@ -101,8 +98,7 @@ class Call:
 NOW = "now"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """The response of a handler."""
 
     status: int

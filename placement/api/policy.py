@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
+import orjson
 from oslo_config import cfg
 from oslo_context.context import RequestContext
 from oslo_policy import opts, policy
@@ -142,9 +143,8 @@ class Policy:
         if self._values is None:
             # PERF: reading the attributes directly is several times faster than `to_policy_values`.
             self._values = attrgetter(*caller.to_policy_values())
-        # All values that a rule can read. Only lists have to be converted to be hashable.
-        values = (tuple(value) if type(value) is list else value for value in self._values(caller))
-        key = (rule, target and tuple(target.items()), *values)
+        # All values that a rule can read. As JSON, they are hashable.
+        key = (rule, target and tuple(target.items()), orjson.dumps(self._values(caller)))
         # A concurrent change of the rules replaces this dictionary.
         answers = self._answers
         answer = answers.get(key)
