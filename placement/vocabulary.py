@@ -9,6 +9,8 @@ CUSTOM_PREFIX = "CUSTOM_"  # prefix of the resource classes and traits that clie
 UNKNOWN_CONSUMER_TYPE = "unknown"  # value in responses for consumers without a type
 MAX_NAME = 255  # characters of the name of a resource class or trait
 SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # trait of providers that other trees may use
+# Trait of hosts with nova-compute. nova 2026.2 requests it if all of its computes are new.
+NOVA_TRAIT = "OWNER_NOVA"
 INVENTORY_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 FIRST_GENERATION = 1  # of a consumer
 # Classes that only hosts have. A tree that only shares other classes is no host.

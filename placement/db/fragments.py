@@ -93,11 +93,16 @@ def has_row(table: FromClause, condition: ColumnElement[bool]) -> ColumnElement[
     return sa.select(sa.literal(1)).select_from(table).where(condition).exists()
 
 
+def has_trait(provider_id: ColumnElement[int], name: str) -> ColumnElement[bool]:
+    """The provider has the trait."""
+    link = t.resource_provider_traits
+    is_trait = sa.and_(link.c.resource_provider_id == provider_id, t.traits.c.name == name)
+    return has_row(link.join(t.traits, t.traits.c.id == link.c.trait_id), is_trait)
+
+
 def shares(provider_id: ColumnElement[int]) -> ColumnElement[bool]:
     """The provider is a sharing provider."""
-    link = t.resource_provider_traits
-    is_trait = sa.and_(link.c.resource_provider_id == provider_id, t.traits.c.name == SHARING_TRAIT)
-    return has_row(link.join(t.traits, t.traits.c.id == link.c.trait_id), is_trait)
+    return has_trait(provider_id, SHARING_TRAIT)
 
 
 # The names of the owners and types of consumers.

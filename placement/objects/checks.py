@@ -169,6 +169,11 @@ REVIEWS = (
         findings.selected(audit_statements.crowded_hosts),
     ),
     Check(
+        "without-nova",
+        "hosts that lack the trait OWNER_NOVA, which other hosts have",
+        findings.selected(audit_statements.hosts_without_nova),
+    ),
+    Check(
         "empty-projects",
         "projects that have no consumers",
         findings.selected(audit_statements.empty_projects),

@@ -95,6 +95,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "audit.consumers": (0, 10_000),
     "audit.crowded_hosts": (),
     "audit.empty_projects": (),
+    "audit.hosts_without_nova": (),
     "audit.on_several_trees": (),
     "audit.over_capacity": (),
     "change_numbering.changed": (1000,),

@@ -140,6 +140,16 @@ def test_inventories_over_capacity_are_listed_with_the_excess(service: Service, 
     )
 
 
+def test_hosts_that_lack_the_trait_of_nova_are_listed_if_others_have_it(
+    service: Service, run: Run
+) -> None:
+    assert run("--check", "without-nova") == (0, "Nothing was found.\n", "")
+    body = {"resource_provider_generation": 0, "traits": ["OWNER_NOVA"]}
+    service.expect(200, "PUT", f"/resource_providers/{FIRST}/traits", body)
+    found = f"without-nova {SECOND} host2\n"  # neither the child nor the storage
+    assert run("--check", "without-nova", "-f", "value") == (3, found, "")
+
+
 def test_consumers_without_owner_are_missing_in_the_list(
     service: Service, run: Run, tmp_path: Path
 ) -> None:
@@ -282,7 +292,7 @@ def test_the_number_of_statements_does_not_follow_that_of_consumers(
         inspection = Inspection(conn, owners=everybody)
         found = {check.name: check.find(inspection).count for check in checks.REVIEWS}
     assert found["without-owner"] == found["several-trees"] == count
-    assert len(statements) == 6  # a page of consumers, an empty one, and four more
+    assert len(statements) == 7  # a page of consumers, an empty one, and five more
 
 
 @pytest.mark.parametrize("count", [5, 100])

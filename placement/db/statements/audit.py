@@ -4,8 +4,16 @@ import sqlalchemy as sa
 
 from placement.db import tables as t
 from placement.db.constructs import same_identifier
-from placement.db.fragments import belongs_to, has_row, is_member, shares, with_owners
+from placement.db.fragments import (
+    belongs_to,
+    has_row,
+    has_trait,
+    is_member,
+    shares,
+    with_owners,
+)
 from placement.db.statement import Query
+from placement.vocabulary import HOST_CLASSES, NOVA_TRAIT
 
 _record = t.claim_records
 _provider, _inventory, _allocation, _consumer = (
@@ -133,6 +141,32 @@ def crowded_hosts() -> Query:
         )
         .having(sa.func.count() > sa.func.min(_record.c.max_per_host))
         .order_by(t.projects.c.external_id, _record.c.spread_group, _provider.c.name)
+    )
+    return Query(rows)
+
+
+_host = _provider.alias("host")
+_nova_host = _provider.alias("nova_host")
+
+
+def hosts_without_nova() -> Query:
+    """Select (host, name) of hosts that lack nova's trait, if other hosts have it."""
+    stocks = _inventory.join(_provider, _provider.c.id == _inventory.c.resource_provider_id).join(
+        t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
+    )
+    computes = sa.and_(
+        _provider.c.root_provider_id == _host.c.id,
+        t.resource_classes.c.name.in_(sorted(HOST_CLASSES)),
+    )
+    rows = (
+        sa.select(_host.c.uuid.label("host"), _host.c.name)
+        .where(
+            _host.c.parent_provider_id.is_(None),
+            ~has_trait(_host.c.id, NOVA_TRAIT),
+            has_row(stocks, computes),
+            has_row(_nova_host, has_trait(_nova_host.c.id, NOVA_TRAIT)),
+        )
+        .order_by(_host.c.name)
     )
     return Query(rows)
 

@@ -41,6 +41,25 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
     WHERE consumers.project_id = projects.id))
 ORDER BY projects.external_id;
 
+-- audit.hosts_without_nova: Select (host, name) of hosts that lack nova's trait, if other hosts have it.
+SELECT host.uuid AS host, host.name
+FROM resource_providers AS host
+WHERE host.parent_provider_id IS NULL AND NOT (EXISTS (SELECT 1 AS anon_1
+    FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
+    WHERE resource_provider_traits.resource_provider_id = host.id AND traits.name = 'OWNER_NOVA'))
+        AND (EXISTS (SELECT 1 AS anon_2
+    FROM inventories JOIN resource_providers ON resource_providers.id =
+        inventories.resource_provider_id JOIN resource_classes ON resource_classes.id =
+        inventories.resource_class_id
+    WHERE resource_providers.root_provider_id = host.id AND resource_classes.name IN ('MEMORY_MB',
+        'PCPU', 'VCPU'))) AND (EXISTS (SELECT 1 AS anon_3
+    FROM resource_providers AS nova_host
+    WHERE EXISTS (SELECT 1 AS anon_4
+      FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
+      WHERE resource_provider_traits.resource_provider_id = nova_host.id AND traits.name =
+          'OWNER_NOVA')))
+ORDER BY host.name;
+
 -- audit.on_several_trees: Select (consumer, root, name) of consumers with allocations in several trees, by tree.
 WITH used_tree AS
 (SELECT DISTINCT allocations.consumer_id, resource_providers.root_provider_id AS root_id
