@@ -313,9 +313,10 @@ SAMPLE: Sequence[Rule] = (
         ],
     ),
     Rule(
-        "locks of several processes, and histories while parts of the cloud are killed",
+        "locks of several processes, histories while parts of the cloud are killed, and failovers",
         "tests/cluster",
         [
+            "test_failover.py",
             "test_histories.py",
             "test_race.py::test_a_class_that_is_given_to_an_inventory_is_not_deleted",
             "test_race.py::test_exactly_what_fits_is_admitted",

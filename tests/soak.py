@@ -47,6 +47,8 @@ LONG_RUNS: Sequence[LongRun] = (
             {"PLACEMENT_TORN": "8000,5000"}, ["mariadb"]),
     LongRun("histories", ["tests/cluster/test_histories.py"],
             {"PLACEMENT_HISTORIES": "3600", "PLACEMENT_HISTORIES_SEED": "{seed}"}, list(SERVERS)),
+    LongRun("failovers", ["tests/cluster/test_failover.py"],
+            {"PLACEMENT_FAILOVERS": "60", "PLACEMENT_FAILOVERS_SEED": "{seed}"}, list(SERVERS)),
     LongRun("schedules", ["tests/schedules"], {"PLACEMENT_SCHEDULES": "all"}, list(SERVERS)),
     LongRun("pooled", ["tests/db/test_pooled_connections.py"],
             {"PLACEMENT_POOLED": "1000"}, list(SERVERS)),

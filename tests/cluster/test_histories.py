@@ -21,6 +21,7 @@ from tests.kit.dependencies import transactions
 from tests.kit.engines import ENGINE, Server, server
 from tests.kit.processes import Process, serving
 from tests.kit.recording import Recorded
+from tests.kit.replication import DATABASE, replicated
 
 pytestmark = pytest.mark.skipif(ENGINE == "sqlite", reason="SQLite has no server")
 
@@ -113,6 +114,22 @@ def test_histories_are_linearizable_while_processes_and_connections_are_killed(
             lambda: restart(server()),
         ]
         check_rounds(ENGINE, processes, faults, capsys)
+
+
+def test_histories_are_serializable_with_reads_from_a_replica_that_is_killed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Reads may be outdated, because the replica applies commits later."""
+    with replicated() as pair:
+        reading = {"OS_PLACEMENT_DATABASE__SLAVE_CONNECTION": pair.replica_url()}
+        with serving(tmp_path, [pair.url()] * 3, 1, **reading) as processes:
+            faults = [
+                processes[0].kill_worker,
+                lambda: disconnect(pair.primary, pair.primary.url(DATABASE)),
+                lambda: restart(pair.replica),
+            ]
+            name = f"{ENGINE} with a replica"
+            check_rounds(name, processes, faults, capsys, current=False)
 
 
 @pytest.mark.skipif(not SECONDS, reason="a long run proves that faults are found")
