@@ -28,7 +28,7 @@ from placement.db.failures import permanent_fault, translate_read_errors, unusab
 from placement.db.messages import masked_url, one_line, unreadable_files
 from placement.db.pools import how_to_install, make_pool, parse_url
 from placement.db.retries import Pauses, Retries, cause_of
-from placement.db.statement import Restart, Unchanged, collecting, send
+from placement.db.statement import Contended, Restart, Unchanged, collecting, send
 from placement.db.transactions import autocommit, reading, transaction
 from placement.errors import (
     ConfigurationError,
@@ -229,10 +229,14 @@ class Database:
             OutcomeUnknown: a COMMIT failed and its outcome cannot be determined.
         """
         retries, pauses = Retries(self._settings), Pauses()
+        contended = False
         while True:
             try:
-                return self._attempt(work, retries.deadline)
+                return self._attempt(work, retries.deadline, contended=contended)
             except (Restart, exc.IntegrityError, exc.TimeoutError) as error:
+                if isinstance(error, Contended) and not contended:
+                    contended = True  # the next attempt cannot fail for the same reason
+                    continue
                 retries.allow(error)
                 cause = cause_of(error)
             except exc.DBAPIError as error:
@@ -246,10 +250,12 @@ class Database:
             with deadline.waiting():
                 pauses.wait()
 
-    def _attempt(self, work: Callable[[Connection], Result], until: float) -> Result:
+    def _attempt(
+        self, work: Callable[[Connection], Result], until: float, *, contended: bool
+    ) -> Result:
         """Run `work` once. Raise the error of a COMMIT only if the COMMIT did not take effect."""
         try:
-            with transaction(self.writer) as conn, collecting(conn):
+            with transaction(self.writer) as conn, collecting(conn, contended=contended):
                 # An earlier write on the pooled connection may have left a function.
                 conn.info.pop(_VERIFY, None)
                 result = work(conn)

@@ -40,6 +40,10 @@ class Unchanged(Exception):
         self.result = result
 
 
+class Contended(Restart):
+    """Raised inside of a write whose next attempt should lock what it reads (`is_contended`)."""
+
+
 class Unmatched(Restart):
     """A statement did not match the expected number of rows."""
 
@@ -194,8 +198,17 @@ class _Collected:
 _COLLECTED = "collected writes"
 
 
+# Key of `Connection.info`: whether the previous attempt of a write was contended.
+_CONTENDED = "contended"
+
+
+def is_contended(conn: Connection) -> bool:
+    """Return whether the previous attempt of this write has raised Contended."""
+    return bool(conn.info.get(_CONTENDED))
+
+
 @contextmanager
-def collecting(conn: Connection) -> Iterator[None]:
+def collecting(conn: Connection, *, contended: bool = False) -> Iterator[None]:
     """Collect the writes within the block, if the database can execute several as one statement.
 
     They are sent before the transaction reads, and by `send`, which the block has to call at its
@@ -204,10 +217,12 @@ def collecting(conn: Connection) -> Iterator[None]:
     info = conn.info  # remains usable if the connection is lost
     if compounds.are_supported(conn):
         info[_COLLECTED] = []
+    info[_CONTENDED] = contended
     try:
         yield
     finally:
         info.pop(_COLLECTED, None)
+        info.pop(_CONTENDED, None)
 
 
 def send(conn: Connection, committing: AbstractContextManager[None] | None = None) -> bool:

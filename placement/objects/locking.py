@@ -58,6 +58,7 @@ def lock_unchanged(
     revisions: Mapping[int, int],
     provider_ids: Collection[int],
     generations: Mapping[int, int] = NO_GENERATIONS,
+    failure: type[Exception] = TreesChanged,
 ) -> int:
     """Lock trees that still have these revisions. Return their new revision.
 
@@ -68,6 +69,7 @@ def lock_unchanged(
         revisions: root id -> revision.
         provider_ids: providers in these trees whose generation is incremented.
         generations: provider id -> expected generation, of providers that were read.
+        failure: raised instead of TreesChanged.
 
     Raises:
         TreesChanged: a revision or generation differs. The transaction cannot continue.
@@ -75,7 +77,7 @@ def lock_unchanged(
     revision = new_revision()
     with stopwatch.LOCKS:
         write = statements.renew_and_bump(revisions, provider_ids, revision, generations)
-        write.execute(conn, failure=TreesChanged)
+        write.execute(conn, failure=failure)
     leave_commit_marker(conn, revisions, revision)
     return revision
 

@@ -21,7 +21,7 @@ from placement.db.dialects import dialect_of_url
 from placement.db.dialects.hazards import Hazard, HazardTable, Values, read_values
 from placement.db.engine import Database
 from placement.db.prepared import MAX_PREPARED
-from placement.db.statement import Unchanged
+from placement.db.statement import Unchanged, send
 from placement.db.statements import change_numbering as statements
 from placement.errors import DatabaseUnavailable, DatabaseUnusable
 
@@ -188,6 +188,8 @@ def _insert_and_delete(conn: Connection) -> tuple[float, float]:
     """Insert and delete a row. Return the times before and after the deletion."""
     position = -random.getrandbits(62) - 1  # numberings have positive positions
     statements.insert_batch(position, 0, 0).execute(conn)
+    send(conn)
     began = time.perf_counter()
     statements.delete_batches([position]).execute(conn)
+    send(conn)
     return began, time.perf_counter()

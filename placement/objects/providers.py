@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import Unchanged
+from placement.db.statement import Contended, Unchanged
 from placement.db.statements import provider_snapshots
 from placement.db.statements import provider_trees as tree_statements
 from placement.db.statements import providers as statements
@@ -23,7 +23,7 @@ from placement.errors import (
     ProviderUuidTaken,
 )
 from placement.objects import identifiers, lineage, provider_snapshot, revisions, tree_writer
-from placement.objects.locking import LockedProvider, TreesChanged
+from placement.objects.locking import LockedProvider
 from placement.objects.revisions import MIXED, UNKNOWN
 from placement.objects.tree_state import TreeChange, TreeMember
 from placement.objects.unset import Unset
@@ -207,7 +207,7 @@ def update(
         if not change:
             shown = get(conn, provider.uuid)
             if shown.revision != provider.revision:
-                raise TreesChanged
+                raise Contended
             raise Unchanged(shown)
         return change
 

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from placement.db.dialects import dialect_of
-from placement.db.statement import Restart, send
+from placement.db.statement import Contended, Restart, is_contended, send
 from placement.db.statements import associations, locks
 from placement.db.statements import provider_trees as statements
 from placement.db.statements import providers as provider_statements
@@ -24,7 +24,6 @@ from placement.errors import ProviderNameTaken, at_member
 from placement.objects import catalog, identifiers, locking, revisions
 from placement.objects.inventory_change import InventoryChange, inventory_change
 from placement.objects.inventory_rows import Inventory
-from placement.objects.locking import TreesChanged
 from placement.objects.tree_state import LinkChange, TreeChange
 from placement.runtime import stopwatch
 
@@ -51,7 +50,7 @@ def write(
 
     Args:
         read: reads the state; it may be called twice.
-        decide: returns the change for a state, or raises; it may be called twice.
+        decide: returns the change for a state, or raises.
         is_complete: returns whether the state that was read without a lock contains all of the
             content of its revisions (`objects/revisions.py`).
 
@@ -59,27 +58,22 @@ def write(
         The state before the change, the change, and the spellings of new aggregates.
 
     Raises:
-        Restart: the trees keep changing.
+        Restart: a tree has changed, or keeps changing. The next attempt locks the trees before it
+            reads them.
         The errors of `read` and `decide`.
     """
     state = read()
-    try:
-        if not is_complete(state):
-            raise TreesChanged
-        change, spellings = _write(conn, state, decide)
-    except TreesChanged:
+    if not is_complete(state) or is_contended(conn):
         # Other transactions may be writing to these trees. Lock them before the second read.
         root_ids = state.revisions.keys()
         with stopwatch.LOCKS:
             locks.revisions(root_ids).rows(conn)
         state = read()
         if state.revisions.keys() != root_ids:
-            raise Restart from None
-        try:
-            change, spellings = _write(conn, state, decide)
-        except TreesChanged:
-            raise Restart from None
-    return state, change, spellings
+            raise Restart
+    change = decide(state)
+    _lock(conn, state, change)
+    return state, change, TreeWriter(conn, change).write()
 
 
 def later_views(conn: Connection, *uuids: str) -> Callable[[TreeView], bool]:
@@ -94,27 +88,19 @@ def later_views(conn: Connection, *uuids: str) -> Callable[[TreeView], bool]:
     return lambda view: view.revisions.items() <= seen.items()
 
 
-def _write(
-    conn: Connection, state: AnyView, decide: Callable[[AnyView], TreeChange]
-) -> tuple[TreeChange, Spellings]:
-    """Write the change, and return it with the spellings of new aggregates.
-
-    If it changes existing trees, lock the trees and increment generations first.
+def _lock(conn: Connection, state: TreeView, change: TreeChange) -> None:
+    """Lock the trees if the change requires it, and increment generations.
 
     Raises:
-        TreesChanged: a tree has changed. Nothing has been written.
+        Contended: a tree has changed since it was read.
     """
-    change = decide(state)
     if state.revisions and change.locks:
         roots: dict[int, int] = {}
         others: dict[int, int] = {}
         for row_id, generation in change.bumped.items():
             (roots if row_id in state.revisions else others)[row_id] = generation
-        locking.lock_unchanged(conn, state.revisions, roots, roots)
+        locking.lock_unchanged(conn, state.revisions, roots, roots, failure=Contended)
         provider_statements.bump_generations(dict.fromkeys(others, 1), others).execute(conn)
-    spellings = TreeWriter(conn, change).write()
-    send(conn)
-    return change, spellings
 
 
 class TreeWriter:

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement.objects import allocation_state
+from placement.objects import allocation_state, locking
 from placement.objects.allocation_change import AllocationState
+from placement.runtime import events
+from placement.runtime.events import Details, Event
 from tests.kit.engines import ENGINE
 from tests.kit.service import Service, claim, inventories
 
@@ -267,3 +269,30 @@ def test_a_concurrently_created_inventory_does_not_count_deleted_allocations(
     monkeypatch.setattr(allocation_state, "_read", late)
     cloud.expect(204, *request_)
     assert cloud.get(f"/resource_providers/{HOST}/usages")["usages"] == {"VCPU": 0}
+
+
+def test_a_tree_that_has_changed_since_it_was_read_is_locked_before_it_is_read_again(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trait of another provider of the tree changes its revision only."""
+    lock, retries = locking.lock_unchanged, []
+
+    def late(*arguments: Any, **options: Any) -> int:
+        monkeypatch.setattr(locking, "lock_unchanged", lock)
+        traits = {"resource_provider_generation": 1, "traits": ["HW_CPU_X86_AVX2"]}
+        cloud.expect(200, "PUT", f"/resource_providers/{NODE}/traits", traits)
+        return lock(*arguments, **options)
+
+    def note(event: Event, details: Details) -> None:
+        if event is Event.RETRY:
+            retries.append(details)
+
+    end = events.listen(note)
+    monkeypatch.setattr(locking, "lock_unchanged", late)
+    cloud.transactions = 0
+    cloud.stock(HOST, total=9)
+    end()
+    # The first attempt, the other write, and the attempt that has locked the tree.
+    assert cloud.transactions == 3
+    assert not retries
+    assert cloud.get(f"/resource_providers/{HOST}/inventories")["inventories"]["VCPU"]["total"] == 9
