@@ -95,6 +95,8 @@ class CandidateRequest:
     order: Order = ()
     # UUIDs of the roots of hosts that are full for the spread group of the claim.
     full_hosts: frozenset[str] = frozenset()
+    # Traits of providers that serve in one way at a time, if the names are resolved.
+    exclusive: frozenset[str] = frozenset()
     # Whether `group_policy` isolates all suffixed groups.
     isolate_all: bool = field(default=False, compare=False)
     # "summary" to explain the request as a whole, "providers" to explain single hosts as well, or

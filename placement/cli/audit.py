@@ -79,7 +79,8 @@ def _audit(conf: cfg.ConfigOpts) -> int:
     _refuse_unsafe(options)
     owners = _owners(options)
     database = connect(conf)
-    findings = _find(database, _checks(options), owners)
+    exclusive = frozenset(conf.placement.exclusive)
+    findings = _find(database, _checks(options), owners, exclusive)
     FORMATS[options.format](findings)
     for note in _notes(options, findings):
         print(note, file=sys.stdout if options.format == "table" else sys.stderr)
@@ -126,11 +127,13 @@ def _checks(options: Any) -> list[Check]:
     return [check for check in REVIEWS if check.name in names]
 
 
-def _find(database: Database, checks: Iterable[Check], owners: Owners | None) -> Findings:
+def _find(
+    database: Database, checks: Iterable[Check], owners: Owners | None, exclusive: frozenset[str]
+) -> Findings:
     """Return the findings of the checks in one snapshot."""
     with database.read() as conn:
         online_migrations.check_schema(conn)
-        inspection = Inspection(conn, owners=owners)
+        inspection = Inspection(conn, owners=owners, exclusive=exclusive)
         return [(check, check.find(inspection)) for check in checks]
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from oslo_config import cfg
 
@@ -45,6 +46,15 @@ class DatabaseSettings:
     sync_on_startup: bool
 
 
+class SpecialTraits(NamedTuple):
+    """Traits to which the options of the service give a meaning."""
+
+    # If the root of a tree has one of them, the tree only serves requests that tolerate the trait.
+    taints: frozenset[str] = frozenset()
+    # A provider with one of them serves one class at a time, or only by its descendants.
+    exclusive: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class CandidateSettings:
     """The options for the search for candidates."""
@@ -59,9 +69,7 @@ class CandidateSettings:
     max_answer_size: int
     # Number of resource providers that a process caches.
     tree_cache_size: int
-    # Traits. If the root of a tree has one of them, the tree only serves requests that tolerate the
-    # trait.
-    taints: frozenset[str]
+    traits: SpecialTraits
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +150,10 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
                 max_simulation_steps=conf.placement.max_simulation_steps,
                 max_answer_size=conf.placement.max_answer_size,
                 tree_cache_size=conf.placement.tree_cache_size,
-                taints=_taints(conf.placement.taints),
+                traits=SpecialTraits(
+                    taints=_traits("taints", conf.placement.taints),
+                    exclusive=_traits("exclusive", conf.placement.exclusive),
+                ),
             ),
             order=conf.placement.order,
             holds=HoldSettings(
@@ -224,12 +235,12 @@ def _max_connections(size: int, overflow: int) -> int:
     return 0 if size <= 0 or overflow < 0 else size + overflow
 
 
-def _taints(names: list[str]) -> frozenset[str]:
-    """Return the taints. Raises ConfigurationError for a name that no trait can have."""
+def _traits(option: str, names: list[str]) -> frozenset[str]:
+    """Return the traits. Raises ConfigurationError for a name that no trait can have."""
     for name in names:
         if not TRAIT_NAME.fullmatch(name):
             raise ConfigurationError(
-                f"[placement] taints: {name!r} is no name of a trait: it has capital letters, "
+                f"[placement] {option}: {name!r} is no name of a trait: it has capital letters, "
                 "digits and _, at most 255 of them"
             )
     return frozenset(names)

@@ -157,6 +157,16 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "A trait that does not exist yet has no effect. All servers need the same value. "
             "A reload (SIGHUP) applies a new value.",
         ),
+        cfg.ListOpt(
+            "exclusive",
+            default=[],
+            help="Traits, separated by commas, of devices that are reported in several ways, such "
+            "as a card and its virtual GPUs. A provider with one of these traits serves either by "
+            "itself, one class at a time, or by its descendants: searches return no candidates, "
+            "and writes of allocations are refused with 409, if it already serves otherwise. "
+            "Existing allocations may stay and shrink. A trait that does not exist yet has no "
+            "effect. All servers need the same value. A reload (SIGHUP) applies a new value.",
+        ),
         cfg.StrOpt(
             "order",
             default="",

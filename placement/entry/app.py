@@ -250,7 +250,7 @@ def serve(*, patience: float | None = None) -> Served:
     settings = config.settings(conf)
     if settings.auth_strategy == "noauth2":
         LOG.warning("[api] auth_strategy is noauth2: every token is believed, for tests only")
-    taints = settings.candidates.taints
+    taints = settings.candidates.traits.taints
     metrics = Metrics(settings.metrics, taints) if settings.metrics.enabled else None
     application, database = start(settings, patience=patience, metrics=metrics)
     if metrics is None:
@@ -268,7 +268,7 @@ def start(
 
     No connection is open afterwards. For the arguments and errors, see `prepare` and `create_app`.
     """
-    taints = settings.candidates.taints
+    taints = settings.candidates.traits.taints
     if taints:
         LOG.info("hosts with a taint serve no search: %s", ", ".join(sorted(taints)))
     database = Database(settings.database)

@@ -1,6 +1,6 @@
 """Errors of requests that conflict with the present state of the database."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
 from placement.errors.base import (
@@ -249,6 +249,25 @@ class CapacityExceeded(Conflict):
         super().__init__(
             f"Unable to allocate {amount} of '{resource_class}' on resource provider '{uuid}': "
             f"it would exceed the capacity ({used} used by others of {capacity})"
+        )
+
+
+class DeviceInUse(Conflict):
+    """An allocation from a device that already serves in another way.
+
+    Args:
+        resource_class: the class of the refused amount.
+        uuid: the provider of the amount.
+        device: the exclusive provider, which is this provider or one above it.
+        classes: the classes that the device serves in the other way.
+    """
+
+    def __init__(
+        self, resource_class: str, uuid: str, device: str, classes: Collection[str]
+    ) -> None:
+        super().__init__(
+            f"Unable to allocate '{resource_class}' on resource provider '{uuid}': the device "
+            f"'{device}' already serves {', '.join(classes)}, and it serves in one way at a time"
         )
 
 

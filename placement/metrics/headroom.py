@@ -64,7 +64,7 @@ class HeadroomFile:
         if trees is None:
             return None
         candidates = self._service.settings.candidates
-        bounds = sorted(candidates.taints), candidates.max_search_steps
+        bounds = sorted(map(sorted, candidates.traits)), candidates.max_search_steps
         return trees, bounds, repr(self._query)
 
     def measure(self) -> Mapping[str, RequestHeadroom]:

@@ -33,24 +33,32 @@ from placement.objects.allocation_state import StateQuery
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim, owner_names
 from placement.objects.consumers import Consumer, ConsumerChange
+from placement.objects.exclusive import refuse_clashes
 from placement.objects.inventory_rows import InventoryKey
 from placement.objects.providers import Provider
 
 # -- writing --------------------------------------------------------------------------------
 
 
-def replace(conn: Connection, claims: Sequence[Claim]) -> Mapping[str, int]:
+def replace(
+    conn: Connection, claims: Sequence[Claim], exclusive: Collection[str] = ()
+) -> Mapping[str, int]:
     """Replace the allocations of the consumers of all claims, or of no consumer.
+
+    Args:
+        conn: the connection.
+        claims: the new allocations.
+        exclusive: the traits of providers that serve in one way at a time.
 
     Returns:
         Consumer uuid -> end of the hold in seconds since 1970, of new holds.
 
     Raises:
-        ConsumerGenerationConflict, and the errors of `allocation_change`
+        ConsumerGenerationConflict, DeviceInUse, and the errors of `allocation_change`
     """
     state = allocation_state.read(conn, allocation_state.for_claims(claims))
     check_consumer_generations(state, claims)
-    return _replace(conn, state, claims)
+    return _replace(conn, state, claims, exclusive)
 
 
 def delete_if(
@@ -74,9 +82,15 @@ def delete_if(
 
 
 def _replace(
-    conn: Connection, state: AllocationState, claims: Sequence[Claim]
+    conn: Connection,
+    state: AllocationState,
+    claims: Sequence[Claim],
+    exclusive: Collection[str] = (),
 ) -> Mapping[str, int]:
-    return write_change(conn, allocation_change(state, claims, state.stocks()), state)
+    change = allocation_change(state, claims, state.stocks())
+    ends = write_change(conn, change, state)
+    refuse_clashes(conn, exclusive, change.root_ids.values(), change.deltas)
+    return ends
 
 
 def delete(conn: Connection, consumer_uuid: str) -> None:

@@ -14,7 +14,7 @@ from placement.db.engine import Database
 from placement.db.statements import audit as audit_statements
 from placement.db.statements import derived as derived_statements
 from placement.db.statements import integrity as statements
-from placement.objects import derived, findings, repairs
+from placement.objects import derived, exclusive, findings, repairs
 from placement.objects.derived import Corrections
 from placement.objects.findings import WITHOUT_OWNER, Find, Finding, Inspection
 from placement.objects.repairs import Repair
@@ -172,6 +172,11 @@ REVIEWS = (
         "without-nova",
         "hosts that lack the trait OWNER_NOVA, which other hosts have",
         findings.selected(audit_statements.hosts_without_nova),
+    ),
+    Check(
+        "exclusive",
+        "devices that serve in several ways, although [placement] exclusive allows one at a time",
+        exclusive.contradictions,
     ),
     Check(
         "empty-projects",

@@ -54,6 +54,8 @@ class Inspection:
     limit: int | None = None
     # The owners, or None if no list of owners was supplied.
     owners: Owners | None = None
+    # The traits of providers that serve in one way at a time.
+    exclusive: Collection[str] = ()
 
     @cached_property
     def ancestry(self) -> Ancestry:

@@ -20,6 +20,7 @@ from placement.db.statement import CHUNK_SIZE, Unchanged
 from placement.db.statements import claim_records as statements
 from placement.errors import (
     CapacityExceeded,
+    DeviceInUse,
     HoldGone,
     HoldHasGroup,
     HoldNotFound,
@@ -47,7 +48,7 @@ Result = TypeVar("Result")
 MAX_RELEASED = 100
 
 # Errors that releasing expired holds may prevent.
-NO_ROOM = (CapacityExceeded, NoCandidatesFound)
+NO_ROOM = (CapacityExceeded, DeviceInUse, NoCandidatesFound)
 
 # -- expiry ------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from placement.objects.allocation_change import (
     refuse_unknown_providers,
 )
 from placement.objects.claims import Claim
+from placement.objects.exclusive import refuse_clashes
 from placement.objects.inventory_change import inventory_change
 
 
@@ -38,13 +39,19 @@ class ReshapeCommand:
     claims: Sequence[Claim]
 
 
-def reshape(conn: Connection, command: ReshapeCommand) -> None:
+def reshape(conn: Connection, command: ReshapeCommand, exclusive: Collection[str] = ()) -> None:
     """Execute a reshape in one transaction.
+
+    Args:
+        conn: the connection.
+        command: the new inventories and allocations.
+        exclusive: the traits of providers that serve in one way at a time.
 
     Raises:
         UnknownReshapedProvider, ProviderGenerationConflict, ConsumerGenerationConflict,
         UnknownProviders, BadCapacity, UnknownInventoryClasses, UnknownResourceClasses (of
-        allocations), NoInventory, UnitsViolated, CapacityExceeded, InventoryInUse: in this order.
+        allocations), NoInventory, UnitsViolated, CapacityExceeded, InventoryInUse,
+        DeviceInUse: in this order.
     """
     class_names: set[str] = set()
     for new in command.inventories.values():
@@ -72,6 +79,8 @@ def reshape(conn: Connection, command: ReshapeCommand) -> None:
     moves = new_allocations.moves(new_inventories.created_ids(conn))
     inventory_statements.move_used(moves).execute(conn)
     new_inventories.delete(conn)
+    exclusive_roots = new_allocations.root_ids.values()
+    refuse_clashes(conn, exclusive, exclusive_roots, new_allocations.deltas)
     increments = _increments(records, new_allocations.provider_ids)
     providers.bump_generations(conn, increments, state.providers.values())
 

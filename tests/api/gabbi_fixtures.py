@@ -48,6 +48,7 @@ Options = Mapping[str, Mapping[str, object]]
 # Cloud file -> options of the service that the gabbits on it are about. A server with another URL
 # has to have them.
 OPTIONS: Mapping[str, Options] = {
+    "exclusive-cards": {"placement": {"exclusive": ["CUSTOM_CARD"]}},
     "ordered-hosts": {
         "placement": {
             "order": '[{"by": "free", "resource_class": "CUSTOM_UNKNOWN", "first": "most"},'

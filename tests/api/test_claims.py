@@ -711,12 +711,12 @@ def test_each_of_16_candidates_is_tried_before_the_next_search(
     tried: set[str] = set()
     write = claiming._write
 
-    def lose(database: Any, claims: Any, snapshot: Any) -> Any:
+    def lose(database: Any, claims: Any, *others: Any) -> Any:
         (uuid,) = claims[0].allocations
         tried.add(uuid)
         if len(tried) < 16:
             raise LostRace
-        return write(database, claims, snapshot)
+        return write(database, claims, *others)
 
     monkeypatch.setattr(claiming, "_write", lose)
     with LargeCloud(tmp_path, full=0, free=30) as cloud:

@@ -162,6 +162,8 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
         UUID,
         1000,
     ),
+    "cards.use": (["CUSTOM_CARD"],),
+    "cards.use_in_trees": (["CUSTOM_CARD"], [1, 2]),
     "derived.capacities": ([1, 2],),
     "derived.distinct_capacities": ([1, 2],),
     "derived.number_of_roots": (),

@@ -226,6 +226,39 @@ def test_consumers_on_several_trees_are_listed_except_for_shared_storage(
     assert run("-f", "value")[1].splitlines()[0] == f"several-trees {both} 2 host1,host2"
 
 
+def test_cards_that_serve_in_several_ways_are_listed(
+    service: Service, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card, below = provider_uuid(2), provider_uuid(5)  # the child is the card
+    created = {"name": "slice", "uuid": below, "parent_provider_uuid": card}
+    service.expect(200, "POST", "/resource_providers", created)
+    for path in ("/traits/CUSTOM_CARD", "/resource_classes/CUSTOM_SLICE"):
+        service.expect(201, "PUT", path)
+    traits = {"resource_provider_generation": 0, "traits": ["CUSTOM_CARD"]}
+    service.expect(200, "PUT", f"/resource_providers/{card}/traits", traits)
+    for provider, generation, classes in (
+        (card, 1, ("PGPU", "VGPU")),
+        (below, 0, ("CUSTOM_SLICE",)),
+    ):
+        inventories = {name: {"total": 4} for name in classes}
+        body = {"resource_provider_generation": generation, "inventories": inventories}
+        service.expect(200, "PUT", f"/resource_providers/{provider}/inventories", body)
+    use(service, 1, (card, "VGPU", 1))
+    use(service, 2, (below, "CUSTOM_SLICE", 1))
+    assert run("--check", "exclusive") == (0, "Nothing was found.\n", "")
+    monkeypatch.setenv("OS_PLACEMENT__EXCLUSIVE", "CUSTOM_CARD")
+    code, out, _err = run("--check", "exclusive", "-f", "json")
+    assert code == 3
+    row = {"provider": card, "name": "child", "serves": ["VGPU"], "below": ["CUSTOM_SLICE"]}
+    assert rows(out, "exclusive") == [row]
+    service.expect(204, "DELETE", f"/allocations/{consumer_uuid(1)}")
+    assert run("--check", "exclusive") == (0, "Nothing was found.\n", "")
+    use(service, 3, (card, "VGPU", 1))
+    use(service, 4, (card, "PGPU", 1))
+    out = run("--check", "exclusive", "-f", "value")[1]
+    assert out == f"exclusive {card} child PGPU,VGPU CUSTOM_SLICE\n"
+
+
 @pytest.mark.parametrize("form", ["table", "value"])
 def test_a_name_forges_no_row(service: Service, run: Run, tmp_path: Path, form: str) -> None:
     use(service, 1, (FIRST, "VCPU", 1), project="x\nwithout-owner \x1b[2J")

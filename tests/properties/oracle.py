@@ -139,6 +139,8 @@ class Query:
     tolerate: frozenset[str] = frozenset()
     taints: frozenset[str] = frozenset()
     """Those of the service, which are no part of what is sent."""
+    exclusive: frozenset[str] = frozenset()
+    """The traits of cards, which are options of the service too."""
     full_hosts: frozenset[str] = frozenset()
     """The roots that a spread group has filled, which is no part of what is sent either."""
 
@@ -286,6 +288,8 @@ def _choices(world: World, query: Query) -> Iterator[tuple[str, Choice]]:
         for uuid, provider in world.items()
         if not world[root(world, uuid)].traits & query.untolerated
     }
+    cards = {uuid for uuid, provider in world.items() if provider.traits & query.exclusive}
+    world = _without_excluded(world, cards) if cards else world
     for anchor in (provider for provider in world.values() if provider.parent is None):
         if not _root_passes(anchor, query):
             continue
@@ -293,8 +297,50 @@ def _choices(world: World, query: Query) -> Iterator[tuple[str, Choice]]:
         for choice in _combinations(world, query, anchor, pool):
             if anchor.uuid in query.full_hosts and _takes_from(world, anchor, choice):
                 continue
+            if _clash(world, cards, _totals(choice)):
+                continue
             if _acceptable(world, query, choice):
                 yield anchor.uuid, choice
+
+
+def faces(world: World, cards: Collection[str], uuid: str, name: str) -> set[tuple[str, str]]:
+    """The faces of cards that an amount uses: a class of the card itself, or what is below it."""
+    lines = set(lineage(world, uuid))
+    return {(card, name if card == uuid else "below") for card in lines & set(cards)}
+
+
+def _clash(world: World, cards: Collection[str], amounts: Iterable[tuple[str, str]]) -> bool:
+    """Whether amounts of (provider, class) use a card in several ways."""
+    used = set().union(*(faces(world, cards, uuid, name) for uuid, name in amounts))
+    return len(used) > len({card for card, _face in used})
+
+
+def _without_excluded(world: World, cards: Collection[str]) -> World:
+    """The world without the inventories that the use of a card excludes."""
+    used = [
+        (uuid, name)
+        for uuid, provider in world.items()
+        for name, inventory in provider.inventories.items()
+        if inventory.used
+    ]
+    in_use = set().union(*(faces(world, cards, *each) for each in used))
+
+    def is_excluded(uuid: str, name: str) -> bool:
+        own = faces(world, cards, uuid, name)
+        touched = {card for card, _face in own}
+        return any(card in touched for card, _face in in_use - own)
+
+    return {
+        uuid: replace(
+            provider,
+            inventories={
+                name: inventory
+                for name, inventory in provider.inventories.items()
+                if not is_excluded(uuid, name)
+            },
+        )
+        for uuid, provider in world.items()
+    }
 
 
 def summaries(world: World, found: Iterable[Candidate]) -> dict[str, Any]:

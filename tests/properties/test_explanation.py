@@ -45,7 +45,7 @@ def explained(service: WorldService, query: oracle.Query, rng: random.Random) ->
     request = parse_candidates(pairs(urlencode(query.to_params())), VERSION)
     settings = service.settings.candidates
     with service.database.read_trees() as conn:
-        scan = Scan.of(conn, request, settings.taints)
+        scan = Scan.of(conn, request, settings.traits)
         return explain(scan, TreeCache(1000), settings, any_tuning(rng))
 
 

@@ -255,18 +255,21 @@ def test_an_empty_name_of_a_directory_names_none(
 
 
 def test_taints_are_names_of_traits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert config.settings(load(tmp_path, FILE, monkeypatch)).candidates.taints == frozenset()
+    assert (
+        config.settings(load(tmp_path, FILE, monkeypatch)).candidates.traits.taints == frozenset()
+    )
     text = f"{FILE}[placement]\ntaints = CUSTOM_MAINTENANCE, COMPUTE_STATUS_DISABLED\n"
-    taints = config.settings(load(tmp_path, text, monkeypatch)).candidates.taints
+    taints = config.settings(load(tmp_path, text, monkeypatch)).candidates.traits.taints
     assert taints == {"CUSTOM_MAINTENANCE", "COMPUTE_STATUS_DISABLED"}
 
 
+@pytest.mark.parametrize("option", ["taints", "exclusive"])
 @pytest.mark.parametrize("name", ["custom_x", "CUSTOM-X", "!CUSTOM_X", "C" * 256, "CUSTOM_A,,B"])
-def test_a_taint_that_no_trait_can_be_stops_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+def test_a_name_that_no_trait_can_have_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, option: str
 ) -> None:
-    load(tmp_path, f"{FILE}[placement]\ntaints = {name}\n", monkeypatch)
-    with pytest.raises(ConfigurationError, match=r"\[placement\] taints: '") as raised:
+    load(tmp_path, f"{FILE}[placement]\n{option} = {name}\n", monkeypatch)
+    with pytest.raises(ConfigurationError, match=rf"\[placement\] {option}: '") as raised:
         app.serve()
     assert "\n" not in str(raised.value)
 

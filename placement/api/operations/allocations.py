@@ -277,7 +277,8 @@ def manage_allocations(call: Call) -> Reply:
 
 
 def _replace(call: Call, claims: Sequence[Claim]) -> None:
-    work = partial(allocations.replace, claims=claims)
+    exclusive = call.service.settings.candidates.traits.exclusive
+    work = partial(allocations.replace, claims=claims, exclusive=exclusive)
     holds.retry_with_room(call.service.database, lambda primary: primary.write(work))
 
 

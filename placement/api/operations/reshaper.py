@@ -43,6 +43,7 @@ def reshape(call: Call) -> Reply:
     Services use this operation to move inventories to other providers of a tree while they are in
     use. All changes are made in one transaction.
     """
-    work = partial(reshaper.reshape, command=read_command(call.body))
+    exclusive = call.service.settings.candidates.traits.exclusive
+    work = partial(reshaper.reshape, command=read_command(call.body), exclusive=exclusive)
     holds.retry_with_room(call.service.database, lambda primary: primary.write(work))
     return Reply(204)

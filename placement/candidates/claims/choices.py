@@ -192,7 +192,7 @@ class ClaimSearches:
             with stopwatch.NAMES:
                 names = claim_names(claims) if self._names_owners else NO_NAMES
                 self._resolved[key] = resolve_all(
-                    self._conn, limited, names, self._settings.taints, group
+                    self._conn, limited, names, self._settings.traits, group
                 )
         resolved = self._resolved[key]
         known = resolved[0]  # each entry contains the names of all requests

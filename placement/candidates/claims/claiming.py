@@ -26,6 +26,7 @@ from placement.db.retries import Pauses
 from placement.errors import (
     CapacityExceeded,
     ClaimContention,
+    DeviceInUse,
     HostFull,
     LostRace,
     NoCandidatesFound,
@@ -50,6 +51,7 @@ RETRYABLE = (
     NoInventory,
     UnitsViolated,
     CapacityExceeded,
+    DeviceInUse,
     HostFull,
     LostRace,
 )
@@ -125,6 +127,7 @@ def _claim(
     """Claim as `claim` does, without releasing expired holds."""
     until = time.monotonic() + settings.database.write_timeout
     budget = Budget(settings.candidates.max_search_steps)
+    exclusive = settings.candidates.traits.exclusive
     begin = partial(
         ClaimSearches,
         cache=cache,
@@ -138,7 +141,7 @@ def _claim(
         choices = _choose(database, begin, budget, explained=explained)
         for attempt, snapshot in attempts(claim_requests, choices, settings):
             try:
-                revision, ends = _write(database, attempt.claims, snapshot)
+                revision, ends = _write(database, attempt.claims, snapshot, exclusive)
             except TreesChanged:
                 continue  # this choice is attempted again later, without a snapshot
             except RETRYABLE:
@@ -201,12 +204,17 @@ def _choose(
 
 
 def _write(
-    database: Database, claims: Sequence[Claim], snapshot: SearchSnapshot | None
+    database: Database,
+    claims: Sequence[Claim],
+    snapshot: SearchSnapshot | None,
+    exclusive: frozenset[str],
 ) -> tuple[int | None, Mapping[str, int]]:
     """Write the allocations of claims.
 
     Args:
         snapshot: the state that the trees must have, or None for any state.
+        exclusive: the traits of providers that serve in one way at a time. The search has observed
+            them in the state of the snapshot.
 
     Returns:
         The new revision of the trees if the claims are the only change since the snapshot.
@@ -221,6 +229,6 @@ def _write(
     def work(conn: Connection) -> tuple[int | None, Mapping[str, int]]:
         if snapshots:  # only in the first run, because a retry reads the current state
             return search_snapshot.claim(conn, claims, snapshots.pop())
-        return None, allocations.replace(conn, claims)
+        return None, allocations.replace(conn, claims, exclusive)
 
     return database.write(work)

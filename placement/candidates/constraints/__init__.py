@@ -10,6 +10,7 @@ from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Charge
 from placement.candidates.constraints.base import Constraint, Kinds, Undo
 from placement.candidates.constraints.capacity import Capacity
 from placement.candidates.constraints.collective_traits import CollectiveTraits
+from placement.candidates.constraints.exclusive import Exclusive
 from placement.candidates.constraints.isolation import Isolation, OnePerTree
 from placement.candidates.constraints.spread import Spread
 from placement.candidates.constraints.subtree import OutsideSubtree, SameSubtree
@@ -25,6 +26,7 @@ CONSTRAINTS: tuple[type[Constraint], ...] = (
     Capacity,
     SameSubtree,
     Spread,
+    Exclusive,
 )
 
 
@@ -84,6 +86,7 @@ __all__ = [
     "Capacity",
     "CollectiveTraits",
     "Constraint",
+    "Exclusive",
     "Isolation",
     "Kinds",
     "OnePerTree",

@@ -46,6 +46,11 @@ class Constraint(ABC):
         return None
 
     @classmethod
+    def concerns(cls, plan: SearchPlan, pool: Pool) -> bool:
+        """Return whether the plan may have a condition of this kind on a pool."""
+        return True
+
+    @classmethod
     def role(cls, plan: SearchPlan, slot: int) -> Hashable:
         """Return the role of a slot.
 

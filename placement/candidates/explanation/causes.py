@@ -63,6 +63,8 @@ class RejectionCause(NamedTuple):
     providers: int = 0
     # The terms that unsuitable providers with enough capacity fail.
     others: tuple[StatedTerm, ...] = ()
+    # The classes that exclusive devices already serve.
+    classes: tuple[str, ...] = ()
 
 
 class Rejection(NamedTuple):

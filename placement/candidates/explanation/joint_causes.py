@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from placement.candidates.budget import COST_PER_PROVIDER, BudgetSpentError
+from placement.candidates.constraints.exclusive import Cards, classes_of
 from placement.candidates.explanation.causes import ORDER, Rejection, RejectionCause, SpecialCase
 from placement.candidates.explanation.solver import Solver
 from placement.candidates.explanation.subtree_causes import SubtreeCauses
@@ -92,6 +93,8 @@ class JointCauses:
             return self._reject_sums(pool, options)
         if code is Refusal.ISOLATE:
             return Rejection(code, None, _isolation_cause(plan, options))
+        if code is Refusal.EXCLUSIVE:
+            return Rejection(code, None, _exclusive_cause(plan, pool, options))
         if code is Refusal.SAME_SUBTREE:
             with suppress(BudgetSpentError):  # the rejection is known; only its cause is missing
                 return SubtreeCauses(self._solver, pool, options).reject()
@@ -211,3 +214,13 @@ def _isolated(
 ) -> RejectionCause:
     suffixes = tuple(plan.slots[slot].group.suffix for slot in slots)
     return RejectionCause(case=case, groups=suffixes, providers=providers)
+
+
+def _exclusive_cause(plan: SearchPlan, pool: Pool, options: Options) -> RejectionCause:
+    """Find the classes that cards serve already, so that they cannot serve any slot."""
+    cards = Cards(plan.request.exclusive, pool)
+    blocking: set[str] = set()
+    for slot, names in classes_of(plan).items():
+        for position in options[slot]:
+            blocking |= cards.blocking(cards.faces(position, names))
+    return RejectionCause(classes=tuple(sorted(blocking)))

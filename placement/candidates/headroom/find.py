@@ -34,7 +34,7 @@ from placement.candidates.trees.sharing import AnchorPools, untainted
 from placement.candidates.trees.source import HostSource, SnapshotHosts, UnusedHosts
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
-from placement.config import CandidateSettings
+from placement.config import CandidateSettings, SpecialTraits
 from placement.runtime import stopwatch
 from placement.vocabulary import SHARING_TRAIT
 
@@ -55,7 +55,7 @@ def find_headroom(
         UnknownResourceClasses: a resource class of a request does not exist.
         UnknownTraits: a trait of a request does not exist.
     """
-    query, resolved = resolve_headroom(conn, query, settings.taints)
+    query, resolved = resolve_headroom(conn, query, settings.traits)
     budget = Budget(settings.max_search_steps)
     scan = Scan(conn, resolved)
     sharing = scan.sharing_providers()
@@ -65,7 +65,7 @@ def find_headroom(
 
 
 def resolve_headroom(
-    conn: Connection, query: HeadroomQuery, taints: frozenset[str]
+    conn: Connection, query: HeadroomQuery, traits: SpecialTraits
 ) -> tuple[HeadroomQuery, ResolvedRequest]:
     """Return the query with resolved names, and the first resolved request.
 
@@ -77,7 +77,7 @@ def resolve_headroom(
         (), root=tuple([MemberOf(frozenset([each])) for each in query.by])
     )
     with stopwatch.NAMES:
-        *resolved, by = resolve_all(conn, [*query.requests.values(), aggregates], taints=taints)
+        *resolved, by = resolve_all(conn, [*query.requests.values(), aggregates], traits=traits)
     keys: dict[str, str | None] = {}
     for term in of_kind(by.request.root, MemberOf):
         keys |= dict.fromkeys(term.any_of, next(iter(term.keys), None))
@@ -189,7 +189,8 @@ class _Measurement:
         for group in batch.groups:
             tree = group.example
             is_alone = SHARING_TRAIT not in tree.root.traits and not self._pools.pool(tree).sharing
-            if self._flat is not None and is_alone:
+            is_card = not self._plan.request.exclusive.isdisjoint(tree.root.traits)
+            if self._flat is not None and is_alone and not is_card:
                 self._flat.add(batch.classes, group)
                 continue
             for tree in group.trees:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import floordiv
 
 from placement.candidates.budget import (
@@ -13,7 +14,8 @@ from placement.candidates.budget import (
     Budget,
     BudgetSpentError,
 )
-from placement.candidates.constraints import kinds_of, shape
+from placement.candidates.constraints import Exclusive, kinds_of, shape
+from placement.candidates.constraints.exclusive import Cards
 from placement.candidates.headroom.bounds import seats, upper_bound
 from placement.candidates.headroom.packing import (
     Packing,
@@ -145,7 +147,8 @@ class PoolHeadrooms:
         """Return the headroom of a pool whose slots have these providers."""
         self._budget.spend(COST_PER_PROVIDER * sum(map(len, options)))
         by_itself = by_itself or not only_sharing(pool, options)
-        if not self._kinds and by_itself:
+        # PERF: most hosts have no card.
+        if by_itself and not [kind for kind in self._kinds if kind.concerns(self._plan, pool)]:
             return self._fill_slots(pool, options)
         key: Hashable = (shape(self._kinds, self._plan, pool, options), by_itself)
         if key not in self._patterns:
@@ -194,6 +197,11 @@ class PoolHeadrooms:
             return found
         if not patterns.patterns:
             return PoolHeadroom()
+        if self._clash(pool, patterns):
+            found = PoolHeadroom(0, upper)
+            with self._share() as budget:
+                self._claim_one_by_one(found, pool, budget)
+            return found
         problem = PackingProblem(patterns.patterns, patterns.free(pool))
         packing = pack_greedily(
             problem._replace(free=tightened(*problem)), upper, self._budget.spend
@@ -202,6 +210,14 @@ class PoolHeadrooms:
             with self._share() as budget:
                 packing = pack(problem, packing, budget.spend)
         return PoolHeadroom(packing.lower, packing.upper, patterns.usage(packing.times))
+
+    def _clash(self, pool: Pool, patterns: Patterns) -> bool:
+        """Return whether two consumers may use a card in different ways, which no packing knows."""
+        if Exclusive not in self._kinds:
+            return False
+        cards = Cards(self._plan.request.exclusive, pool)
+        faces = [cards.faces(position, [name]) for position, name in patterns.rows]
+        return not cards.allow(chain(*faces))
 
     def refine(self, found: PoolHeadroom, pool: Pool) -> None:
         """Search for the largest packing with all of the remaining work.
@@ -214,6 +230,8 @@ class PoolHeadrooms:
         if options is None or self._plan.splittable:  # an interval with parts cannot be narrowed
             return
         patterns = self._search.find(pool, options, self._budget)
+        if self._clash(pool, patterns):
+            return
         problem = PackingProblem(patterns.patterns, patterns.free(pool))
         packing = pack(problem, Packing({}, 0, found.upper), self._budget.spend)
         found.upper = packing.upper

@@ -35,7 +35,7 @@ def find_first_available(
         Exception: errors of `find_candidates`.
     """
     with stopwatch.NAMES:
-        resolved = resolve_all(conn, requests, taints=settings.taints)
+        resolved = resolve_all(conn, requests, traits=settings.traits)
     budget = Budget(settings.max_search_steps)
     results: list[SearchResult] = []
     with stopwatch.SEARCH:

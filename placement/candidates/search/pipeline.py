@@ -100,7 +100,7 @@ def find_candidates(
         DeadlineExceeded: the search reached the deadline before the first candidate.
     """
     with stopwatch.NAMES:
-        resolved = resolve(conn, request, taints=settings.taints)
+        resolved = resolve(conn, request, traits=settings.traits)
     budget = Budget(settings.max_search_steps, needs_result=needs_result)
     with stopwatch.SEARCH:
         return RequestSearch(conn, cache, resolved, settings, tuning).find(budget)

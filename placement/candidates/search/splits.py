@@ -16,8 +16,9 @@ from math import prod
 from operator import or_
 
 from placement.candidates.budget import COST_PER_RESULT, COST_PER_STEP, Budget
-from placement.candidates.constraints import CollectiveTraits, Kinds
+from placement.candidates.constraints import CollectiveTraits, Exclusive, Kinds
 from placement.candidates.constraints.collective_traits import bits_met
+from placement.candidates.constraints.exclusive import Cards, classes_of
 from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
@@ -142,6 +143,13 @@ def split_solutions(
     """
     cost = 2 * COST_PER_STEP * sum(len(options[slot]) for slot in plan.splittable)
     budget.spend(COST_PER_RESULT + cost)
+    classes = classes_of(plan)
+    cards = Cards(plan.request.exclusive, pool) if Exclusive in kinds else None
+    if cards:
+        narrowed = cards.narrowed(options, classes)
+        options = [narrowed.get(slot, each) for slot, each in enumerate(options)]
+        if not all(options):
+            return
     servings = _Servings(plan, pool, options)
     if not servings.may_exist(split=not also_whole):
         return
@@ -162,6 +170,13 @@ def split_solutions(
             parts = list(chain(*chosen))
             budget.step(cost=COST_PER_RESULT + COST_PER_STEP * len(parts))
             met = reduce(or_, [bits(position) for position, _units in parts], of_others)
+            if cards:
+                served = dict(enumerate(assignment)) | dict.fromkeys(plan.splittable, -1)
+                faces = [cards.faces(each, classes.get(slot, ())) for slot, each in served.items()]
+                for slot, serving in zip(plan.splittable, chosen, strict=True):
+                    faces += [cards.faces(each, classes[slot]) for each, _units in serving]
+                if not cards.allow(chain(*faces)):
+                    continue
             if met.bit_count() == len(trait_sets):
                 yield assignment, chosen, last and number == total
 

@@ -16,6 +16,7 @@ from placement.candidates.simulation.value import (
     RequestSource,
 )
 from placement.candidates.terms import Untainted
+from placement.config import SpecialTraits
 from placement.errors import BadBody, Invalid
 from placement.objects import claim_records, holdings, identifiers
 from placement.objects.claim_records import ClaimRecord, GroupKey
@@ -151,21 +152,21 @@ def remembered_requests(
     return requests
 
 
-def derived_request(held: Allocations, taints: Iterable[str]) -> CandidateRequest:
+def derived_request(held: Allocations, traits: SpecialTraits) -> CandidateRequest:
     """Return a request for the same amounts.
 
     Args:
         held: the allocations to replace. Each provider becomes a group with a suffix, which states
             the amounts, or the group without a suffix if there is only one.
-        taints: traits that exclude a host.
+        traits: the special traits of the service.
     """
     groups: dict[str, RequestGroup] = {}
     for provider in sorted(held):
         resources = tuple(sorted(held[provider].items()))
         suffix = UNSUFFIXED if len(held) == 1 else _suffix(resources, groups)
         groups[suffix] = RequestGroup(suffix, resources)
-    root = tuple(Untainted(name) for name in sorted(taints))
-    return CandidateRequest(tuple(groups.values()), root=root)
+    root = tuple(Untainted(name) for name in sorted(traits.taints))
+    return CandidateRequest(tuple(groups.values()), root=root, exclusive=traits.exclusive)
 
 
 def _suffix(resources: Sequence[tuple[str, int]], used: Collection[str]) -> str:

@@ -31,7 +31,7 @@ from placement.candidates.trees.scan import PlainRoots
 from placement.candidates.trees.source import SnapshotHosts
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
-from placement.config import CandidateSettings
+from placement.config import CandidateSettings, SpecialTraits
 from placement.errors import Invalid
 from placement.runtime import deadline
 
@@ -52,7 +52,7 @@ def simulate(
         conn: a connection with one snapshot.
         cache: cached trees.
         request: the changes.
-        settings: the limit on work, and the taints.
+        settings: the limit on work, and the special traits.
         tuning: sizes of the reads.
 
     Raises:
@@ -63,26 +63,26 @@ def simulate(
         DeadlineExceeded: the deadline was reached before all data was read.
     """
     budget = Budget(settings.max_simulation_steps)
-    taints = settings.taints
+    traits = settings.traits
     with deadline.limit(MAX_SECONDS):
-        claims = _resolve_claims(conn, request, taints)
+        claims = _resolve_claims(conn, request, traits)
         source = SnapshotHosts(conn, cache, PlainRoots(conn, None), (), uncharged, tuning)
         trees = list(chain.from_iterable(source.batches()))
         changes = check_roots(request.changes, trees)
         query = None
         if request.headroom is not None:
-            query, _resolved = resolve_headroom(conn, request.headroom, taints)
+            query, _resolved = resolve_headroom(conn, request.headroom, traits)
         drained = {root for change in changes if isinstance(change, Drain) for root in change.roots}
         consumers = read_consumers(conn, [tree.id for tree in trees if tree.uuid in drained])
         moving = [each for each in consumers if not each.is_expired]
         remembered = remembered_requests(moving, request.read_request)
-        requests = _resolve_requests(conn, {**remembered, **request.requests}, taints)
+        requests = _resolve_requests(conn, {**remembered, **request.requests}, traits)
         groups = read_spread_groups(conn, consumers)
         hosts = CopiedHosts(trees, request.order_request.order)
         for each in consumers:
             if each.is_expired:
                 hosts.release(each.allocations, each.root_of)
-        stated = StatedRequests(requests, claims, request.requests.keys(), groups, taints)
+        stated = StatedRequests(requests, claims, request.requests.keys(), groups, traits)
         state = State(hosts, moving, stated, budget, names_from(conn))
         for change in changes:
             state.apply(change)
@@ -93,24 +93,24 @@ def simulate(
 
 
 def _resolve_claims(
-    conn: Connection, request: SimulationRequest, taints: frozenset[str]
+    conn: Connection, request: SimulationRequest, traits: SpecialTraits
 ) -> Mapping[CandidateRequest, ResolvedRequest]:
     """Return request -> resolved request for the claims, and check the names in the order."""
     claims = [change.request for change in request.changes if isinstance(change, ClaimOnCopies)]
     requests = [request.order_request, *claims] if request.order_request.order else claims
     if not requests:
         return {}
-    return dict(zip(requests, resolve_all(conn, requests, taints=taints), strict=True))
+    return dict(zip(requests, resolve_all(conn, requests, traits=traits), strict=True))
 
 
 def _resolve_requests(
     conn: Connection,
     requests: Mapping[str, CandidateRequest | Invalid],
-    taints: frozenset[str],
+    traits: SpecialTraits,
 ) -> Mapping[str, Resolved]:
     """Return consumer -> resolved request, or the error of its names."""
     valid = [each for each in requests.values() if isinstance(each, CandidateRequest)]
-    resolved = iter(resolve_each(conn, valid, taints=taints) if valid else ())
+    resolved = iter(resolve_each(conn, valid, traits=traits) if valid else ())
     return {
         uuid: each if isinstance(each, Invalid) else next(resolved)
         for uuid, each in requests.items()

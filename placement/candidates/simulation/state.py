@@ -36,6 +36,7 @@ from placement.candidates.simulation.value import (
     Unplaced,
 )
 from placement.candidates.trees.resolve import ResolvedRequest
+from placement.config import SpecialTraits
 from placement.errors import Invalid
 from placement.objects import identifiers
 from placement.vocabulary import SHARING_TRAIT
@@ -63,8 +64,7 @@ class StatedRequests(NamedTuple):
     # Canonical UUIDs of consumers with a given request.
     given: Collection[str]
     groups: SpreadGroups
-    # Traits that exclude a host.
-    taints: frozenset[str]
+    traits: SpecialTraits
 
 
 class State:
@@ -222,7 +222,7 @@ class State:
             text = f"{name} serves it only as a sharing provider; state a request for it."
             return Unplaced(SHARED, text)
         else:
-            request = derived_request(held, self._stated.taints)
+            request = derived_request(held, self._stated.traits)
         rest = {provider: consumer.root_of[provider] for provider in kept}
         # The search uses the hosts without the released allocations of the consumer.
         self._hosts.release(released, consumer.root_of)

@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import Term, Untainted
 from placement.candidates.trace import Refusal
+from placement.config import SpecialTraits
 from placement.db.statements import claim_records, root_windows, sharing
 from placement.errors import (
     QUERY_BAD_VALUE,
@@ -22,6 +23,8 @@ from placement.objects import catalog
 from placement.objects.catalog import NO_NAMES, Ids, Names
 from placement.objects.claim_records import GroupKey
 from placement.objects.known_names import KnownNames
+
+NO_TRAITS = SpecialTraits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,32 +62,31 @@ def resolve(
     conn: Connection,
     request: CandidateRequest,
     others: Names = NO_NAMES,
-    taints: frozenset[str] = frozenset(),
+    traits: SpecialTraits = NO_TRAITS,
 ) -> ResolvedRequest:
     """Look up all names, the first sharing providers and the first roots in one statement.
 
     Args:
         others: additional names of other kinds, which are looked up by their exact spelling.
-        taints: the taints of the service, which exclude trees whose root has one of them. Traits
-            that do not exist have no effect.
+        traits: the special traits of the service. Traits that do not exist have no effect.
 
     Raises:
         UnknownResourceClasses: a resource class in any part of the request does not exist.
         UnknownTraits: a trait in any part of the request does not exist.
     """
-    return resolve_all(conn, [request], others, taints)[0]
+    return resolve_all(conn, [request], others, traits)[0]
 
 
 def resolve_all(
     conn: Connection,
     requests: Sequence[CandidateRequest],
     others: Names = NO_NAMES,
-    taints: frozenset[str] = frozenset(),
+    traits: SpecialTraits = NO_TRAITS,
     spread: GroupKey | None = None,
 ) -> list[ResolvedRequest]:
     """Resolve several requests in one statement. It also counts the members of `spread`."""
     resolved: list[ResolvedRequest] = []
-    for each in resolve_each(conn, requests, others, taints, spread):
+    for each in resolve_each(conn, requests, others, traits, spread):
         if isinstance(each, UnknownNames):
             raise each
         resolved.append(each)
@@ -95,7 +97,7 @@ def resolve_each(
     conn: Connection,
     requests: Sequence[CandidateRequest],
     others: Names = NO_NAMES,
-    taints: frozenset[str] = frozenset(),
+    traits: SpecialTraits = NO_TRAITS,
     spread: GroupKey | None = None,
 ) -> Iterator[ResolvedRequest | UnknownNames]:
     """Resolve several requests in one statement. Yield an error for each one with unknown names."""
@@ -111,7 +113,9 @@ def resolve_each(
         conn,
         {
             "resource_class": names["resource_class"],
-            "trait": names["trait"].union(*[_other_traits(each, taints) for each in requests]),
+            "trait": names["trait"].union(
+                *[_other_traits(each, traits.taints) for each in requests]
+            ),
             "aggregate": names["aggregate"],
             **others,
         },
@@ -135,7 +139,7 @@ def resolve_each(
             yield error
             continue
         unsatisfiable = tuple(_unsatisfiable(request, known))
-        resolved = _resolved(request, known, taints)
+        resolved = _resolved(request, known, traits)
         yield ResolvedRequest(resolved, known, unsatisfiable, other_ids, of_sharing, roots, members)
 
 
@@ -170,7 +174,7 @@ def _parts(request: CandidateRequest) -> Iterable[tuple[str, str, Sequence[Term]
 
 
 def _resolved(
-    request: CandidateRequest, known: KnownNames, taints: frozenset[str]
+    request: CandidateRequest, known: KnownNames, traits: SpecialTraits
 ) -> CandidateRequest:
     """Return the request with resolved terms.
 
@@ -181,9 +185,15 @@ def _resolved(
         replace(group, terms=_terms(group.terms, known)) if group.terms else group
         for group in request.groups
     ]
+    taints = traits.taints
     names = sorted((taints - request.tolerated) & known.traits.keys()) if taints else ()
     untainted = map(Untainted, names)
-    return replace(request, groups=tuple(groups), root=(*untainted, *_terms(request.root, known)))
+    return replace(
+        request,
+        groups=tuple(groups),
+        root=(*untainted, *_terms(request.root, known)),
+        exclusive=traits.exclusive,
+    )
 
 
 def _terms(terms: Iterable[Term], known: KnownNames) -> tuple[Term, ...]:

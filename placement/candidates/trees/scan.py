@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from placement.candidates.budget import Charge
 from placement.candidates.model import Roots
 from placement.candidates.request import CandidateRequest, Slot
-from placement.candidates.trees.resolve import ResolvedRequest, resolve
+from placement.candidates.trees.resolve import NO_TRAITS, ResolvedRequest, resolve
 from placement.candidates.trees.sharing import (
     AnchorPools,
     Sharing,
@@ -21,6 +21,7 @@ from placement.candidates.trees.sharing import (
     sharing_of,
 )
 from placement.candidates.trees.store import TreeStore
+from placement.config import SpecialTraits
 from placement.db.statements import root_windows
 
 # Maximum number of roots that an explanation reuses before it reads the other roots.
@@ -88,10 +89,10 @@ class Scan:
         cls,
         conn: Connection,
         request: CandidateRequest,
-        taints: frozenset[str] = frozenset(),
+        traits: SpecialTraits = NO_TRAITS,
     ) -> Self:
-        """Resolve a request and return its scan. For taints and errors, see `resolve`."""
-        return cls(conn, resolve(conn, request, taints=taints))
+        """Resolve a request and return its scan. For traits and errors, see `resolve`."""
+        return cls(conn, resolve(conn, request, traits=traits))
 
     def sharing(self, slots: Sequence[Slot]) -> Sharing:
         """Read the sharing providers. Return them by the slots for which they have capacity."""

@@ -242,5 +242,6 @@ SENTENCES: Mapping[Refusal, Callable[[Facts], Phrase]] = {
     Refusal.ISOLATE: joins.isolate,
     Refusal.SAME_SUBTREE: joins.same_subtree,
     Refusal.SPREAD: joins.spread,
+    Refusal.EXCLUSIVE: joins.exclusive,
     Refusal.BUDGET: joins.budget,
 }

@@ -180,6 +180,16 @@ def spread(facts: Facts) -> Phrase:
     return facts.phrase("as many members of the spread group as one host may have", "", asked)
 
 
+def exclusive(facts: Facts) -> Phrase:
+    """Return "have only devices that already serve VGPU, and serve in one way at a time"."""
+    asked = "devices that do not serve in another way"
+    names = listed(facts.cause.classes)
+    text = f"only devices that already serve {names}, and serve in one way at a time"
+    if not names:
+        text = "too few devices, each of which serves in one way at a time"
+    return facts.phrase(text, "", asked)
+
+
 def budget(_facts: Facts) -> Phrase:
     """Return "took too long to decide"."""
     undecided = "not decided within the limit on work"

@@ -206,6 +206,9 @@ CASES = [
     case("have no subtree with 16 VCPU that fit _A and _B",
          C.SAME_SUBTREE, SpecialCase.SUBTREE_SUM, amounts=(BOTH,), groups=GROUPS, extremes=ENOUGH),
     case("have as many members of the spread group as one host may have", C.SPREAD),
+    case("have only devices that already serve PGPU, VGPU, and serve in one way at a time",
+         C.EXCLUSIVE, classes=("PGPU", "VGPU")),
+    case("have too few devices, each of which serves in one way at a time", C.EXCLUSIVE),
     case("took too long to decide", C.BUDGET),
 ]
 # fmt: on
@@ -260,6 +263,7 @@ def test_details_have_no_hosts_as_subject(case: Case, detail: str) -> None:
         (Refusal.ISOLATE, SEVERAL, "_A, _B: providers that serve no other of the suffixed groups"),
         (Refusal.SAME_SUBTREE, SEVERAL, "_A,_B"),
         (Refusal.SPREAD, SEVERAL, "hosts with fewer members of the spread group"),
+        (Refusal.EXCLUSIVE, SEVERAL, "devices that do not serve in another way"),
         (Refusal.BUDGET, SEVERAL, "not decided within the limit on work"),
     ],
 )

@@ -1,0 +1,200 @@
+"""Exclusive providers: a card serves by one of its classes, or by its descendants."""
+
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import NamedTuple, Self
+
+from placement.candidates.budget import COST_PER_PROVIDER, Charge
+from placement.candidates.constraints.base import Constraint, Undo
+from placement.candidates.model import Member, OptionList, Pool
+from placement.candidates.plan import SearchPlan
+from placement.candidates.trace import Refusal
+from placement.objects.cards import BELOW, CardFace, clashes
+
+# Id of the root and position in the tree. The id is 0 for trees of anchors, so that equal hosts
+# have equal keys.
+CardKey = tuple[int, int]
+Face = CardFace[CardKey]
+
+
+class _Line(NamedTuple):
+    """The cards that a provider belongs to."""
+
+    # The cards above the provider.
+    above: tuple[CardKey, ...] = ()
+    # The key of the provider, or None if it is no card.
+    itself: CardKey | None = None
+
+
+class Cards:
+    """The cards that the members of a pool are, or belong to."""
+
+    def __init__(self, exclusive: frozenset[str], pool: Pool) -> None:
+        """exclusive: the traits of cards."""
+        self._exclusive = exclusive
+        # Position in the pool -> the cards of the provider. Others have no card.
+        self._lines: dict[int, _Line] = {}
+        # Card -> name of a face -> the classes in use.
+        self._used: dict[CardKey, dict[str, set[str]]] = {}
+        local = pool.local if pool.anchor is not None else 0
+        self._add(0, dict(enumerate(pool.members[:local])), dict(enumerate(range(local))))
+        of_trees: dict[int, dict[int, int]] = {}
+        for number, sharing in enumerate(pool.sharing, local):
+            of_trees.setdefault(sharing.tree.id, {})[sharing.position] = number
+        for sharing in pool.sharing:
+            positions = of_trees.pop(sharing.tree.id, {})
+            # The pool may contain a later state of its members.
+            later = {each: pool.members[number] for each, number in positions.items()}
+            members = {**dict(enumerate(sharing.tree.members)), **later}
+            self._add(sharing.tree.id, members, positions)
+
+    def _add(
+        self, tree_id: int, members: Mapping[int, Member], positions: Mapping[int, int]
+    ) -> None:
+        """Add a tree. positions: position in the tree -> position in the pool."""
+        if all(self._exclusive.isdisjoint(member.traits) for member in members.values()):
+            return
+        lines: dict[int, _Line] = {-1: _Line()}
+        for position, member in members.items():  # parents come before children
+            above, parent = lines[member.parent]
+            line = _Line(above if parent is None else (*above, parent))
+            if not self._exclusive.isdisjoint(member.traits):
+                line = line._replace(itself=(tree_id, position))
+            lines[position] = line
+            for name, stock in member.stocks.items():
+                if stock.used:
+                    for card, face in _faces(line, [name]):
+                        self._used.setdefault(card, {}).setdefault(face, set()).add(name)
+        self._lines |= {pooled: lines[position] for position, pooled in positions.items()}
+
+    def __bool__(self) -> bool:
+        return any(line != _Line() for line in self._lines.values())
+
+    def faces(self, position: int, names: Iterable[str]) -> list[Face]:
+        """Return the faces that a provider uses if it serves some classes."""
+        return list(_faces(self._lines.get(position, _Line()), names))
+
+    def allow(self, faces: Iterable[Face]) -> bool:
+        """Return whether the faces may be used together, and with those that are in use."""
+        return not clashes(self._used, faces)
+
+    def blocking(self, faces: Iterable[Face]) -> set[str]:
+        """Return the classes in use that exclude any of the faces."""
+        others = clashes(self._used, faces).values()
+        return set().union(*[self._used.get(card, {}).get(name, ()) for card, name in others])
+
+    def narrowed(
+        self, options: Sequence[Sequence[int]], classes: Mapping[int, Sequence[str]]
+    ) -> dict[int, OptionList]:
+        """Return slot -> the providers that do not already serve otherwise.
+
+        Args:
+            options: slot -> positions of its providers.
+            classes: slot -> its classes.
+        """
+        narrowed: dict[int, OptionList] = {}
+        known: dict[Hashable, OptionList] = {}
+        for slot, names in classes.items():
+            key = id(options[slot]), tuple(names)
+            if key not in known:
+                known[key] = OptionList(
+                    [each for each in options[slot] if self.allow(self.faces(each, names))]
+                )
+            narrowed[slot] = known[key]
+        return narrowed
+
+    def signature(self) -> Hashable:
+        """Return everything that constraints read."""
+        used = {
+            card: tuple([(face, tuple(sorted(names))) for face, names in sorted(faces.items())])
+            for card, faces in self._used.items()
+        }
+        return tuple(self._lines.items()), tuple(sorted(used.items()))
+
+
+def _faces(line: _Line, names: Iterable[str]) -> Iterator[Face]:
+    for name in names:
+        yield from [CardFace(card, BELOW) for card in line.above]
+        if line.itself is not None:
+            yield CardFace(line.itself, name)
+
+
+def classes_of(plan: SearchPlan) -> dict[int, Sequence[str]]:
+    """Return slot -> its classes, for the slots with resources."""
+    return {
+        slot: [name for name, _units in resources]
+        for slot, (_group, resources) in enumerate(plan.slots)
+        if resources
+    }
+
+
+class Exclusive(Constraint):
+    """The slots use at most one face of each card, and none if another face is in use.
+
+    Args:
+        cards: the cards of the pool.
+        classes: slot -> its classes.
+    """
+
+    code = Refusal.EXCLUSIVE
+    applies = attrgetter("request.exclusive")
+
+    def __init__(self, cards: Cards, classes: Mapping[int, Sequence[str]]) -> None:
+        self.slots = frozenset(classes)
+        self._cards = cards
+        self._classes = classes
+        # Card -> the faces that placed slots use, in order.
+        self._placed: dict[CardKey, list[str]] = defaultdict(list)
+        # The faces of each placement, in order.
+        self._order: list[Collection[Face]] = []
+        self._feasible = True
+
+    @classmethod
+    def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
+        """Return the cards and their use, or None without cards."""
+        cards = Cards(plan.request.exclusive, pool)
+        return cards.signature() if cards else None
+
+    @classmethod
+    def concerns(cls, plan: SearchPlan, pool: Pool) -> bool:
+        """Return whether the pool has a card."""
+        return bool(Cards(plan.request.exclusive, pool))
+
+    @classmethod
+    def build(
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Charge
+    ) -> Sequence[Self]:
+        """Make one constraint if the pool has a card."""
+        spend(COST_PER_PROVIDER * len(pool.members))
+        cards = Cards(plan.request.exclusive, pool)
+        # Slots that may be split have no options here. Their providers are chosen at the end.
+        classes = {slot: names for slot, names in classes_of(plan).items() if options[slot]}
+        return (cls(cards, classes),) if cards else ()
+
+    def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
+        """Exclude providers that already serve otherwise."""
+        narrowed = list(options)
+        for slot, providers in self._cards.narrowed(options, self._classes).items():
+            narrowed[slot] = providers
+            self._feasible &= bool(providers)
+        return narrowed
+
+    def feasible(self) -> bool:
+        """Return whether each slot has a provider."""
+        return self._feasible
+
+    def add(self, slot: int, provider: int) -> Undo | None:
+        """Use the faces, unless another face of a card is used."""
+        faces = self._cards.faces(provider, self._classes[slot])
+        for card, name in faces:
+            if self._placed[card] and self._placed[card][-1] != name:
+                return None
+        for card, name in faces:
+            self._placed[card].append(name)
+        self._order.append(faces)
+        return self._undo
+
+    def _undo(self) -> None:
+        for card, _name in self._order.pop():
+            self._placed[card].pop()

@@ -1,0 +1,117 @@
+"""Searches, claims and all other operations of a service with exclusive cards, on random clouds."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from tests.kit.engines import seeded, share
+from tests.properties import oracle
+from tests.properties.strategies import TRAITS, seeded_world
+from tests.properties.test_agreement import check, queries, results
+from tests.properties.test_candidates import any_tuning, assert_whole
+from tests.properties.test_taints import TAINTS
+from tests.properties.worlds import WorldService
+
+EXAMPLES = share(2000)
+VERSION = "2.0"
+EXCLUSIVE = frozenset(TRAITS[:2])
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> WorldService:
+    options = {"exclusive": sorted(EXCLUSIVE), "taints": sorted(TAINTS)}
+    return WorldService(tmp_path_factory.mktemp("exclusive"), placement=options)
+
+
+def world_of_cards(rng: random.Random) -> oracle.World:
+    """A world in which some providers are cards, which do not share."""
+    return {
+        uuid: replace(provider, traits=provider.traits | {rng.choice(sorted(EXCLUSIVE))})
+        if oracle.SHARING not in provider.traits and rng.random() < 0.4
+        else provider
+        for uuid, provider in seeded_world(rng).items()
+    }
+
+
+def test_a_candidate_uses_a_card_in_one_way(
+    service: WorldService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = seeded("exclusive")
+    examples = answers = differences = 0
+    while examples < EXAMPLES:
+        world = world_of_cards(rng)
+        service.load(world)
+        if rng.random() < 0.3:
+            service.renew(rng)
+            service.restart(any_tuning(rng))
+        for stated in queries(rng, world):
+            query = replace(stated, exclusive=EXCLUSIVE)
+            expected = oracle.candidates(world, query)
+            found = service.search("/allocation_candidates", query.to_params(), VERSION)
+            assert found.status_code == 200, found.text
+            try:
+                assert_whole(found.json, world, query, expected)
+            except AssertionError as error:
+                raise AssertionError(f"{query}\n{world}") from error
+            examples += 1
+            answers += bool(expected)
+            differences += expected != oracle.candidates(world, stated)
+    with capsys.disabled():
+        print(f"\nexclusive: {examples} examples, {answers} answers, {differences} differences")
+    assert answers > examples / 10
+    assert differences > examples / 20
+
+
+def test_all_operations_agree(service: WorldService) -> None:
+    """A claim that follows the search is served if the search has a candidate."""
+    rng = seeded("exclusive agreement")
+    examples = 0
+    while examples < EXAMPLES // 10:
+        world = world_of_cards(rng)
+        for number, query in enumerate(queries(rng, world)):
+            service.load(world)
+            consumer = f"c0000000-0000-4000-8000-{number:012d}"
+            check(world, results(service, query.to_body(), [], consumer))
+            examples += 1
+
+
+def test_a_claim_of_any_amounts_is_refused_where_it_would_mix(service: WorldService) -> None:
+    """PUT of one unit on two random providers, compared with the rule for cards."""
+    rng = seeded("exclusive claims")
+    examples = refused = 0
+    while examples < EXAMPLES // 5:
+        world = world_of_cards(rng)
+        cards = {uuid for uuid, each in world.items() if each.traits & EXCLUSIVE}
+        stocks = [
+            (uuid, name)
+            for uuid, each in world.items()
+            for name, stock in each.inventories.items()
+            if stock.fits(1)
+        ]
+        if not stocks or not cards:
+            continue
+        service.load(world)
+        added = rng.sample(stocks, min(len(stocks), rng.choice((1, 2))))
+        allocations: dict[str, dict[str, dict[str, int]]] = {}
+        for uuid, name in added:
+            allocations.setdefault(uuid, {"resources": {}})["resources"][name] = 1
+        body: dict[str, object] = {"allocations": allocations, "project_id": "p", "user_id": "u"}
+        body |= {"consumer_type": "INSTANCE", "consumer_generation": None}
+        answer = service.send("PUT", "/allocations/c1000000-0000-4000-8000-000000000001", body)
+        used = {
+            (uuid, name)
+            for uuid, each in world.items()
+            for name, stock in each.inventories.items()
+            if stock.used
+        }
+        own = set().union(*(oracle.faces(world, cards, *each) for each in added))
+        all_faces = own.union(*(oracle.faces(world, cards, *each) for each in used))
+        mixes = any(
+            card == other and face != another for card, face in own for other, another in all_faces
+        )
+        assert answer.status_code == (409 if mixes else 204), answer.text
+        assert not mixes or "serves in one way at a time" in answer.text
+        examples += 1
+        refused += mixes
+    assert examples / 10 < refused < examples
