@@ -227,10 +227,14 @@ class MariaDbPair(Pair):
         self._proxy.redirect(self.primary.port)
 
     def hand_over(self) -> None:
-        """Make the primary read-only, close its connections, and promote the replica."""
-        self.primary.execute("SET GLOBAL read_only = ON")
+        """Close the connections of the primary, make it read-only, and promote the replica.
+
+        In the other order, a COMMIT waits for the option, which waits for a transaction that waits
+        for the locks of the first one, until the timeout for locks.
+        """
         self._proxy.redirect()
-        self.primary.execute(f"KILL USER {USER}@'127.0.0.1'")
+        close = f"KILL USER {USER}@'127.0.0.1'"
+        self.primary.execute(close, "SET GLOBAL read_only = ON", close)
         self._exchange()
 
     def hand_over_with_connections(self) -> None:
