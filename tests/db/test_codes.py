@@ -94,7 +94,7 @@ STATEMENTS: Mapping[str, Mapping[object, Then]] = {
 # A COMMIT that fails so has not happened.
 NOT_COMMITTED: Mapping[str, set[object]] = {
     "sqlite": {"SQLITE_BUSY"},
-    "mariadb": {1205, 1213},
+    "mariadb": {1205, 1213, 1290, 1792, 1836},
     "postgresql": {"40001", "40P01"},
 }
 
@@ -102,7 +102,7 @@ NOT_COMMITTED: Mapping[str, set[object]] = {
 UNKNOWN: Mapping[str, set[object]] = {
     "sqlite": {"SQLITE_FULL", "SQLITE_IOERR_FSYNC"},
     # 3100: a hook of a replication group; 1105: Vitess, for most; 1969, 3024: limits of time
-    "mariadb": {1047, 1053, 1105, 1180, 1290, 1317, 1836, 1969, 2013, 3024, 3100, 3101},
+    "mariadb": {1047, 1053, 1105, 1180, 1317, 1969, 2013, 3024, 3100, 3101},
     "postgresql": {"08006", "08007", "25006", "40003", "57014", "57P01", "57P02", "57P03"},
 }
 

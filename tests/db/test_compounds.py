@@ -208,6 +208,24 @@ def test_writes_that_are_never_sent_have_no_effect_on_the_next_transaction(servi
     assert put(service) == 204
 
 
+def test_a_server_that_is_read_only_has_not_committed(tmp_path: Path) -> None:
+    """The outcome is known, although its root cannot be written again."""
+    server().execute(
+        "CREATE OR REPLACE USER placement@127.0.0.1",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO placement@127.0.0.1",
+    )
+    url = database_url(tmp_path).replace("root@", "placement@")
+    with Warm(tmp_path, url=url, write_timeout=1) as service:
+        server().execute("SET GLOBAL read_only = ON")  # the administrator himself may still write
+        try:
+            answer = service.send("PUT", PATH, claim({HOST: {"VCPU": 1}}))
+        finally:
+            server().execute("SET GLOBAL read_only = OFF")
+        assert answer.status_code == 503
+        assert "it is unknown whether" not in answer.text
+        assert put(service) == 204
+
+
 # -- interruptions --------------------------------------------------------------------------------
 
 # Statements that lock a row, for which a compound then waits. The last one locks nothing of it.

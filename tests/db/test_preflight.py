@@ -124,6 +124,15 @@ def test_a_measured_commit_changes_nothing(tmp_path: Path) -> None:
         assert sum("DELETE" in text for text in statements) == preflight.COMMITS
 
 
+def test_a_measured_commit_includes_no_statement(tmp_path: Path) -> None:
+    _made, database = make_database(tmp_path)
+    with disposing(database), counted(database, together=True) as statements:
+        assert preflight.measure_commits(database) is not None
+        assert sum("INSERT" in text for text in statements) == preflight.COMMITS
+        assert sum("DELETE" in text for text in statements) == preflight.COMMITS
+        assert not any(text.startswith("BEGIN NOT ATOMIC") for text in statements)
+
+
 @contextmanager
 def disposing(database: Database) -> Iterator[None]:
     yield

@@ -56,9 +56,10 @@ class ErrorCodes:
     # outdated.
     read_only: Codes = frozenset()
     # Codes of a COMMIT that did not take effect because its transaction lost to another transaction
-    # or waited too long. After any other error, except for violated constraints, the outcome is
-    # unknown. If a code is missing here, verifying the outcome takes two statements. If a code is
-    # wrong, a committed transaction is reported as failed.
+    # or waited too long, or because the server accepts only reads. After any other error, except
+    # for violated constraints, the outcome is unknown. If a code is missing here, verifying the
+    # outcome takes two statements. If a code is wrong, a committed transaction is reported as
+    # failed.
     not_committed: Codes
     # The retriable codes after which the database has preferred another transaction.
     deadlock: Codes = frozenset()

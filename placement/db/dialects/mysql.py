@@ -60,8 +60,8 @@ ERRORS = ErrorCodes(
     read_only=READ_ONLY,
     # Without 1180: on Galera, the changes may be applied when the nodes rejoin. Without 1317 and
     # 1969: they may occur while a COMMIT waits for the other nodes. Without 1053: a server that is
-    # shutting down does not report an outcome.
-    not_committed=frozenset({1205, 1213}),
+    # shutting down does not report an outcome. A server that accepts only reads rolls back.
+    not_committed=frozenset({1205, 1213}) | READ_ONLY,
     deadlock=frozenset({1213}),
     # utf8mb3 cannot store characters above U+FFFF.
     unstorable=frozenset({1300, 1366, 3988}),
