@@ -37,7 +37,7 @@ DATABASE_OPTIONS: list[cfg.Opt] = [
         default=True,
         help="Prepare the statements of writes and searches on MariaDB, up to 32 on each "
         "connection, which saves a third of their cost on the server. The writes of a "
-        "transaction and its COMMIT are then one statement (MariaDB 10.6.2). The server's "
+        "transaction are then one statement (MariaDB 10.6.2). The server's "
         "max_prepared_stmt_count limits them for all connections together; beyond this limit, "
         "statements are sent unprepared. Set this option to false behind a proxy that "
         "distributes the transactions of one connection over several server connections.",

@@ -1,8 +1,8 @@
 """Several writes of a transaction as one statement, on MariaDB.
 
 A write of allocations consists of a read, four or five writes and a COMMIT. Each of them is a round
-trip, and the trips take longer than the work of the database. MariaDB executes all writes, with the
-COMMIT, as one compound statement::
+trip, and the trips take longer than the work of the database. MariaDB executes all writes as one
+compound statement, which may contain the COMMIT (`db/engine.py`)::
 
     BEGIN NOT ATOMIC
     INSERT …; IF ROW_COUNT() <> 1 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '…'; END IF;

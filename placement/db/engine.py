@@ -64,9 +64,17 @@ class _CommitLostError(Exception):
         self.error = error
 
 
-def on_lost_commit(conn: Connection, verify: Verify) -> None:
-    """Register how to determine whether this transaction was committed, for a lost COMMIT."""
-    conn.info[_VERIFY] = verify
+def on_lost_commit(conn: Connection, verify: Verify, *, is_final: bool = False) -> None:
+    """Register how to determine whether this transaction was committed, for a lost COMMIT.
+
+    Args:
+        conn: the connection.
+        verify: the function.
+        is_final: whether the collected writes cannot be committed any more after `verify` has
+            returned False. MariaDB continues a statement whose client has gone. If it could still
+            wait for a lock, it must not contain the COMMIT.
+    """
+    conn.info[_VERIFY] = verify, is_final
 
 
 class Database:
@@ -374,9 +382,9 @@ class Database:
 
 def _commit(conn: Connection) -> None:
     """Send the collected writes and commit.  Raises _CommitLostError if the outcome is unknown."""
-    verify = conn.info.pop(_VERIFY, None)
-    # Without a function that determines the outcome, only the COMMIT itself may be lost.
-    if not send(conn, committing=verify and _committing(conn, verify)):
+    verify, is_final = conn.info.pop(_VERIFY, (None, False))
+    # Without a final verification, only the COMMIT itself may be lost.
+    if not send(conn, committing=_committing(conn, verify) if is_final else None):
         with _committing(conn, verify):
             conn.commit()
 

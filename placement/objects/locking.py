@@ -107,7 +107,8 @@ def lock_seen(
     revision = new_revision()
     with stopwatch.LOCKS:
         statements.renew_where_seen(root_ids, bumped, revision).execute(conn)
-    leave_commit_marker(conn, revisions, revision)
+    # The statement accepts a revision that the verification has renewed.
+    leave_commit_marker(conn, revisions, revision, is_final=False)
 
 
 def leave_commit_marker(
@@ -115,6 +116,8 @@ def leave_commit_marker(
     old_revisions: Mapping[int, int | None],
     revision: int,
     keys_are_free: Callable[[Connection], bool] = lambda _later: True,
+    *,
+    is_final: bool = True,
 ) -> None:
     """Record the new revision of roots, so that a lost COMMIT can be verified.
 
@@ -124,6 +127,7 @@ def leave_commit_marker(
         revision: the new revision.
         keys_are_free: waits for transactions that use the unique keys of a new root, and returns
             whether the keys are free. (A missing row cannot be locked.)
+        is_final: see `on_lost_commit`.
     """
 
     def is_committed(later: Connection) -> bool | None:
@@ -145,7 +149,7 @@ def leave_commit_marker(
         renew_revisions(later, [root for root, old in old_revisions.items() if old is not None])
         return False
 
-    on_lost_commit(conn, is_committed)
+    on_lost_commit(conn, is_committed, is_final=is_final)
 
 
 def _write_unchanged(conn: Connection, root_id: int, revision: int) -> None:

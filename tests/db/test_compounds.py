@@ -94,8 +94,18 @@ def test_a_write_of_allocations_is_a_read_and_one_statement(service: Warm) -> No
         read, compound = seen
         assert read.lstrip("(").startswith("SELECT")
         assert compound.startswith("BEGIN NOT ATOMIC")
-        assert compound.endswith("COMMIT; END")
+        assert "COMMIT" not in compound
     service.check_used()
+
+
+def test_the_commit_of_a_write_of_a_provider_is_in_the_same_statement(service: Warm) -> None:
+    path = f"/resource_providers/{HOST}/inventories"
+    for number in range(WARM + 1):
+        generation = service.get(path)["resource_provider_generation"]
+        with counted(service.database, together=True) as seen:
+            service.expect(200, "PUT", path, inventories(generation, VCPU=200 + number))
+    assert seen[-1].startswith("BEGIN NOT ATOMIC")
+    assert seen[-1].endswith("COMMIT; END")
 
 
 def test_without_prepared_statements_writes_are_sent_one_by_one(tmp_path: Path) -> None:
@@ -228,21 +238,23 @@ def test_a_server_that_is_read_only_has_not_committed(tmp_path: Path) -> None:
 
 # -- interruptions --------------------------------------------------------------------------------
 
-# Statements that lock a row, for which a compound then waits. The last one locks nothing of it.
+# Statements that lock a row, for which a compound then waits.
 PLACES = {
     "consumer": "INSERT INTO consumers (uuid, project_id, user_id, generation)"
     f" SELECT '{CONSUMER}', MIN(p.id), MIN(u.id), 1 FROM projects p, users u",
     "root": "SELECT * FROM resource_providers FOR UPDATE",
     "inventory": "SELECT * FROM inventories FOR UPDATE",
 }
+EXISTING_CONSUMER = "SELECT * FROM consumers FOR UPDATE"
 
 
 @contextmanager
-def waiting(service: Service, place: str, act: Callable[[Service], int]) -> Iterator[Any]:
+def waiting(service: Service, lock: str, act: Callable[[Service], int]) -> Iterator[Any]:
     """Let a write wait in its compound. Return its future, and the id of its connection."""
-    engine = sa.create_engine(service.database.writer.url, poolclass=sa.NullPool)
+    url = service.database.writer.url.set(port=server().port)  # not through a proxy
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
     with ThreadPoolExecutor(1) as pool, engine.connect() as conn:
-        conn.exec_driver_sql(PLACES[place])
+        conn.exec_driver_sql(lock)
         with service.database.writer.connect() as pooled:
             number = pooled.exec_driver_sql("SELECT CONNECTION_ID()").scalar_one()
             pooled.rollback()
@@ -271,7 +283,7 @@ def wait_until_locked(engine: sa.Engine, number: int) -> None:
 def test_an_interrupted_write_takes_effect_once(
     service: Warm, retries: list[str], place: str, how: str
 ) -> None:
-    with waiting(service, place, put) as (answer, number):
+    with waiting(service, PLACES[place], put) as (answer, number):
         server().execute(f"{how} {number}")
         time.sleep(0.2)
     assert answer.result() == 204
@@ -288,7 +300,7 @@ def test_an_interrupted_write_is_run_again_while_others_change_its_tree(
 ) -> None:
     """The transaction is still open, so its outcome is known without its revision."""
     monkeypatch.setattr(service.database, "_happened", lambda *_: pytest.fail("not asked"))
-    with waiting(service, place, put) as (answer, number):
+    with waiting(service, PLACES[place], put) as (answer, number):
         server().execute(f"KILL QUERY {number}")
         time.sleep(0.2)
     assert answer.result() == 204
@@ -300,7 +312,7 @@ def test_the_limit_of_time_ends_a_compound(service: Warm, place: str) -> None:
     with service.database.writer.connect() as conn:
         conn.exec_driver_sql("SET SESSION max_statement_time = 0.5")
         conn.rollback()
-    with waiting(service, place, put) as (answer, _number):
+    with waiting(service, PLACES[place], put) as (answer, _number):
         assert answer.result() == 503
     assert service.used() == {"VCPU": 0}
     assert put(service) == 204
@@ -330,6 +342,33 @@ def test_a_compound_whose_answer_is_lost_takes_effect_once(
             if name == last:
                 break
         assert proxy.cuts == 1
+        assert service.used() == {"VCPU": used}
+        service.check_used()
+    proxy.close()
+
+
+@pytest.mark.parametrize(
+    ("last", "lock", "used"),
+    [
+        ("claim", PLACES["consumer"], 1),
+        ("change", EXISTING_CONSUMER, 2),
+        ("release", EXISTING_CONSUMER, 0),
+    ],
+)
+def test_a_compound_that_goes_on_without_its_client_does_not_commit(
+    tmp_path: Path, last: str, lock: str, used: int
+) -> None:
+    """It has not locked its trees yet when the service finds that the write did not happen."""
+    url, proxy = behind(database_url(tmp_path))
+    with Warm(tmp_path, url=url) as service:
+        for name, act in ACTS.items():
+            if name == last:
+                break
+            assert act(service) == 204
+        with waiting(service, lock, act) as (answer, _number):
+            proxy.sever()
+            time.sleep(1)  # the service asks for the outcome, or runs the write again
+        assert answer.result() == 204
         assert service.used() == {"VCPU": used}
         service.check_used()
     proxy.close()

@@ -100,10 +100,10 @@ def after_next_read(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     """Call a function between the next read of a write and its lock."""
     lock = locking.lock_unchanged
 
-    def late(conn: sa.Connection, *what: Any) -> int:
+    def late(conn: sa.Connection, *what: Any, **more: Any) -> int:
         monkeypatch.setattr(locking, "lock_unchanged", lock)
         act()
-        return lock(conn, *what)
+        return lock(conn, *what, **more)
 
     monkeypatch.setattr(locking, "lock_unchanged", late)
 

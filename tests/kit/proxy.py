@@ -49,6 +49,7 @@ class Proxy:
         self.most: int | None = None  # None cuts any number of COMMITs
         self.cuts = 0
         self.sent: list[bytes] = []
+        self._clients: set[socket.socket] = set()
         self._targets = targets
         self._turns = itertools.count()
         self._random = random.Random(seed)
@@ -60,6 +61,12 @@ class Proxy:
         """Lead new connections to these ports. Without ports, refuse them."""
         self._targets = targets
 
+    def sever(self) -> None:
+        """Cut all connections. The database continues to execute their statements."""
+        for client in self._clients.copy():
+            with contextlib.suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Accept no more connections."""
         self._listener.close()
@@ -70,6 +77,7 @@ class Proxy:
                 client, _address = self._listener.accept()
             except OSError:
                 return
+            self._clients.add(client)
             threading.Thread(target=self._pass, args=(client,), daemon=True).start()
 
     def _pass(self, client: socket.socket) -> None:
@@ -77,6 +85,7 @@ class Proxy:
             for end in (client, server):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._both_ways(client, server)
+        self._clients.discard(client)
 
     def _connect(self) -> socket.socket:
         for _ in self._targets:
