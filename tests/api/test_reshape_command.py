@@ -379,8 +379,8 @@ from placement.objects import reshape
 
 complete, written = reshape.reshape, []
 
-def stop(conn, command):
-    complete(conn, command)
+def stop(conn, command, **options):
+    complete(conn, command, **options)
     written.append(1)
     if len(written) > {WRITTEN}:
         print("stopped", flush=True)
