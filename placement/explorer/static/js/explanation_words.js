@@ -27,6 +27,7 @@ const LEFT = {
   isolate: "with enough providers to keep groups apart",
   same_subtree: "with a subtree that serves the groups together",
   spread: "with room for a member of the spread group",
+  exclusive: "with devices that do not serve in another way",
   budget: "decided within the limit on work",
   elsewhere: "with a provider of their own that serves",
 };
