@@ -83,9 +83,10 @@ class Server:
     def binary(cls, name: str) -> str:
         """The path of a program.  Raises MissingServerError."""
         usr = Path(SERVERS_ROOT or "/", "usr")
-        places = [] if SERVERS_ROOT else os.environ["PATH"].split(":")
+        # Before the programs in usr/bin, which choose among the versions of the machine.
+        places = sorted(map(str, usr.glob("lib/postgresql/*/bin")), reverse=True)
+        places += [] if SERVERS_ROOT else os.environ["PATH"].split(":")
         places += [f"{usr}/bin", f"{usr}/sbin"]
-        places += sorted(map(str, usr.glob("lib/postgresql/*/bin")), reverse=True)
         found = shutil.which(name, path=":".join(places))
         if found is None:
             raise MissingServerError(f"{name} is not installed")
