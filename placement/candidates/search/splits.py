@@ -118,6 +118,18 @@ def _has_split(servings: Sequence[Serving]) -> bool:
     return len(servings[0]) > 1
 
 
+def _serving(
+    plan: SearchPlan, assignment: Assignment, chosen: Sequence[Serving]
+) -> Iterator[tuple[int, int]]:
+    """Yield (slot, provider) for each provider that serves a slot, or a part of it."""
+    for slot, provider in enumerate(assignment):
+        if slot not in plan.splittable:
+            yield slot, provider
+    for slot, parts in zip(plan.splittable, chosen, strict=True):
+        for provider, _units in parts:
+            yield slot, provider
+
+
 def split_solutions(
     kinds: Kinds,
     plan: SearchPlan,
@@ -171,10 +183,8 @@ def split_solutions(
             budget.step(cost=COST_PER_RESULT + COST_PER_STEP * len(parts))
             met = reduce(or_, [bits(position) for position, _units in parts], of_others)
             if cards:
-                served = dict(enumerate(assignment)) | dict.fromkeys(plan.splittable, -1)
-                faces = [cards.faces(each, classes.get(slot, ())) for slot, each in served.items()]
-                for slot, serving in zip(plan.splittable, chosen, strict=True):
-                    faces += [cards.faces(each, classes[slot]) for each, _units in serving]
+                serving = _serving(plan, assignment, chosen)
+                faces = [cards.faces(each, classes.get(slot, ())) for slot, each in serving]
                 if not cards.allow(chain(*faces)):
                     continue
             if met.bit_count() == len(trait_sets):

@@ -23,6 +23,10 @@ _provider, _inventory, _allocation, _consumer = (
     t.consumers,
 )
 
+_stocks = _inventory.join(_provider, _provider.c.id == _inventory.c.resource_provider_id).join(
+    t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
+)
+
 
 def over_capacity() -> Query:
     """Select (provider, name, class, used, capacity, excess) of overcommitted inventories."""
@@ -35,11 +39,7 @@ def over_capacity() -> Query:
             _inventory.c.capacity,
             (_inventory.c.used - _inventory.c.capacity).label("excess"),
         )
-        .select_from(
-            _inventory.join(_provider, _provider.c.id == _inventory.c.resource_provider_id).join(
-                t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
-            )
-        )
+        .select_from(_stocks)
         .where(_inventory.c.used > _inventory.c.capacity)
         .order_by(_provider.c.name, t.resource_classes.c.name)
     )
@@ -151,9 +151,6 @@ _nova_host = _provider.alias("nova_host")
 
 def hosts_without_nova() -> Query:
     """Select (host, name) of hosts that lack nova's trait, if other hosts have it."""
-    stocks = _inventory.join(_provider, _provider.c.id == _inventory.c.resource_provider_id).join(
-        t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
-    )
     computes = sa.and_(
         _provider.c.root_provider_id == _host.c.id,
         t.resource_classes.c.name.in_(sorted(HOST_CLASSES)),
@@ -163,7 +160,7 @@ def hosts_without_nova() -> Query:
         .where(
             _host.c.parent_provider_id.is_(None),
             ~has_trait(_host.c.id, NOVA_TRAIT),
-            has_row(stocks, computes),
+            has_row(_stocks, computes),
             has_row(_nova_host, has_trait(_nova_host.c.id, NOVA_TRAIT)),
         )
         .order_by(_host.c.name)

@@ -6,18 +6,14 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
+from placement.db.fragments import has_row
 from placement.db.statement import Queries, Query, sorted_chunks
 
 _provider, _inventory, _link = t.resource_providers, t.inventories, t.resource_provider_traits
 _card = _provider.alias("card")
 _of_trait = _link.join(t.traits, t.traits.c.id == _link.c.trait_id)
 _has_trait = bulk.in_list(t.traits.c.name, "traits")
-_is_card = (
-    sa.select(sa.literal(1))
-    .select_from(_of_trait)
-    .where(_link.c.resource_provider_id == _provider.c.id, _has_trait)
-    .exists()
-)
+_is_card = has_row(_of_trait, sa.and_(_link.c.resource_provider_id == _provider.c.id, _has_trait))
 _roots = (
     sa.select(_card.c.root_provider_id)
     .select_from(_of_trait.join(_card, _card.c.id == _link.c.resource_provider_id))
