@@ -35,7 +35,7 @@ SERVERS := /var/tmp/placement-servers-$(shell id -u)/$(DEBIAN)
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test servers soak faults lint style types imports format docs samples lock audit \
-  screenshots version wheel openstack dist gabbi update galera migrations peer client nova \
+  screenshots version wheel openstack openstack-installed dist gabbi update galera migrations peer client nova \
   conformance bench
 .DEFAULT_GOAL := serve
 
@@ -148,14 +148,19 @@ wheel: $(INSTALLED) ## build twice, install on each Python from 3.11 on, and the
 
 openstack: $(RELEASE:%=openstack-%) ## tests with the pins of releases of OpenStack  (RELEASE='2025.1 master')
 
-# In a virtualenv for each release, and what the release does not pin as old as pyproject.toml allows.
+openstack-installed: $(RELEASE:%=$(VENV)/openstack-%/installed)
+
+# A virtualenv for each release, with what the release does not pin as old as pyproject.toml allows. The
+# installation rewrites the metadata of this tree, so .ci/run does it before any test reads them.
+$(VENV)/openstack-%/installed: requirements/openstack/%.txt $(PROJECTS) | $(INSTALLED)
+	test -x $(@D)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(@D)
+	$(BIN)/uv pip install --quiet --no-sources --python $(@D) --resolution lowest-direct \
+	  --constraint $< --editable $(CLIENT) --editable '.[memcached,postgresql,test]'
+	touch $@
+
 # Warnings of the time of a version are no errors.
 openstack-%: TESTS = $(VENV)/openstack-$*/bin/python -m pytest -W default
-openstack-%: $(INSTALLED)
-	test -x $(VENV)/openstack-$*/bin/python || \
-	  $(BIN)/uv venv --quiet --python $(BIN)/python $(VENV)/openstack-$*
-	$(BIN)/uv pip install --quiet --no-sources --python $(VENV)/openstack-$* --resolution lowest-direct \
-	  --constraint requirements/openstack/$*.txt --editable $(CLIENT) --editable '.[memcached,postgresql,test]'
+openstack-%: $(VENV)/openstack-%/installed
 	PLACEMENT_ENGINE=sqlite $(TESTS) $(LIBRARIES) $(ARGUMENTS)
 	PLACEMENT_ENGINE=sqlite $(TESTS) -p tests.selection --selection=sample $(STATEMENTS) $(ARGUMENTS)
 	PLACEMENT_ENGINE=mariadb $(TESTS) -p tests.selection --selection=driver tests/db $(ARGUMENTS)
