@@ -32,7 +32,7 @@ python_use_unqualified_type_names = True
 add_module_names = False
 
 html_theme = "furo"
-html_title = f"Placement {release}"
+html_title = f"{project} {release}"
 html_static_path = ["_static"]
 html_css_files = ["placement.css"]
 html_show_copyright = False

@@ -13,16 +13,16 @@ import yaml
 from falcon_placement_client import public
 from placement import errors
 from placement.api.routes import GUARDED
-from placement_docs import api_reference, codes, contract, members, worked_examples
+from placement_docs import codes, contract, operations, worked_examples
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
 def test_every_operation_has_one_request_and_its_answer() -> None:
-    steps = yaml.safe_load(api_reference.EXAMPLES.read_text())["requests"]
+    steps = yaml.safe_load(operations.EXAMPLES.read_text())["requests"]
     names = [step["operation"] for step in steps if "operation" in step]
-    assert sorted(names) == sorted(route.operation for route in api_reference.operations())
+    assert sorted(names) == sorted(each.newest.operation for each in operations.operations())
 
 
 def test_every_code_of_errors_says_what_to_do() -> None:
@@ -106,26 +106,6 @@ def test_an_example_is_the_request_of_the_gabbit_and_its_candidates(tmp_path: Pa
     assert "``_A``: cn" in page
 
 
-def test_members_of_a_body_are_documented_with_their_values() -> None:
-    amounts = {"type": "object", "patternProperties": {"^.": {"type": "integer", "minimum": 1}}}
-    schema = {
-        "properties": {
-            "name": {"type": "string", "maxLength": 9},
-            "amounts": amounts,
-            "rules": {"type": "array", "items": {"type": "object", "properties": {"a": amounts}}},
-        },
-        "required": ["name"],
-    }
-    assert list(members.body_members(schema)) == [
-        ("``name``", "string of 9 characters at the most"),
-        ("``amounts``", "object; optional"),
-        ("``amounts.{…}``", "integer, 1 or more"),
-        ("``rules``", "list of object; optional"),
-        ("``rules[].a``", "object; optional"),
-        ("``rules[].a.{…}``", "integer, 1 or more"),
-    ]
-
-
 # -- the contract -----------------------------------------------------------------------------
 
 
@@ -136,7 +116,7 @@ def is_valid(schema: Any, value: Any) -> bool:
 
 
 def test_each_example_is_a_request_and_an_answer_of_the_contract() -> None:
-    exchanges = api_reference.exchanges()
+    exchanges = operations.exchanges()
     for methods in contract.served()["paths"].values():
         for operation in methods.values():
             exchange = exchanges[operation["operationId"]]
@@ -161,15 +141,15 @@ def test_an_example_that_the_contract_does_not_allow_is_noticed() -> None:
 
 
 def test_the_contract_has_each_operation_schema_rule_and_code(built: Path) -> None:
-    page = (built / "reference" / "contract.html").read_text()
-    document = contract.served()
-    identifiers = set(re.findall(r'id="([^"]+)"', page))
-    operations = [each for methods in document["paths"].values() for each in methods.values()]
-    assert {
-        f"contract-{each['operationId'].replace('_', '-')}" for each in operations
-    } <= identifiers
-    schemas = document["components"]["schemas"].keys() - {contract.MICROVERSION}
-    assert {f"schema-{name.lower()}" for name in schemas} <= identifiers
-    shown = set(re.findall(r'<span class="pre">([^<]+)</span>', page))
+    reference = built / "reference"
+    files = [reference / "contract.html", reference / "schemas.html", *reference.glob("api/*.html")]
+    pages = "".join(file.read_text() for file in files)
+    identifiers = re.findall(r'id="((?:operation|schema)-[^"]+)"', pages)
+    schemas = contract.served()["components"]["schemas"].keys() - {contract.MICROVERSION}
+    assert sorted(identifiers) == sorted(
+        [each.label for each in operations.operations()]
+        + [f"schema-{name.lower()}" for name in schemas]
+    )
+    shown = set(re.findall(r'<span class="pre">([^<]+)</span>', pages))
     assert {rule for rule, _method, path in GUARDED if path != "/metrics"} <= shown
     assert set(codes.codes()) <= shown

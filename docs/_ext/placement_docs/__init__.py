@@ -11,11 +11,11 @@ from sphinx.application import Sphinx
 
 from placement_docs import (
     actors,
-    api_reference,
     codes,
     commands,
     contract,
     drawings,
+    operations,
     parameters,
     rules,
     worked_examples,
@@ -42,11 +42,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
     logging.getLogger("placement.requestlog").setLevel(logging.ERROR)
     for module in (
         actors,
-        api_reference,
         codes,
         commands,
         contract,
         drawings,
+        operations,
         parameters,
         rules,
         worked_examples,

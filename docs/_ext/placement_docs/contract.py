@@ -1,12 +1,7 @@
-"""`.. contract-operations::`, `.. contract-schemas::`, `.. contract-errors::`: placement 2.0.
-
-The contract is the OpenAPI document that the service returns at the newest version, the defaults of
-the policy rules, and the table of error codes.
-"""
+"""`.. contract-schemas::`, `.. contract-errors::`: schemas and error codes of placement 2.0."""
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -17,19 +12,16 @@ from sphinx.util.docutils import SphinxDirective
 from placement.api.history import HISTORY
 from placement.api.openapi import document
 from placement.api.problems import STATUS
-from placement.api.routes import OPERATIONS, Route
-from placement.entry.generators import rules
 from placement.errors import Invalid
-from placement_docs import codes, members, text
+from placement_docs import codes, text
 from placement_docs.parameters import literal
 
 Schema = Mapping[str, Any]
 
-# The parameter of every operation, which the page describes only once.
+# The parameter of every operation, which is described only once.
 MICROVERSION = "Microversion"
 REF = "$ref"
-ANY_KEY = members.ANY_KEY
-_POLICY_RULE = re.compile(r"\s*Policy rule: `[^`]+`\.")  # the page lists all rules of an operation
+ANY_KEY = "{…}"
 
 
 @cache
@@ -43,104 +35,6 @@ def link(reference: str) -> str:
     """Return a link to a named schema of the document."""
     name = reference.rpartition("/")[2]
     return f":ref:`{name} <schema-{name}>`"
-
-
-# -- operations -------------------------------------------------------------------------------
-
-
-def operations() -> str:
-    """Return a section for each resource, with its operations."""
-    by_resource: dict[str, list[str]] = {}
-    for path, methods in served()["paths"].items():
-        for method, operation in methods.items():
-            lines = _operation(f"{method.upper()} {path}", operation)
-            by_resource.setdefault(operation["tags"][0], []).extend(lines)
-    parts = [
-        (text.heading(tag.replace("_", " ").capitalize(), "-"), *lines)
-        for tag, lines in by_resource.items()
-    ]
-    return "\n".join(line for part in parts for line in part)
-
-
-def _operation(name: str, operation: Mapping[str, Any]) -> Iterator[str]:
-    label = operation["operationId"].replace("_", "-")
-    yield f".. _contract-{label}:\n"
-    yield text.heading(name, "~")
-    yield literal(operation["summary"]) + ".\n"
-    more = _POLICY_RULE.sub("", operation.get("description", "")).strip()
-    if more:
-        yield literal(more) + "\n"
-    yield from _parameters(operation["parameters"])
-    method, _, path = name.partition(" ")
-    facts = [
-        ("Body", _body(operation)),
-        ("Responses", _successes(operation["responses"])),
-        ("Errors", _failures(operation["responses"])),
-        ("Policy", _policy(OPERATIONS[path][method].at(max(HISTORY)))),
-        ("Example", f":ref:`{name} <operation-{label}>`"),
-    ]
-    yield _definitions((term, value) for term, value in facts if value)
-
-
-def _definitions(facts: Iterable[tuple[str, str]]) -> str:
-    rows = [f"   * - {term}\n     - {value}" for term, value in facts]
-    return ".. list-table::\n   :widths: 14 86\n\n" + "\n".join(rows) + "\n"
-
-
-def _parameters(parameters: Sequence[Schema]) -> Iterator[str]:
-    rows = []
-    for each in parameters:
-        # The microversion is left out, and the path contains the other names.
-        if REF in each or each["in"] == "path":
-            continue
-        name = f"``{each['name']}``" + (" *" if each.get("required") else "")
-        about = literal(each.get("description", ""))
-        rows.append((name, each["in"], values(each["schema"]), about))
-    if rows:
-        yield text.table(("Parameter", "In", "Values", "Meaning"), rows, (20, 8, 24, 48))
-
-
-def _content(part: Mapping[str, Any]) -> str:
-    (content,) = part["content"].values()
-    return values(content["schema"])
-
-
-def _body(operation: Mapping[str, Any]) -> str:
-    return _content(operation["requestBody"]) if "requestBody" in operation else ""
-
-
-def _successes(responses: Mapping[str, Mapping[str, Any]]) -> str:
-    parts = []
-    for status, response in responses.items():
-        if REF in response:
-            continue
-        body = f": {_content(response)}" if "content" in response else ""
-        headers = ", ".join(f"``{name}``" for name in response.get("headers", ()))
-        parts.append(f"{status}{body}" + (f" (with {headers})" if headers else ""))
-    return "; ".join(parts)
-
-
-def _failures(responses: Mapping[str, Mapping[str, Any]]) -> str:
-    return ", ".join(status for status, response in responses.items() if REF in response)
-
-
-def _policy(route: Route) -> str:
-    if route.rule is None:
-        return "no token needed"
-    others = [_rule(rule) + ", for some requests" for rule in route.asks]
-    others += [
-        f"``include={part}``: {_rule(rule)}" for part, rule in (route.part_rules or {}).items()
-    ]
-    return "\n\n       ".join([_rule(route.rule), *others])
-
-
-def _rule(name: str) -> str:
-    return f"``{name}`` (``{_defaults()[name]}``)"
-
-
-@cache
-def _defaults() -> Mapping[str, str]:
-    return {rule.name: rule.check_str for rule in rules()}
 
 
 # -- schemas ----------------------------------------------------------------------------------
@@ -159,7 +53,7 @@ def schemas() -> str:
 
 def _schema(name: str, schema: Schema) -> Iterator[str]:
     yield f".. _schema-{name}:\n"
-    yield text.heading(name, "~")
+    yield text.heading(name, "=")
     if "description" in schema:
         yield literal(schema["description"]) + "\n"
     forms = schema.get("oneOf", [schema])
@@ -208,7 +102,10 @@ def values(schema: Schema) -> str:
         return f"list of {values(schema.get('items', {}))}" + _lengths(schema)
     if "const" in schema:
         return f"``{json.dumps(schema['const'])}``"
-    return members.values(schema)
+    if "enum" in schema:
+        return " or ".join(f"``{value}``" for value in schema["enum"])
+    kinds = schema.get("type", "any")
+    return (kinds if isinstance(kinds, str) else " or ".join(kinds)) + _bounds(schema)
 
 
 def _lengths(schema: Schema) -> str:
@@ -216,6 +113,17 @@ def _lengths(schema: Schema) -> str:
     if most is not None:
         return f", {least or 0} to {most:,}"
     return f", {least} or more" if least else ""
+
+
+def _bounds(schema: Schema) -> str:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and most is not None:
+        return f", {least:,} to {most:,}"
+    if least is not None:
+        return f", {least:,} or more"
+    if "maxLength" in schema:
+        return f" of {schema['maxLength']} characters at the most"
+    return ""
 
 
 # -- errors -----------------------------------------------------------------------------------
@@ -244,12 +152,6 @@ class _Generated(SphinxDirective):
         raise NotImplementedError
 
 
-class ContractOperations(_Generated):
-    """The operations."""
-
-    render = staticmethod(operations)
-
-
 class ContractSchemas(_Generated):
     """The named schemas."""
 
@@ -264,6 +166,5 @@ class ContractErrors(_Generated):
 
 def setup(app: Sphinx) -> None:
     """Add the directives."""
-    app.add_directive("contract-operations", ContractOperations)
     app.add_directive("contract-schemas", ContractSchemas)
     app.add_directive("contract-errors", ContractErrors)
