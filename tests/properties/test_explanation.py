@@ -235,7 +235,8 @@ def test_an_explanation_agrees_with_the_oracle(
             f"\n{feature}: {examples} examples, {answered} served, {gains} + {reduced} relaxed, "
             f"{clauses} clauses"
         )
-    assert clauses > examples / 10
+    # Reasons of same_subtree have the fewest clauses, about one in ten examples.
+    assert clauses > examples / 20
     assert answered > examples / 10
     assert gains > examples / 20
     assert reduced > examples / 40
