@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import itertools
 import random
 import threading
@@ -365,7 +366,7 @@ class Client:
                 connection.request("GET", path, None, headers)
                 answer = connection.getresponse()
                 text = answer.read()
-        except (OSError, NoAnswerError):
+        except (OSError, http.client.HTTPException):
             return None
         ended = time.monotonic()
         if answer.status == 503:
