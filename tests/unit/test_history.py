@@ -116,4 +116,5 @@ def test_a_list_from_before_a_claim_or_after_its_end_may_lack_it() -> None:
 
 def test_different_contents_of_one_tag_are_found() -> None:
     assert not violations(History(tagged=[("a", b"1"), ("a", b"1"), ("b", b"2")]))
+    assert not violations(History(tagged=[("a", b'{"b":1,"c":2}'), ("a", b'{"c":2,"b":1}')]))
     assert violations(History(tagged=[("a", b"1"), ("a", b"2")]))
