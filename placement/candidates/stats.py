@@ -106,6 +106,12 @@ class Trace:
         """Record the number of trees that a filtering query of the database returned."""
         self.filtered.append(offered)
 
+    @property
+    def code(self) -> Refusal:
+        """The code at which the search rejected most trees, or FILTERED if it has read none."""
+        refused = self.requests + self.trees
+        return refused.most_common(1)[0][0][0] if refused else Refusal.FILTERED
+
     def __str__(self) -> str:
         """Return the summary. It is computed only when a log line is written."""
         return str(self.summary())

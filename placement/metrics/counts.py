@@ -38,6 +38,7 @@ class Counts:
         self._count: Mapping[Event, Callable[[Mapping[str, Any]], None]] = {
             Event.REQUEST: self._request,
             Event.SEARCH: self._search,
+            Event.REFUSAL: self._refusal,
             Event.TREES: self._trees,
             Event.RETRY: self._retry,
             Event.CLAIM: self._claim,
@@ -92,6 +93,9 @@ class Counts:
         self._of(d.STEPS).observe(details["steps"])
         if details["bound"] is not None:
             self._of(d.BOUNDS, details["bound"]).inc()
+
+    def _refusal(self, details: Mapping[str, Any]) -> None:
+        self._of(d.REFUSALS, details["code"]).inc()
 
     def _trees(self, details: Mapping[str, Any]) -> None:
         self._of(d.TREES, "memory").inc(details["cached"])

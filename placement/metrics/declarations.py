@@ -91,6 +91,16 @@ BOUNDS = Metric(
         "max_answer_size, max_allocation_candidates"
     },
 )
+REFUSALS = Metric(
+    "placement_refusals_total",
+    Kind.COUNTER,
+    "Responses of allocation candidates without a candidate, by the code that rejects most of the "
+    "examined hosts.",
+    {
+        "code": "code of an explanation, such as capacity; or unknown_aggregate, unknown_tree, "
+        "one_per_tree, elsewhere, filtered (rejected by the database)"
+    },
+)
 TREES = Metric(
     "placement_trees_total",
     Kind.COUNTER,
@@ -155,6 +165,7 @@ SERVICE = (
     TREES_SEARCHED,
     STEPS,
     BOUNDS,
+    REFUSALS,
     TREES,
     KEPT,
     RETRIES,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from oslo_log.formatters import JSONFormatter
 
+from placement.api.operations import candidates
 from placement.api.operations.candidates import MAX_LOGGED
 from placement.candidates.explanation import explained_hosts
+from placement.runtime import events
+from placement.runtime.events import Details, Event
 from tests.kit.cloud import building
 from tests.kit.service import Service, inventories
 
@@ -128,3 +133,87 @@ def test_a_line_of_the_log_is_bounded_and_printable(
     assert line.isprintable()
     assert len(line) < MAX_LOGGED + 1000
     assert line.startswith('no candidates for {"groups":{"_0":{"resources":{"VCPU":9}}')
+
+
+# -- codes and counts of empty responses ----------------------------------------------------------
+
+
+ISOLATED = f"{PATH}?resources1=VCPU:1&resources2=VCPU:1&group_policy=isolate"
+EMPTY = [
+    (TOO_MUCH, "capacity", {"capacity": 1}, 1),
+    (f"{ASKED}&required=HW_CPU_X86_AVX2", "trait_missing", {"trait_missing": 1}, 1),
+    (ISOLATED, "isolate", {"isolate": 1}, 1),
+    (f"{ASKED}&member_of={NOWHERE}", "unknown_aggregate", {}, 0),
+    (f"{ASKED}&in_tree={NOWHERE}", "unknown_tree", {}, 0),
+]
+
+
+@pytest.mark.parametrize(("path", "code", "counts", "hosts"), EMPTY)
+def test_the_line_of_an_empty_answer_has_its_facts_as_fields(
+    service: Service,
+    caplog: pytest.LogCaptureFixture,
+    path: str,
+    code: str,
+    counts: Mapping[str, int],
+    hosts: int,
+) -> None:
+    with caplog.at_level(logging.INFO, LOGGER):
+        service.get(path, "1.39")
+    (record,) = [each for each in caplog.records if each.name == LOGGER]
+    assert json.loads(JSONFormatter().format(record))["extra"] == {
+        "request": path.partition("?")[2],
+        "code": code,
+        "counts": counts,
+        "hosts": hosts,
+    }
+
+
+def test_counts_of_the_line_are_those_of_the_explanation(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Service(tmp_path) as made:
+        with building(made.database.writer) as cloud:
+            for number in range(3):
+                cloud.add(f"small{number}", {"VCPU": 8})
+            cloud.add("lone", {"MEMORY_MB": 8})
+        with caplog.at_level(logging.INFO, LOGGER):
+            explained = made.get(f"{TOO_MUCH}&explain=summary", "2.0")["explanation"]
+    (record,) = [each for each in caplog.records if each.name == LOGGER]
+    facts = vars(record)["extra"]
+    assert facts["counts"] == {each["code"]: each["hosts"] for each in explained["blocked"]}
+    assert (facts["code"], facts["hosts"]) == ("max_unit", 4)
+
+
+@pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
+def test_an_empty_answer_is_counted_by_its_code_at_any_level_of_the_log(
+    service: Service, caplog: pytest.LogCaptureFixture, level: int
+) -> None:
+    codes: list[object] = []
+
+    def listen(event: Event, details: Details) -> None:
+        if event is Event.REFUSAL:
+            codes.append(details["code"])
+
+    stop = events.listen(listen)
+    try:
+        with caplog.at_level(level, LOGGER):
+            for path, _code, _counts, _hosts in EMPTY:
+                service.get(path, "1.39")
+            service.get(ASKED, "1.39")
+            alternatives = [{"groups": {"": {"resources": {"VCPU": units}}}} for units in (9, 10)]
+            service.expect(200, "POST", PATH, {"first_available": alternatives}, "2.0")
+    finally:
+        stop()
+    assert codes == [*(code for _path, code, _counts, _hosts in EMPTY), "capacity"]
+
+
+def test_the_log_decides_whether_an_empty_answer_is_explained(
+    service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object) -> None:
+        raise AssertionError("explained for no line")
+
+    monkeypatch.setattr(candidates, "explain_refused", fail)
+    with caplog.at_level(logging.WARNING, LOGGER):
+        service.get(TOO_MUCH)
+    assert not said(caplog)

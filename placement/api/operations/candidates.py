@@ -40,7 +40,8 @@ from placement.candidates import (
     find_first_available,
 )
 from placement.objects.unset import UNSET, Unset
-from placement.runtime import deadline
+from placement.runtime import deadline, events
+from placement.runtime.events import Event
 from placement.runtime.logs import escaped
 
 LOG = logging.getLogger(__name__)
@@ -253,16 +254,22 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
 
 
 def _log_empty(call: Call, result: SearchResult, explained: Explained | None = None) -> None:
-    """Log why a response contains no candidates, in the transaction of the search."""
-    if result.candidates or not LOG.isEnabledFor(logging.INFO):
+    """Log and count why a response contains no candidates, in the transaction of the search."""
+    if result.candidates:
         return
-    if explained is not None:
-        why = explained.explanation
-    else:
+    why = None if explained is None else explained.explanation
+    if why is None and LOG.isEnabledFor(logging.INFO):
         service = call.service
         bounds = result.stats.bounds_after(service.settings.candidates)
         why = explain_refused(result.scan, result.trace, service.trees, bounds, service.tuning)
-    LOG.info("no candidates for %s: %s", _asked(call), why.text)
+    # PERF: if the log has no such lines, the code is that of the search. An explanation takes as
+    # long as the search.
+    counts = {} if why is None else why.counts
+    code = next(iter(counts), result.trace.code)
+    events.emit(Event.REFUSAL, code=code)
+    if why is not None:
+        facts = {"request": _asked(call), "code": code, "counts": counts, "hosts": why.hosts.looked}
+        LOG.info("no candidates for %s: %s", facts["request"], why.text, extra={"extra": facts})
 
 
 def _asked(call: Call) -> str:

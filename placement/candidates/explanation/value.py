@@ -1,5 +1,6 @@
 """The parts of an explanation. The API reads them."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -117,3 +118,11 @@ class Explanation:
     text: str
     # Single hosts, or None unless they were requested.
     providers: Sequence[UnservedHost] | None = None
+
+    @property
+    def counts(self) -> Mapping[Refusal, int]:
+        """The number of rejected hosts by code, most hosts first."""
+        counts: Counter[Refusal] = Counter()
+        for each in self.blocked:
+            counts[each.code] += each.hosts
+        return dict(counts.most_common())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from placement.candidates.trace import Refusal
 from placement.db.retries import Cause
 from placement.metrics import declarations as d
 from placement.metrics.counts import Counts
@@ -85,6 +86,12 @@ def test_searches_are_counted_with_what_they_took_and_what_cut_them(scrape: Scra
     assert kit.of(said, "placement_search_bounds_total") == {"bound=max_search_steps": 1}
 
 
+def test_empty_responses_are_counted_by_code(scrape: Scrape) -> None:
+    for code in (Refusal.CAPACITY, Refusal.FILTERED, Refusal.CAPACITY):
+        events.emit(Event.REFUSAL, code=code)
+    assert kit.of(scrape(), "placement_refusals_total") == {"code=capacity": 2, "code=filtered": 1}
+
+
 def test_trees_are_counted_by_where_they_came_from(scrape: Scrape) -> None:
     events.emit(Event.TREES, cached=0, loaded=7, kept=30)
     events.emit(Event.TREES, cached=7, loaded=1, kept=34)
@@ -122,6 +129,7 @@ def test_what_goes_wrong_is_counted_by_what_it_was(scrape: Scrape) -> None:
 def test_every_declared_metric_is_counted_and_no_other(scrape: Scrape) -> None:
     events.emit(Event.REQUEST, **{**REQUEST, "slow": True})
     events.emit(Event.SEARCH, **{**SEARCH, "bound": "max_answer_size"})
+    events.emit(Event.REFUSAL, code=Refusal.CAPACITY)
     events.emit(Event.TREES, cached=1, loaded=1, kept=1)
     events.emit(Event.RETRY, attempt=1, cause=Cause.DATABASE)
     events.emit(Event.CLAIM, consumers=1, tries=1)
