@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self, TextIO
 
+from falcon_placement_client import candidates
+from falcon_placement_client.commands.over_rest import NEGATIVE, Call, escaped, json_text
+from falcon_placement_client.errors import RefusedError, RestError
 from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.listing import provider_names
 from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS
 
 Explanation = Mapping[str, Any]
@@ -106,6 +110,35 @@ def _can_show(out: TextIO, text: str) -> bool:
     except (UnicodeError, LookupError):
         return False
     return True
+
+
+def print_explanation(
+    call: Call, request: JsonRequest, detail: str, *, as_json: bool = False
+) -> int:
+    """Print the explanation of a request. Return the exit code.
+
+    detail: see `request_explanation`.
+
+    Raises:
+        RestError: the server does not explain requests.
+        ClientError: the request failed.
+    """
+    client = call.api
+    try:
+        document = candidates.request_explanation(client, request, detail)
+    except RefusedError as refusal:
+        if refusal.status in (404, 405):
+            raise RestError(f"{client.url} is not a placement server: {refusal}") from None
+        raise
+    if not isinstance(document, dict):
+        raise RestError(f"{client.url} is not a placement server that explains requests")
+    if as_json:
+        call.print(json_text(document))
+    else:
+        names, terminal = provider_names(client), Terminal.of(call.out)
+        for line in lines(document, request, terminal, lambda uuid: escaped(names(uuid))):
+            call.print(line)
+    return 0 if document["hosts"]["served"] else NEGATIVE
 
 
 def lines(

@@ -6,22 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from falcon_placement_client import candidates, flavors, headroom
+from falcon_placement_client import flavors, headroom
 from falcon_placement_client.commands import explanation
 from falcon_placement_client.commands.command import Cell, Command, Lister, Output
-from falcon_placement_client.commands.explanation import Terminal
-from falcon_placement_client.commands.over_rest import (
-    NEGATIVE,
-    Call,
-    UsageError,
-    escaped,
-    json_text,
-    table_text,
-)
-from falcon_placement_client.errors import RefusedError, RequestError, RestError
+from falcon_placement_client.commands.over_rest import NEGATIVE, Call, UsageError, table_text
+from falcon_placement_client.errors import RequestError
 from falcon_placement_client.headroom import HeadroomRow
 from falcon_placement_client.json_request import JsonRequest
-from falcon_placement_client.listing import provider_names
 from falcon_placement_client.query import parse_query
 
 WATCH_SECONDS = 60.0
@@ -44,7 +35,7 @@ class Explain(Command):
         parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
 
     def run(self, call: Call) -> int:
-        options, client = call.options, call.api
+        options = call.options
         if (options.query is None) == (options.flavor is None):
             raise RequestError("explain", "expected a query, or --flavor with a file or key=value")
         if options.flavor is None:
@@ -52,23 +43,7 @@ class Explain(Command):
         else:
             _name, request = _request_of(options.flavor)
         detail = "providers" if options.providers else "summary"
-        try:
-            document = candidates.request_explanation(client, request, detail)
-        except RefusedError as refusal:
-            if refusal.status in (404, 405):
-                raise RestError(f"{client.url} is not a placement server: {refusal}") from None
-            raise
-        if not isinstance(document, dict):
-            raise RestError(f"{client.url} is not a placement server that explains requests")
-        if options.json:
-            call.print(json_text(document))
-        else:
-            names, terminal = provider_names(client), Terminal.of(sys.stdout)
-            for line in explanation.lines(
-                document, request, terminal, lambda uuid: escaped(names(uuid))
-            ):
-                call.print(line)
-        return 0 if document["hosts"]["served"] else NEGATIVE
+        return explanation.print_explanation(call, request, detail, as_json=options.json)
 
 
 class Headroom(Lister):

@@ -55,6 +55,7 @@ COMMANDS = {
     "draw-cloud": Command("draw the trees of a cloud file, as SVG"),
     "audit": Command("show providers over capacity and consumers without an owner", "audit:set_up"),
     "explain": Command("show which hosts can serve a request, and why others cannot"),
+    "why": Command("show the log of a request, and explain the request today"),
     "headroom": Command("show how many more of each flavor fit"),
     "drain-check": Command("show which hosts can be emptied"),
     "host": Command("hosts of a server, over REST", actions=_HOST),
