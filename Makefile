@@ -36,7 +36,7 @@ PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test servers soak faults lint style types imports format docs samples lock audit \
   screenshots version wheel openstack openstack-installed dist gabbi update galera migrations peer client nova \
-  conformance bench
+  watcher conformance bench
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -205,6 +205,15 @@ nova: ## nova's own functional tests that depend on placement  (ARGUMENTS='--all
 	$(VENV)/nova/bin/python -m tests.nova
 	$(VENV)/nova/bin/python -m tests.nova.flavors
 	$(VENV)/nova/bin/python -m tests.nova.functional $(VENV)/nova/src $(ARGUMENTS)
+
+# Watcher's base classes, model and actions come from PyPI. Its imports warn of eventlet.
+WATCHER := python-watcher==17.0.0
+watcher: export PLACEMENT_WATCHER := 1
+watcher: ## the example strategy of examples/watcher, with Watcher from PyPI
+	test -x $(VENV)/watcher/bin/python || $(PYTHON) -m venv $(VENV)/watcher
+	PIP_CONSTRAINT= $(VENV)/watcher/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --editable $(CLIENT) --editable . --editable examples/watcher $(WATCHER) hypothesis pytest
+	$(VENV)/watcher/bin/python -m pytest -W default tests/watcher $(ARGUMENTS)
 
 conformance: $(INSTALLED) ## tests and clients of OpenStack's projects: hours, into docs/reference/conformance.rst
 	$(BIN)/python -m tests.conformance $(ARGUMENTS)

@@ -1,0 +1,1 @@
+"""The example strategy with Watcher's own base classes, model and actions."""
