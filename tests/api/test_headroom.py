@@ -7,6 +7,7 @@ import pytest
 
 from placement.candidates.headroom import HeadroomQuery
 from placement.candidates.headroom.value import Totals
+from tests.kit.cloud import SHARING, building
 from tests.kit.service import Service
 
 HOSTS = 8
@@ -74,6 +75,49 @@ def test_a_sharing_provider_without_the_traits_has_no_room_for_parts(tmp_path: P
         )
         assert (found["any"]["fits"], found["any"]["at_most"]) == (2, 2)
         assert (found["ssd"]["fits"], found["ssd"]["at_most"]) == (0, 0)
+
+
+def test_hosts_of_different_aggregates_are_measured_apart(tmp_path: Path) -> None:
+    rack = "00000000-0000-0000-0000-0000000000a1"
+    with with_hosts(tmp_path) as service:
+        path = "/resource_providers/00000000-0000-0000-0000-0000000000c0/aggregates"
+        body = {"aggregates": [rack], "resource_provider_generation": 1}
+        service.expect(200, "PUT", path, body)
+        body = {"requests": {"large": LARGE}, "by": [rack]}
+        found = service.expect(200, "POST", "/headroom", body, "2.0").json["headroom"]["large"]
+        assert (found["fits"], found["by"][rack]["fits"]) == (HOSTS * 4, 4)
+
+
+def test_hosts_with_different_usages_are_measured_apart(tmp_path: Path) -> None:
+    with with_hosts(tmp_path) as service:
+        claim = {
+            "allocations": {"00000000-0000-0000-0000-0000000000c0": {"resources": {"VCPU": 5}}},
+            "project_id": "p",
+            "user_id": "u",
+            "consumer_type": "INSTANCE",
+            "consumer_generation": None,
+        }
+        path = "/allocations/cccccccc-0000-0000-0000-000000000001"
+        service.expect(204, "PUT", path, claim)
+        found = measure(service, joined=JOINED)["joined"]
+        assert (found["fits"], found["at_most"]) == ((HOSTS - 1) * 3 + 1,) * 2
+
+
+def test_a_host_takes_what_others_leave_of_a_sharing_provider(tmp_path: Path) -> None:
+    with Service(tmp_path) as service:
+        with building(service.database.writer) as cloud:
+            for number, (rack, processors) in enumerate((("a", 2), ("a", 2), ("b", 1))):
+                cloud.add(f"host{number}", {"VCPU": processors}, aggregates=[rack])
+            for rack in ("a", "b"):
+                cloud.add(f"disk{rack}", {"DISK_GB": 9}, traits=[SHARING], aggregates=[rack])
+        groups = {
+            "_A": {"resources": {"VCPU": 1}},
+            "_B": {"resources": {"VCPU": 1}},
+            "_D": {"resources": {"DISK_GB": 9}},
+        }
+        found = measure(service, pair={"groups": groups})["pair"]
+        # The upper bound counts both disks, although the host of the second one is too small.
+        assert (found["fits"], found["at_most"]) == (1, 2)
 
 
 def test_hosts_beyond_the_bound_on_work_count_nothing(tmp_path: Path) -> None:

@@ -253,6 +253,21 @@ def test_a_host_that_was_full_serves_the_consumer_that_releases_it(service: Serv
     assert [each["consumer"] for each in answer["moves"]] == [second]
 
 
+def test_each_consumer_moves_to_the_host_of_its_other_allocations(service: Service) -> None:
+    bodies = {
+        f"c0000000-0000-4000-8000-{other:012d}": {
+            "allocations": {
+                provider_uuid(host): {"resources": {"VCPU": 1}} for host in (1, other)
+            },
+            **OWNER,
+        }
+        for other in (2, 3)
+    }
+    service.expect(204, "POST", "/allocations", bodies, "2.0")
+    moves = simulated(service, drain(1))["moves"]
+    assert [move["to"] for move in moves] == [[provider_uuid(2)], [provider_uuid(3)]]
+
+
 def test_hosts_are_sorted_again_after_each_change(service: Service) -> None:
     populate(service, *range(2, HOSTS + 1), consumers=1)
     claim = {"claim": {"request": {"groups": {"": {"resources": {"VCPU": 2}}}}}}
