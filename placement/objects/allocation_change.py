@@ -107,6 +107,11 @@ class UsageMove(NamedTuple):
     # Greatest common divisor of the amounts.
     divisor: int = 0
 
+    @classmethod
+    def of(cls, delta: int, amounts: Sequence[int]) -> "UsageMove":
+        """Return the change for the new amounts of an inventory, at least one."""
+        return cls(delta, min(amounts), max(amounts), gcd(*amounts))
+
 
 @dataclass(frozen=True, slots=True)
 class AllocationChange:
@@ -146,8 +151,7 @@ class AllocationChange:
                 continue
             # A delta of 0 does not change `used`, but the units must allow the amounts.
             if key in amounts:
-                units = min(amounts[key]), max(amounts[key]), gcd(*amounts[key])
-                moves[inventory_ids[key]] = UsageMove(delta, *units)
+                moves[inventory_ids[key]] = UsageMove.of(delta, amounts[key])
             elif delta:
                 moves[inventory_ids[key]] = UsageMove(delta)
         return moves

@@ -18,6 +18,7 @@ from placement.db.statements import locks as statements
 from placement.runtime import stopwatch
 
 NO_GENERATIONS: Mapping[int, int] = MappingProxyType({})
+NOT_SHARED: Mapping[int, tuple[str, int]] = MappingProxyType({})
 
 
 class TreesChanged(Exception):
@@ -59,6 +60,7 @@ def lock_unchanged(
     provider_ids: Collection[int],
     generations: Mapping[int, int] = NO_GENERATIONS,
     failure: type[Exception] = TreesChanged,
+    shared: Mapping[int, tuple[str, int]] = NOT_SHARED,
 ) -> int:
     """Lock trees that still have these revisions. Return their new revision.
 
@@ -70,14 +72,18 @@ def lock_unchanged(
         provider_ids: providers in these trees whose generation is incremented.
         generations: provider id -> expected generation, of providers that were read.
         failure: raised instead of TreesChanged.
+        shared: provider id -> (uuid, root id), of providers in other trees. These trees are locked
+            too, but may have changed. Conditions in other statements must verify their state.
 
     Raises:
-        TreesChanged: a revision or generation differs. The transaction cannot continue.
+        TreesChanged: a revision or generation differs, or a shared provider has moved to another
+            tree. The transaction cannot continue.
     """
     revision = new_revision()
     with stopwatch.LOCKS:
-        write = statements.renew_and_bump(revisions, provider_ids, revision, generations)
+        write = statements.renew_and_bump(revisions, provider_ids, revision, generations, shared)
         write.execute(conn, failure=failure)
+    # The other trees do not belong to the marker: it needs revisions that the statement compares.
     leave_commit_marker(conn, revisions, revision)
     return revision
 

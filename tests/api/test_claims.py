@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import sqlalchemy as sa
 
 from placement.candidates.budget import COST_PER_STEP, Budget
 from placement.candidates.claims import claiming
@@ -466,6 +467,141 @@ def test_a_change_of_one_of_several_trees_leaves_nothing_of_the_claim_in_the_oth
     ]
     assert [new - old for old, new in zip(before, after, strict=True)] == [2, 1]
     service.check_used()
+
+
+DISK = provider_uuid(HOSTS + 1)
+DISK_PATH = f"/resource_providers/{DISK}"
+ON_DISK = {"groups": {"": {"resources": {"VCPU": 1, "DISK_GB": 40}}}}
+
+
+def fail(*_what: Any) -> None:
+    """Fail, instead of a function that is not to be called."""
+    raise AssertionError
+
+
+def test_a_shared_disk_that_others_use_as_well_is_claimed_without_being_read_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch, reported_claims: Tries
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(random, "sample", lambda candidates, _number: list(candidates))
+        taken = kit.claim({DISK: {"DISK_GB": 60}})
+        path = f"/allocations/{uuids.uuid4()}"
+        before_writes(patch, lambda: service.expect(204, "PUT", path, taken))
+        claimed = search_snapshot.claim
+        patch.setattr(
+            search_snapshot,
+            "claim",
+            lambda *what: (patch.setattr(allocations, "replace", fail), claimed(*what))[1],
+        )
+        assert DISK in service.claim(201, body(ON_DISK))["allocations"]
+    assert reported_claims == [{"consumers": 1, "tries": 1}]
+    # The cache does not contain the disk as the search has read it.
+    assert service.claim(409, body(ON_DISK))["code"] == "placement.no_candidates"
+
+
+def stock_disk(service: Service, **fields: int) -> None:
+    service.expect(200, "PUT", f"{DISK_PATH}/inventories/DISK_GB", {**GENERATION, **fields})
+
+
+def another_provider(service: Service) -> None:
+    """Create a disk that is not shared, with the id of the deleted one, as SQLite may do."""
+    service.expect(204, "DELETE", DISK_PATH)
+    uuid = str(uuids.uuid4())
+    insert = (
+        "INSERT INTO resource_providers (id, root_provider_id, uuid, name, generation, revision)"
+        " VALUES (:id, :id, :uuid, 'another', 0, 7)"
+    )
+    with service.database.writer.begin() as conn:
+        conn.execute(sa.text(insert), {"id": HOSTS + 1, "uuid": uuid})
+    path = f"/resource_providers/{uuid}/inventories"
+    service.expect(200, "PUT", path, kit.inventories(0, DISK_GB=100))
+
+
+CHANGES_OF_DISK: dict[str, Callable[[Service], object]] = {
+    "its capacity is too small": lambda it: stock_disk(it, total=30),
+    "its minimum is larger": lambda it: stock_disk(it, total=100, min_unit=50),
+    "its maximum is smaller": lambda it: stock_disk(it, total=100, max_unit=30),
+    "its steps are others": lambda it: stock_disk(it, total=100, step_size=7),
+    "its inventory is gone": lambda it: it.expect(204, "DELETE", f"{DISK_PATH}/inventories"),
+    "another provider has its id": another_provider,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES_OF_DISK)
+def test_a_shared_disk_that_does_not_allow_the_amount_any_more_is_not_claimed(
+    service: Service, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    before_writes(monkeypatch, lambda: CHANGES_OF_DISK[change](service))
+    error = service.claim(409, body(ON_DISK))
+    assert error["code"] == "placement.no_candidates"
+    assert service.used() == 0
+
+
+def test_the_units_of_a_shared_disk_apply_to_each_of_several_claims(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_writes(monkeypatch, lambda: stock_disk(service, total=100, max_unit=50))
+    service.claim(201, several(ON_DISK, ON_DISK))
+    assert service.get(f"{DISK_PATH}/usages")["usages"] == {"DISK_GB": 80}
+
+
+def test_a_shared_disk_that_moved_to_another_tree_is_claimed_there(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = provider_uuid(2)
+    query = f"/allocation_candidates?resources=DISK_GB:40&in_tree={root}"
+
+    def move() -> None:
+        moved = {"name": "disk", "parent_provider_uuid": root}
+        service.expect(200, "PUT", DISK_PATH, moved)
+        assert service.get(query)["allocation_requests"]
+
+    before_writes(monkeypatch, move)
+    service.claim(201, body(ON_DISK))
+    service.claim(201, body(ON_DISK))
+    assert not service.get(query)["allocation_requests"], "the tree has another revision"
+
+
+def test_a_shared_card_that_others_use_in_another_way_is_not_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with kit.Service(tmp_path, placement={"exclusive": ["CUSTOM_CARD"]}) as service:
+        service.expect(201, "PUT", "/traits/CUSTOM_CARD")
+        with building(service.database.writer) as cloud:
+            cloud.add("host", {"VCPU": 4}, aggregates=[aggregate_uuid(1)])
+            traits, aggregates = [SHARING, "CUSTOM_CARD"], [aggregate_uuid(1)]
+            stock = {"VGPU": 4, "PGPU": 1}
+            card = provider_uuid(cloud.add("card", stock, traits=traits, aggregates=aggregates))
+        taken = kit.claim({card: {"PGPU": 1}})
+        path = f"/allocations/{uuids.uuid4()}"
+        before_writes(monkeypatch, lambda: service.expect(204, "PUT", path, taken))
+        request = {"groups": {"": {"resources": {"VCPU": 1, "VGPU": 1}}}}
+        error = service.expect(409, "POST", "/claims", body(request), VERSION).json["errors"][0]
+        assert error["code"] == "placement.no_candidates"
+
+
+def test_a_custom_class_of_a_shared_provider_is_the_one_that_was_searched_for(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other class gets the id of the deleted one."""
+
+    def restock(name: str) -> None:
+        generation = service.get(DISK_PATH)["generation"]
+        stock = kit.inventories(generation, **{name: 10})
+        service.expect(200, "PUT", f"{DISK_PATH}/inventories", stock)
+
+    def rename() -> None:
+        restock("DISK_GB")
+        service.expect(204, "DELETE", "/resource_classes/CUSTOM_OLD")
+        service.expect(201, "PUT", "/resource_classes/CUSTOM_NEW")
+        restock("CUSTOM_NEW")
+
+    service.expect(201, "PUT", "/resource_classes/CUSTOM_OLD")
+    restock("CUSTOM_OLD")
+    before_writes(monkeypatch, rename)
+    request = {"groups": {"": {"resources": {"VCPU": 1, "CUSTOM_OLD": 1}}}}
+    service.claim(400, body(request))
+    assert service.get(f"{DISK_PATH}/usages")["usages"] == {"CUSTOM_NEW": 0}
 
 
 def test_a_consumer_that_came_to_be_since_the_search_is_a_conflict(

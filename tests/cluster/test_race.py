@@ -193,6 +193,48 @@ def test_several_claims_at_once_are_met_as_long_as_all_of_them_fit(
     racers.check(hosts)
 
 
+def test_claims_on_any_host_get_exactly_what_fits_on_their_shared_disk(racers: Racers) -> None:
+    disk, *hosts = shared_disk(racers.port, PLACES, hosts=CLIENTS)
+    request = {
+        "groups": {
+            "": {"resources": {"VCPU": 1}},
+            "_DISK": {"resources": {"DISK_GB": 1}, "in_tree": disk},
+        },
+    }
+    owner = {"project_id": "project", "user_id": "user", "consumer_type": "INSTANCE"}
+
+    def call(_number: int, port: int) -> list[Answer]:
+        return [
+            send(
+                port,
+                "POST",
+                "/claims",
+                {"request": request, "consumer_uuid": str(uuids.uuid4()), **owner},
+                "2.0",
+            )
+            for _ in range(CALLERS // CLIENTS)
+        ]
+
+    told = Counter(answer.status for answer in racers.race(call))
+    assert told == {201: PLACES, 409: CALLERS - PLACES}
+    usages = send(racers.port, "GET", f"/resource_providers/{disk}/usages").body["usages"]
+    assert usages == {"DISK_GB": PLACES}
+    racers.check([disk, *hosts])
+
+
+def shared_disk(port: int, units: int, *, hosts: int) -> list[str]:
+    """Create a disk and the hosts that share it. Return their uuids."""
+    aggregate = str(uuids.uuid4())
+    disk = new_host(port, None, DISK_GB=units)
+    uuids_of_hosts = [new_host(port, None, VCPU=units) for _ in range(hosts)]
+    traits = {"resource_provider_generation": 1, "traits": ["MISC_SHARES_VIA_AGGREGATE"]}
+    expect(send(port, "PUT", f"/resource_providers/{disk}/traits", traits), 200)
+    for uuid, generation in ((disk, 2), *((uuid, 1) for uuid in uuids_of_hosts)):
+        body = {"resource_provider_generation": generation, "aggregates": [aggregate]}
+        expect(send(port, "PUT", f"/resource_providers/{uuid}/aggregates", body), 200)
+    return [disk, *uuids_of_hosts]
+
+
 def test_one_consumer_that_many_claim_for_gets_what_one_of_them_asks_for(
     racers: Racers, scarce: Scarce
 ) -> None:

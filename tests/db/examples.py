@@ -192,7 +192,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "inventories.delete_unused": ([1],),
     "allocations.everywhere": (),
     "inventories.everywhere": (),
-    "inventories.take": ({(1, 0): 2, (1, 2): 64},),
+    "inventories.take": ({(1, 0): (2, 1, 1, 1), (1, 2): (64, 64, 64, 64)},),
     "inventories.for_providers": ([1],),
     "inventories.update": ({1: AMOUNTS},),
     "locks.renew_revisions": ([1], 2),
@@ -267,6 +267,13 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "a tree, and a provider in it": ({1: 7}, [1, 3], 2, {}),
         "a root and its generation, as it was read": ({1: 7}, [1], 2, {1: 4}),
         "a root": ({1: 7}, [], 2, {}),
+        "a tree, and providers in shared ones": (
+            {1: 7},
+            [1, 4, 6],
+            2,
+            {},
+            {4: (UUID, 4), 6: (UUID, 5)},
+        ),
     },
     "locks.renew_where_seen": {
         "with generations": ({1: 1, 3: 1, 5: 4}, [1, 3], 2),

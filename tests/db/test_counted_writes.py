@@ -24,6 +24,7 @@ from placement.db import statements
 from placement.db.engine import Database
 from placement.db.statement import Write, Writes
 from placement.objects import catalog, change_numbering, checks, derived
+from tests.kit.cloud import SHARING
 from tests.kit.rows import damage
 from tests.kit.service import ONE_BY_ONE, Service
 from tests.kit.statements import text_of
@@ -145,6 +146,21 @@ class Scene:
         del claim["allocations"]
         group = {"resources": amounts, "in_tree": self.host}
         return {**claim, "request": {"groups": {"": group}}, "consumer_uuid": self.new}
+
+    def share(self) -> None:
+        """Create a provider that shares addresses with the host."""
+        make, path = self.service.make, f"/resource_providers/{self.below}"
+        make("POST", "/resource_providers", {"name": self.below, "uuid": self.below})
+        make("PUT", f"{path}/inventories", self.stock(0, IPV4_ADDRESS=8))
+        make("PUT", f"{path}/traits", {"resource_provider_generation": 1, "traits": [SHARING]})
+        aggregates = {"resource_provider_generation": 2, "aggregates": [self.new]}
+        make("PUT", f"{path}/aggregates", aggregates)
+
+    def shared_demand(self) -> dict[str, Any]:
+        demand: dict[str, Any] = self.demand(VCPU=1)
+        shared = {"resources": {"IPV4_ADDRESS": 1}, "in_tree": self.below}
+        demand["request"]["groups"]["_SHARED"] = shared
+        return demand
 
     def listed(
         self, uuid: str, parent: str | None, suffix: str = "", **parts: object
@@ -334,6 +350,18 @@ SCENARIOS = {
             UNCHANGED,
         },
         lambda it: it.service.send("POST", "/claims", it.demand(VCPU=1, DISK_GB=1), "2.0"),
+        otherwise=frozenset(CLAIM),
+    ),
+    "a new consumer of a shared provider": Scenario(
+        {
+            "names.add_unless_present",
+            "allocations.create_consumers",
+            "allocations.create",
+            "inventories.take",
+            UNCHANGED,
+        },
+        lambda it: it.service.send("POST", "/claims", it.shared_demand(), "2.0"),
+        before=Scene.share,
         otherwise=frozenset(CLAIM),
     ),
     "a consumer changes": Scenario(

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from placement.db import tables as t
 from placement.db.engine import Database
 from placement.objects import change_numbering, holds
+from tests.kit.cloud import SHARING
 from tests.kit.interleaving import is_waiting
 from tests.kit.service import NEWEST, ONE_BY_ONE, Service, claim, inventories
 from tests.kit.tearing import Rows, become, rows
@@ -19,13 +20,14 @@ from tests.kit.tearing import Rows, become, rows
 V2 = "2.0"
 #   HOST  VCPU 3, of which 1 is free          SPARE  VCPU 3
 #     |
-#   NODE  DISK_GB 4
-HOST, NODE, SPARE = (str(uuids.UUID(int=number)) for number in (1, 2, 3))
+#   NODE  DISK_GB 4                           POOL   IPV4_ADDRESS 1, shared with HOST
+HOST, NODE, SPARE, POOL = (str(uuids.UUID(int=number)) for number in (1, 2, 3, 4))
 # A consumer with allocations, and a hold whose time is over but which is not released yet.
 OLD, HELD = (str(uuids.UUID(int=number)) for number in (11, 12))
 # The consumers that the writers create.
 NEW = tuple(str(uuids.UUID(int=number)) for number in (21, 22))
 AGGREGATES = tuple(str(uuids.UUID(int=number)) for number in (31, 32))
+SHARED = str(uuids.UUID(int=33))
 TRAITS = ("HW_CPU_X86_AVX", "HW_CPU_X86_AVX2")
 # Times differ between runs, and tokens of changes are random.
 VARYING = {"request_id", "expires_at", "expires_in", "created_at", "updated_at", "revision"}
@@ -89,6 +91,7 @@ class Cloud:
             (HOST, None, {"VCPU": 3}),
             (NODE, HOST, {"DISK_GB": 4}),
             (SPARE, None, {"VCPU": 3}),
+            (POOL, None, {"IPV4_ADDRESS": 1}),
         ):
             body: dict[str, object] = {"name": f"name-{uuid}", "uuid": uuid}
             body["parent_provider_uuid"] = parent
@@ -97,7 +100,11 @@ class Cloud:
             service.expect(200, "PUT", path, inventories(0, **stock))
         # Both writers use names that exist: the services cache the ids of names.
         for uuid in AGGREGATES:
-            self._aggregate(uuid)
+            self._aggregate(SPARE, uuid)
+        self._aggregate(HOST, SHARED)
+        self._aggregate(POOL, SHARED)
+        traits = {"resource_provider_generation": 2, "traits": [SHARING]}
+        service.expect(200, "PUT", f"/resource_providers/{POOL}/traits", traits)
         service.expect(204, "PUT", f"/allocations/{OLD}", claim({HOST: {"VCPU": 1}}))
         service.expect(201, "POST", "/claims", {**demand(HELD), "expires_in": 3600}, V2)
         with service.database.writer.begin() as conn:
@@ -106,17 +113,18 @@ class Cloud:
         service.database.write(change_numbering.begin)
         self._let_number()
         # A change that has no number yet.
-        self._aggregate(AGGREGATES[0])
+        self._aggregate(SPARE, AGGREGATES[0])
 
     def _let_number(self) -> None:
         """Let the next numbering begin at once."""
         with self.service.database.writer.begin() as conn:
             conn.execute(sa.text("UPDATE change_feed SET numbered_at = 0"))
 
-    def _aggregate(self, uuid: str) -> None:
-        provider = self.service.get(f"/resource_providers/{SPARE}")
-        body = {"aggregates": [uuid], "resource_provider_generation": provider["generation"]}
-        self.service.expect(200, "PUT", f"/resource_providers/{SPARE}/aggregates", body)
+    def _aggregate(self, provider: str, uuid: str) -> None:
+        path = f"/resource_providers/{provider}"
+        generation = self.service.get(path)["generation"]
+        body = {"aggregates": [uuid], "resource_provider_generation": generation}
+        self.service.expect(200, "PUT", f"{path}/aggregates", body)
 
     def waits(self) -> bool:
         """Return whether a transaction waits for a lock."""
@@ -216,6 +224,13 @@ def request(
     return send
 
 
+def _shared(_cloud: Cloud, number: int) -> Any:
+    """Claim a disk and the only address."""
+    body = demand(NEW[number], "DISK_GB")
+    body["request"]["groups"]["_POOL"] = {"resources": {"IPV4_ADDRESS": 1}}
+    return body
+
+
 def _from_hold(_cloud: Cloud, number: int) -> Any:
     body = demand(NEW[number])
     del body["request"]
@@ -311,6 +326,7 @@ WRITES: Mapping[str, Write] = {
         },
         V2,
     ),
+    "claim_shared": request("POST", "/claims", _shared, V2),
     "confirm": request("POST", "/claims", _from_hold, V2),
     "extend": request("PUT", f"/holds/{HELD}", lambda _cloud, _number: {"expires_in": 900}, V2),
     "release": request("DELETE", f"/holds/{HELD}", version=V2),
@@ -327,6 +343,11 @@ WRITES: Mapping[str, Write] = {
         "PUT",
         f"/resource_providers/{NODE}",
         lambda _cloud, _number: {"name": f"name-{NODE}", "parent_provider_uuid": SPARE},
+    ),
+    "moved_pool": request(
+        "PUT",
+        f"/resource_providers/{POOL}",
+        lambda _cloud, _number: {"name": f"name-{POOL}", "parent_provider_uuid": SPARE},
     ),
     "new_child": request(
         "POST",

@@ -1,7 +1,7 @@
 """The attempts to claim the candidates that a search has found, in order."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -12,8 +12,9 @@ from placement.candidates.model import Tree
 from placement.candidates.search.candidate import Candidate
 from placement.config import Settings
 from placement.objects.catalog import Ids
-from placement.objects.claims import Claim, NewHold, NewRecord
+from placement.objects.claims import Claim, NewHold, NewRecord, claimed_classes
 from placement.objects.search_snapshot import SearchSnapshot
+from placement.vocabulary import is_custom_name
 
 # Maximum number of choices that are tried first in unchanged trees only.
 MAX_AVOIDED = 4
@@ -50,10 +51,25 @@ class Attempt(NamedTuple):
 
     def snapshot(self, ids: Ids) -> SearchSnapshot:
         """Return the revisions and ids from the search that the claims rely on."""
-        revisions = {tree.id: tree.revision for tree in self.trees}
-        members = chain(*[tree.members for tree in self.trees])
-        provider_ids = {member.uuid: member.id for member in members}
-        return SearchSnapshot(revisions, provider_ids, ids)
+        trees, shared_trees = self.trees, self._shared_trees
+        members = chain(*[tree.members for tree in trees])
+        return SearchSnapshot(
+            {tree.id: tree.revision for tree in trees if tree.id not in shared_trees},
+            {member.uuid: root for root, tree in shared_trees.items() for member in tree.members},
+            {member.uuid: member.id for member in members},
+            ids,
+        )
+
+    @property
+    def _shared_trees(self) -> Mapping[int, Tree]:
+        """The trees of shared resources, which the claims of other hosts also change.
+
+        A claim without a host has none, and an id of a custom class may come to belong to another.
+        """
+        hosts = {each.host.id for each in self.choice if each.host is not None}
+        if not hosts or any(map(is_custom_name, claimed_classes(self.claims))):
+            return {}
+        return {tree.id: tree for tree in self.trees if tree.id not in hosts}
 
 
 def _record(

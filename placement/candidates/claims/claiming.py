@@ -141,17 +141,17 @@ def _claim(
         choices = _choose(database, begin, budget, explained=explained)
         for attempt, snapshot in attempts(claim_requests, choices, settings):
             try:
-                revision, ends = _write(database, attempt.claims, snapshot, exclusive)
+                revisions, ends = _write(database, attempt.claims, snapshot, exclusive)
             except TreesChanged:
                 continue  # this choice is attempted again later, without a snapshot
             except RETRYABLE:
                 tries += 1
                 continue
             if not database.rolls_back:
-                if revision is not None:
-                    # Cache the new state of the trees, so that the next search does not have to
-                    # read them.
-                    cache.put({tree.id: replace(tree, revision=revision) for tree in attempt.trees})
+                # Cache the new state of the trees, so that the next search does not have to read
+                # them.
+                trees = [tree for tree in attempt.trees if tree.id in revisions]
+                cache.put({tree.id: replace(tree, revision=revisions[tree.id]) for tree in trees})
                 events.emit(Event.CLAIM, consumers=len(claim_requests), tries=tries + 1)
             return _claimed(attempt, choices.alternative, ends)
         if time.monotonic() > until:
@@ -208,16 +208,16 @@ def _write(
     claims: Sequence[Claim],
     snapshot: SearchSnapshot | None,
     exclusive: frozenset[str],
-) -> tuple[int | None, Mapping[str, int]]:
+) -> tuple[Mapping[int, int], Mapping[str, int]]:
     """Write the allocations of claims.
 
     Args:
         snapshot: the state that the trees must have, or None for any state.
         exclusive: the traits of providers that serve in one way at a time. The search has observed
-            them in the state of the snapshot.
+            them in the trees that must have the state of the snapshot.
 
     Returns:
-        The new revision of the trees if the claims are the only change since the snapshot.
+        Root id -> new revision, of the trees whose only change since the snapshot are the claims.
         Consumer uuid -> end of the hold in seconds since 1970, of new holds.
 
     Raises:
@@ -226,9 +226,9 @@ def _write(
     """
     snapshots = [] if snapshot is None else [snapshot]
 
-    def work(conn: Connection) -> tuple[int | None, Mapping[str, int]]:
+    def work(conn: Connection) -> tuple[Mapping[int, int], Mapping[str, int]]:
         if snapshots:  # only in the first run, because a retry reads the current state
-            return search_snapshot.claim(conn, claims, snapshots.pop())
-        return None, allocations.replace(conn, claims, exclusive)
+            return search_snapshot.claim(conn, claims, snapshots.pop(), exclusive)
+        return {}, allocations.replace(conn, claims, exclusive)
 
     return database.write(work)

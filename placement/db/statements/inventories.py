@@ -151,31 +151,48 @@ def _move(moves: Mapping[int, Sequence[int]]) -> Write:
     return Write(update, bulk.case_params(moves, **values), matches=len(moves))
 
 
-def take(amounts: Mapping[tuple[int, int], int]) -> Write:
-    """Add amounts to `used` of inventories by (provider id, class id), if their capacity allows it.
+def take(moves: Mapping[tuple[int, int], tuple[int, int, int, int]]) -> Write:
+    """Add amounts to `used` of inventories, if their capacity and units allow it.
 
     This statement is used for a few inventories whose ids are unknown.
+
+    Args:
+        moves: (provider id, class id) -> positive delta, and the other values of `move_used`.
     """
     params: dict[str, int] = {}
-    for index, ((provider_id, class_id), amount) in enumerate(sorted(amounts.items())):
+    for index, ((provider_id, class_id), values) in enumerate(sorted(moves.items())):
         params[f"provider_{index}"] = provider_id
         params[f"class_{index}"] = class_id
-        params[f"amount_{index}"] = amount
-    return Write(_take(size=len(amounts)), params, matches=len(amounts))
+        for name, value in zip(_MOVE, values, strict=True):
+            params[f"{name}_{index}"] = value
+    return Write(_take(size=len(moves)), params, matches=len(moves))
 
 
 @bulk.cached_by_size
 def _take(size: int) -> sa.Update:
     column = _inventory.c
-    keys: list[sa.ColumnElement[bool]] = []
-    amounts: list[sa.BindParameter[int]] = []
+    deltas: list[tuple[sa.ColumnElement[bool], sa.BindParameter[int]]] = []
+    fitting: list[sa.ColumnElement[bool]] = []
     for index in range(size):
         is_provider = column.resource_provider_id == sa.bindparam(f"provider_{index}")
         is_class = column.resource_class_id == sa.bindparam(f"class_{index}")
-        keys.append(sa.and_(is_provider, is_class))
-        amounts.append(sa.bindparam(f"amount_{index}", type_=column.used.type))
-    used = column.used + sa.case(*zip(keys, amounts, strict=True))
-    return sa.update(_inventory).where(sa.or_(*keys), used <= column.capacity).values(used=used)
+        delta, least, most, divisor = (
+            sa.bindparam(f"{name}_{index}", type_=column.used.type) for name in _MOVE
+        )
+        is_key = sa.and_(is_provider, is_class)
+        deltas.append((is_key, delta))
+        fitting.append(
+            sa.and_(
+                is_key,
+                column.used + delta <= column.capacity,
+                column.min_unit <= least,
+                # An expression, because MariaDB could use the index of classes and maximum units.
+                column.max_unit + sa.literal_column("0", sa.Integer()) >= most,
+                divisor % column.step_size == 0,
+            )
+        )
+    used = column.used + sa.case(*deltas)
+    return sa.update(_inventory).where(sa.or_(*fitting)).values(used=used)
 
 
 _MOVE = ("delta", "least", "most", "divisor")

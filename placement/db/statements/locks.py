@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,6 +13,7 @@ from placement.db import tables as t
 from placement.db.statement import Queries, Write, Writes, sorted_chunks
 
 _provider = t.resource_providers
+_NOTHING: Mapping[int, Any] = MappingProxyType({})
 
 _RENEW = (
     sa.update(_provider)
@@ -95,19 +97,19 @@ _IN_ORDER = constructs.locked_in_order(
     .order_by(sa.desc(_locked.c.id == _locked.c.root_provider_id), _locked.c.id)
     .with_for_update(key_share=True),
 )
+# This is an expression, because MariaDB would use the index of the column and lock other rows in
+# the index before the root.
+_ROOT_ID = _provider.c.root_provider_id + sa.literal_column("0", sa.Integer())
 
 
 @lru_cache(maxsize=4)
 def _renewing_where_seen(*, bump: bool, several: bool) -> sa.Update:
     is_root = _provider.c.id == _provider.c.root_provider_id
-    # This is an expression, because MariaDB would use the index of the column and lock other rows
-    # in the index before the root.
-    root_id = _provider.c.root_provider_id + sa.literal_column("0", sa.Integer())
     return (
         sa.update(_provider)
         .where(
             _IN_ORDER if several else bulk.in_list(_provider.c.id),
-            bulk.in_list(root_id, "roots"),
+            bulk.in_list(_ROOT_ID, "roots"),
         )
         .values(**(_bumped(is_root) if bump else _renewed(is_root)))
     )
@@ -117,7 +119,8 @@ def renew_and_bump(
     revisions: Mapping[int, int],
     provider_ids: Collection[int],
     revision: int,
-    generations: Mapping[int, int],
+    generations: Mapping[int, int] = _NOTHING,
+    shared: Mapping[int, tuple[str, int]] = _NOTHING,
 ) -> Write:
     """Set a new revision of a few trees, and increment the generations of some of their providers.
 
@@ -125,14 +128,15 @@ def renew_and_bump(
         revisions: root id -> revision as read. A tree with another revision does not match.
         provider_ids: the providers whose generation is incremented.
         generations: provider id -> generation as read. A provider with a different generation does
-        not match.
+            not match.
+        shared: provider id -> (uuid, root id) as read, of providers in other trees, which may have
+            any revision. Their trees are locked too. A provider that is in another tree does not
+            match, nor does another provider that has got the same id.
     """
-    row_ids = sorted({*revisions, *provider_ids})
-    params: dict[str, object] = {
-        "ids": row_ids,
-        "roots": sorted(revisions),
-        "new_revision": revision,
-    }
+    shared_roots = {root_id for _uuid, root_id in shared.values()}
+    root_ids = sorted({*revisions, *shared_roots})
+    row_ids = sorted({*root_ids, *provider_ids})
+    params: dict[str, object] = {"ids": row_ids, "roots": root_ids, "new_revision": revision}
     if provider_ids:
         params["bumped"] = sorted(provider_ids)
         params["now"] = t.now()
@@ -142,14 +146,22 @@ def renew_and_bump(
     for index, provider_id in enumerate(sorted(generations)):
         params[f"provider_{index}"] = provider_id
         params[f"generation_{index}"] = generations[provider_id]
+    if shared:
+        params["shared_roots"] = sorted(shared_roots)
+    for index, provider_id in enumerate(sorted(shared)):
+        params[f"shared_{index}"] = provider_id
+        params[f"uuid_{index}"], params[f"shared_root_{index}"] = shared[provider_id]
     update = _renew_and_bump(
-        size=len(revisions), bump=bool(provider_ids), generations=len(generations)
+        size=len(revisions),
+        bump=bool(provider_ids),
+        generations=len(generations),
+        shared=len(shared),
     )
     return Write(update, params, matches=len(row_ids))
 
 
 @bulk.cached_by_size
-def _renew_and_bump(size: int, *, bump: bool, generations: int) -> sa.Update:
+def _renew_and_bump(size: int, *, bump: bool, generations: int, shared: int) -> sa.Update:
     column = _provider.c
     is_root = bulk.in_list(column.id, "roots")
     unchanged = [
@@ -166,6 +178,18 @@ def _renew_and_bump(size: int, *, bump: bool, generations: int) -> sa.Update:
         )
         for index in range(generations)
     ]
+    as_read += [
+        sa.or_(
+            column.id != sa.bindparam(f"shared_{index}", type_=column.id.type),
+            sa.and_(
+                column.uuid == sa.bindparam(f"uuid_{index}", type_=column.uuid.type),
+                sa.bindparam(f"shared_root_{index}", type_=column.id.type) == _ROOT_ID,
+            ),
+        )
+        for index in range(shared)
+    ]
+    if shared:
+        unchanged.append(bulk.in_list(column.id, "shared_roots"))
     return (
         sa.update(_provider)
         .where(_IN_ORDER, sa.or_(~is_root, *unchanged), *as_read)

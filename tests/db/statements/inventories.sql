@@ -74,17 +74,17 @@ SET used=CASE WHEN (inventories.used + CASE inventories.id WHEN :id_0 THEN :delt
       allocations.resource_class_id = inventories.resource_class_id) END
 WHERE inventories.id IN (:ids …);
 
--- inventories.take: Add amounts to `used` of inventories by (provider id, class id), if their capacity allows it.
+-- inventories.take: Add amounts to `used` of inventories, if their capacity and units allow it.
 UPDATE inventories
 SET used=(inventories.used + CASE WHEN (inventories.resource_provider_id = :provider_0 AND
-    inventories.resource_class_id = :class_0) THEN :amount_0 WHEN (inventories.resource_provider_id
-    = :provider_1 AND inventories.resource_class_id = :class_1) THEN :amount_1 END)
-WHERE (inventories.resource_provider_id = :provider_0 AND inventories.resource_class_id = :class_0
-    OR inventories.resource_provider_id = :provider_1 AND inventories.resource_class_id = :class_1)
-    AND inventories.used + CASE WHEN (inventories.resource_provider_id = :provider_0 AND
-    inventories.resource_class_id = :class_0) THEN :amount_0 WHEN (inventories.resource_provider_id
-    = :provider_1 AND inventories.resource_class_id = :class_1) THEN :amount_1 END <=
-    inventories.capacity;
+    inventories.resource_class_id = :class_0) THEN :delta_0 WHEN (inventories.resource_provider_id =
+    :provider_1 AND inventories.resource_class_id = :class_1) THEN :delta_1 END)
+WHERE inventories.resource_provider_id = :provider_0 AND inventories.resource_class_id = :class_0
+    AND inventories.used + :delta_0 <= inventories.capacity AND inventories.min_unit <= :least_0 AND
+    inventories.max_unit + 0 >= :most_0 AND :divisor_0 % inventories.step_size = 0 OR
+    inventories.resource_provider_id = :provider_1 AND inventories.resource_class_id = :class_1 AND
+    inventories.used + :delta_1 <= inventories.capacity AND inventories.min_unit <= :least_1 AND
+    inventories.max_unit + 0 >= :most_1 AND :divisor_1 % inventories.step_size = 0;
 
 -- inventories.update: Set the FIELDS of inventories, by id.
 UPDATE inventories
