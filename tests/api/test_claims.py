@@ -484,7 +484,7 @@ def test_a_shared_disk_that_others_use_as_well_is_claimed_without_being_read_aga
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(random, "sample", lambda candidates, _number: list(candidates))
-        taken = kit.claim({DISK: {"DISK_GB": 60}})
+        taken = kit.claim({DISK: {"DISK_GB": 30}})
         path = f"/allocations/{uuids.uuid4()}"
         before_writes(patch, lambda: service.expect(204, "PUT", path, taken))
         claimed = search_snapshot.claim
@@ -496,7 +496,9 @@ def test_a_shared_disk_that_others_use_as_well_is_claimed_without_being_read_aga
         assert DISK in service.claim(201, body(ON_DISK))["allocations"]
     assert reported_claims == [{"consumers": 1, "tries": 1}]
     # The cache does not contain the disk as the search has read it.
-    assert service.claim(409, body(ON_DISK))["code"] == "placement.no_candidates"
+    candidates = service.get("/allocation_candidates?resources=VCPU:1,DISK_GB:10")
+    disk = candidates["provider_summaries"][DISK]["resources"]["DISK_GB"]
+    assert disk == {"capacity": 100, "used": 70}
 
 
 def stock_disk(service: Service, **fields: int) -> None:
