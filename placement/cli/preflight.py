@@ -15,6 +15,7 @@ from placement.objects.preflight import CommitLatency, Workers
 
 # Fields of a hazard in JSON.
 MEMBERS = ("name", "wrong", "state", "consequence", "remedy")
+NO_WRITES = "The latency of a COMMIT was not measured, because the server accepts only reads."
 NO_SCHEMA = "The latency of a COMMIT was not measured: run placement-manage db sync first."
 
 
@@ -50,11 +51,13 @@ def _preflight(conf: cfg.ConfigOpts) -> int:
     if not options.json:
         # The first COMMIT may wait for a standby that is not connected.
         _print_hazards(found)
-    latency = preflight.measure_commits(database)
+    accepts_commits = preflight.accepts_commits(found)
+    latency = preflight.measure_commits(database) if accepts_commits else None
     if options.json:
         _print_json(found, latency)
     else:
-        print(_describe(latency) if latency else NO_SCHEMA)
+        reason = NO_SCHEMA if accepts_commits else NO_WRITES
+        print(_describe(latency) if latency else reason)
         print(
             f"Assumed: --processes {workers.processes} and --threads {workers.threads}, which may "
             f"open {workers.connections(settings)} connections."
@@ -72,7 +75,8 @@ def _print_hazards(found: Sequence[Hazard]) -> None:
 def _describe(latency: CommitLatency) -> str:
     return (
         f"A COMMIT takes {_ms(latency.median)} ms (longest of {preflight.COMMITS}: "
-        f"{_ms(latency.longest)} ms), so the database allows at most "
+        f"{_ms(latency.longest)} ms). The last statement and the COMMIT of a claim take "
+        f"{_ms(latency.with_statement)} ms on average, so the database allows at most "
         f"{latency.claims_per_second:,} claims a second on one host."
     )
 
@@ -88,6 +92,7 @@ def _print_json(found: Sequence[Hazard], latency: CommitLatency | None) -> None:
         and {
             "median_ms": _ms(latency.median),
             "longest_ms": _ms(latency.longest),
+            "mean_with_statement_ms": _ms(latency.with_statement),
             "claims_per_second_on_one_host": latency.claims_per_second,
         },
     }

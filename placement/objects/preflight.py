@@ -18,7 +18,8 @@ from sqlalchemy.engine import Connection
 from placement.config import DatabaseSettings
 from placement.db import schema
 from placement.db.dialects import dialect_of_url
-from placement.db.dialects.hazards import Hazard, HazardTable, Values, read_values
+from placement.db.dialects.errors import RIGHT
+from placement.db.dialects.hazards import READ_ONLY, Hazard, HazardTable, Values, read_values
 from placement.db.engine import Database
 from placement.db.prepared import MAX_PREPARED
 from placement.db.statement import Unchanged, send
@@ -96,8 +97,9 @@ def _replica_values(database: Database, sql: str, name: str) -> Values:
             return {"lag": read_values(conn, sql).get(name, "")}
     except DatabaseUnavailable:
         return {"lag": None}
-    except DatabaseUnusable as error:  # a privilege is missing
-        return {"lag_error": error.complaint}
+    except DatabaseUnusable as error:
+        is_connected = error.reason == RIGHT.reason  # for this statement
+        return {"lag_error": error.reason} if is_connected else {"lag": None}
 
 
 def _session_values(database: Database, table: HazardTable) -> dict[str, Any]:
@@ -151,17 +153,19 @@ class CommitLatency:
     median: float
     # Longest duration of a COMMIT.
     longest: float
-    # Mean duration of a COMMIT with the statement before it. The mean determines the rate of
-    # transactions that wait for each other.
+    # Mean duration of a COMMIT with the statement before it. A claim holds the lock of the host's
+    # tree for this time. The mean determines the rate of transactions that wait for each other.
     with_statement: float
 
     @property
     def claims_per_second(self) -> int:
-        """Maximum rate of claims on one host.
-
-        A claim holds the lock of the host's tree during its last statement and its COMMIT.
-        """
+        """Maximum rate of claims on one host, which hold the lock of its tree one after another."""
         return int(1 / self.with_statement)
+
+
+def accepts_commits(hazards: Sequence[Hazard]) -> bool:
+    """Return whether the server of these hazards accepts writes."""
+    return all(hazard.name != READ_ONLY for hazard in hazards)
 
 
 def measure_commits(database: Database) -> CommitLatency | None:

@@ -19,10 +19,11 @@ from placement.db.engine import Database
 from placement.entry import status
 from placement.objects import preflight
 from placement.objects.preflight import Workers
-from tests.kit.builders import database_url, make_database, prepare
+from tests.kit.builders import database_url, make_database, prepare, settings
 from tests.kit.engines import ENGINE, SERVERS, Server, empty_database, server
 from tests.kit.pooler import pooled
 from tests.kit.ports import free_port
+from tests.kit.replication import DATABASE, Pair, await_true, replicated
 from tests.kit.statements import counted
 from tests.migrations.conftest import ENVIRONMENT
 
@@ -239,4 +240,41 @@ def test_a_missing_privilege_is_reported(tmp_path: Path, run: Run) -> None:
     document = run(url, SLAVE_CONNECTION=url.replace("//root@", f"//{user}@"))[1]
     assert names(document) == [UNFLUSHED]
     assert names(document, wrong=False) == ["lag"]
-    assert "SHOW" in document["found"][1]["state"]
+    assert "a privilege is missing" in document["found"][1]["state"]
+    refused = url.replace("//root@", "//nobody:x@")
+    assert names(run(url, SLAVE_CONNECTION=refused)[1]) == [UNFLUSHED, "replication"]
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with replicated() as made:
+        yield made
+
+
+def hazards(url: str, **options: object) -> dict[str, bool]:
+    """Return the hazards of a database without those of a server of the tests."""
+    made = settings(url, placement_database=options).database
+    database = Database(made)
+    with disposing(database):
+        found = preflight.inspect(database, made, Workers())
+    return {each.name: each.wrong for each in found if each.name not in {UNFLUSHED, "binary-log"}}
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no replicas")
+def test_replicas_are_judged(pair: Pair, run: Run) -> None:
+    replica = pair.replica.url(DATABASE)  # of an account that may read the lag
+    assert hazards(pair.url()) == {}
+    assert hazards(pair.url(), slave_connection=replica) == {"stale-reads": False}
+    assert hazards(pair.replica_url()) == {"read-only": True}
+    code, document = run(pair.replica_url())
+    assert (code, document["commit"]) == (1, None)
+    pair.replica.kill()
+    disconnected = {"mariadb": "replicas", "postgresql": "standbys"}[ENGINE]
+    await_true(lambda: hazards(pair.url()) == {disconnected: True})
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no replicas")
+def test_a_replica_that_confirms_no_commits_is_a_danger(pair: Pair) -> None:
+    pair.acknowledge_early()
+    names = {"mariadb": {"replicas": True}, "postgresql": {"standbys": True}}
+    await_true(lambda: hazards(pair.url()) == names[ENGINE])

@@ -83,6 +83,22 @@ def _accepts_too_few(values: Values) -> bool:
 
 
 _OUTDATED = "reads are outdated, and writes that are based on them fail with 409"
+_SET_APPLY = (
+    "remove slave_connection, or let commits wait until the replica has applied them (PostgreSQL: "
+    "synchronous_commit = remote_apply)"
+)
+
+
+def _applies_later(values: Values) -> bool:
+    """Return whether a replica that serves reads applies commits after they are acknowledged."""
+    is_synchronous = bool(values["synchronous_standby_names"])
+    if values["lag"] in {"", None} or number(values["lag"]) >= 1:
+        return False
+    return not is_synchronous or values["synchronous_commit"] != "remote_apply"
+
+
+# Name of the hazard of a server that accepts no writes.
+READ_ONLY = "read-only"
 
 CONNECTIONS = Hazard(
     "connections",
@@ -96,23 +112,34 @@ CONNECTIONS = Hazard(
 REPLICATION = Hazard(
     "replication",
     lambda values: values["lag"] is None,
-    "the replica of [placement_database] slave_connection does not respond or replicate",
+    "the replica of [placement_database] slave_connection does not respond, does not accept the "
+    "login, or does not replicate",
     f"{_OUTDATED}, or requests fail with 503",
-    "start the replication, or remove slave_connection",
+    "start the replication, correct slave_connection, or remove it",
 )
 LAG = Hazard(
     "lag",
     lambda values: number(values["lag"]) >= 1,
     "the replica of [placement_database] slave_connection lags {lag} seconds",
     _OUTDATED,
-    "use synchronous replication, or remove slave_connection",
+    _SET_APPLY,
+    wrong=False,
+)
+LATER_READS = Hazard(
+    "stale-reads",
+    _applies_later,
+    "reads use the replica of [placement_database] slave_connection",
+    "reads may miss the latest acknowledged writes, and writes that are based on them fail with "
+    "409",
+    _SET_APPLY,
     wrong=False,
 )
 UNKNOWN_LAG = Hazard(
     "lag",
     lambda values: bool(values["lag_error"]),
-    "the lag of the replica cannot be read: {lag_error}",
-    _OUTDATED,
-    "grant REPLICA MONITOR, or on MySQL REPLICATION CLIENT",
+    "the lag of the replica of [placement_database] slave_connection cannot be read, because "
+    "{lag_error}",
+    "reads may be outdated, and writes that are based on them fail with 409",
+    "on the replica, grant REPLICA MONITOR, or on MySQL REPLICATION CLIENT",
     wrong=False,
 )

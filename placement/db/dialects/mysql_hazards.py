@@ -7,6 +7,8 @@ the id of the connection: ProxySQL itself responds to `SELECT CONNECTION_ID()`.
 from placement.db.dialects.hazards import (
     CONNECTIONS,
     LAG,
+    LATER_READS,
+    READ_ONLY,
     REPLICATION,
     UNKNOWN_LAG,
     Hazard,
@@ -24,8 +26,21 @@ _OF_SERVICE = (
 _NAMES = ", ".join(map(repr, (_CONNECTION, *_SERVER, *_OF_SERVICE)))
 
 _FLUSH = "innodb_flush_log_at_trx_commit is {innodb_flush_log_at_trx_commit}"
-_SET_FLUSH = "set innodb_flush_log_at_trx_commit = 1"
+_SET_FLUSH = "set [mysqld] innodb_flush_log_at_trx_commit = 1"
+_PROMOTION = "a replica that becomes the primary may lack acknowledged writes"
 _SET_SYNC_WAIT = "set [placement_database] mysql_wsrep_sync_wait = 1"
+
+# Milliseconds. A primary that waits longer for a replica does not continue alone.
+_WITHOUT_LIMIT = 24 * 60 * 60 * 1000
+
+
+def _is_read_only(values: Values) -> bool:
+    # MariaDB 12 has further values than ON.
+    return values["read_only"] not in {"", "OFF"} or values["innodb_read_only"] == "ON"
+
+
+def _is_semi_synchronous(values: Values) -> bool:
+    return values["rpl_semi_sync_master_enabled"] == "ON" and not _is_read_only(values)
 
 
 def _is_cluster(values: Values) -> bool:
@@ -37,6 +52,15 @@ def _reads_may_be_stale(values: Values) -> bool:
 
 
 HAZARDS = (
+    Hazard(
+        READ_ONLY,
+        _is_read_only,
+        "the server accepts only reads (read_only is {read_only}, innodb_read_only is "
+        "{innodb_read_only})",
+        "writes fail with 503, or, if the account has the privilege READ ONLY ADMIN, the servers "
+        "diverge",
+        "use the address of the primary, or on the primary set [mysqld] read_only = OFF",
+    ),
     Hazard(
         "session",
         lambda values: bool(values["lost"]),
@@ -74,23 +98,47 @@ HAZARDS = (
         lambda values: values["innodb_doublewrite"] == "OFF",
         "innodb_doublewrite is OFF",
         "a power failure can destroy pages, unless the file system writes them atomically",
-        "set innodb_doublewrite = ON",
+        "set [mysqld] innodb_doublewrite = ON",
     ),
     Hazard(
         "binary-log",
         lambda values: values["log_bin"] == "ON" and values["sync_binlog"] != "1",
         "sync_binlog is {sync_binlog}, and the binary log is on",
-        "after a power failure, the server or its replicas may lack acknowledged writes",
-        "set sync_binlog = 1",
+        "after a power failure (on Galera: of all nodes), the server or its replicas may lack "
+        "acknowledged writes",
+        "set [mysqld] sync_binlog = 1",
     ),
     Hazard(
         "replicas",
         lambda values: (
-            number(values["Slaves_connected"]) > 0 and values["Rpl_semi_sync_master_status"] != "ON"
+            _is_semi_synchronous(values) and values["Rpl_semi_sync_master_status"] != "ON"
         ),
-        "{Slaves_connected} asynchronous replicas are connected",
-        "a replica that becomes the primary may lack acknowledged writes",
-        "set rpl_semi_sync_master_enabled = ON, and on replicas rpl_semi_sync_slave_enabled = ON",
+        "rpl_semi_sync_master_enabled is ON, but no replica confirms commits",
+        _PROMOTION,
+        "start a replica with [mysqld] rpl_semi_sync_slave_enabled = ON",
+    ),
+    Hazard(
+        "replicas",
+        lambda values: (
+            _is_semi_synchronous(values)
+            and values["Rpl_semi_sync_master_status"] == "ON"
+            and not number(values["Rpl_semi_sync_master_clients"])
+        ),
+        "no replica is connected that confirms commits",
+        "a COMMIT waits {rpl_semi_sync_master_timeout} ms (rpl_semi_sync_master_timeout), and "
+        "requests fail with 503 if write_timeout is shorter",
+        "start a replica with [mysqld] rpl_semi_sync_slave_enabled = ON",
+    ),
+    Hazard(
+        "replicas",
+        lambda values: (
+            number(values["Slaves_connected"]) > 0
+            and values["rpl_semi_sync_master_enabled"] != "ON"
+        ),
+        "asynchronous replicas are connected ({Slaves_connected})",
+        _PROMOTION,
+        "set [mysqld] rpl_semi_sync_master_enabled = ON, and on replicas "
+        "rpl_semi_sync_slave_enabled = ON",
     ),
     Hazard(
         "stale-reads",
@@ -103,6 +151,31 @@ HAZARDS = (
     REPLICATION,
     LAG,
     UNKNOWN_LAG,
+    LATER_READS,
+    Hazard(
+        "replicas",
+        lambda values: (
+            _is_semi_synchronous(values)
+            and number(values["rpl_semi_sync_master_timeout"]) < _WITHOUT_LIMIT
+        ),
+        "rpl_semi_sync_master_timeout is {rpl_semi_sync_master_timeout} ms",
+        "if no replica confirms a COMMIT within this time, the server continues alone, and "
+        + _PROMOTION,
+        "set [mysqld] rpl_semi_sync_master_timeout = 4000000000, unless writes without a replica "
+        "are acceptable",
+        wrong=False,
+    ),
+    Hazard(
+        "replicas",
+        lambda values: (
+            _is_semi_synchronous(values)
+            and values["rpl_semi_sync_master_wait_point"] == "AFTER_COMMIT"
+        ),
+        "rpl_semi_sync_master_wait_point is AFTER_COMMIT",
+        "clients can read a write that no replica has confirmed, and that a failover loses",
+        "set [mysqld] rpl_semi_sync_master_wait_point = AFTER_SYNC",
+        wrong=False,
+    ),
     Hazard(
         "stale-reads",
         lambda values: _reads_may_be_stale(values) and values["servers"] == 1,
@@ -125,7 +198,8 @@ HAZARDS = (
         _is_cluster,
         "the server is one of {wsrep_cluster_size} nodes of a Galera cluster",
         "if nodes crash or lose contact, known faults of Galera can lose acknowledged writes",
-        "after such a failure, run placement-manage db check and placement-manage audit --owners",
+        "after such a failure, run placement-manage db check and placement-manage audit --owners "
+        "FILE",
         wrong=False,
     ),
     Hazard(
@@ -145,7 +219,7 @@ HAZARDS = (
         "max_prepared_stmt_count is {max_prepared_stmt_count}, and {connections} connections may "
         "prepare {prepared_statements} statements",
         "further statements are sent unprepared, and take longer",
-        "increase max_prepared_stmt_count",
+        "increase [mysqld] max_prepared_stmt_count",
         wrong=False,
     ),
     Hazard(

@@ -3,15 +3,48 @@
 from placement.db.dialects.hazards import (
     CONNECTIONS,
     LAG,
+    LATER_READS,
+    READ_ONLY,
     REPLICATION,
     Hazard,
     HazardTable,
+    Values,
     number,
 )
 
 _PROMOTION = "a standby that becomes the primary may lack acknowledged writes"
 
+
+def _is_read_only(values: Values) -> bool:
+    return bool(values["is_standby"] == "true" or values["default_transaction_read_only"] == "on")
+
+
+def _waits_in_vain(values: Values) -> bool:
+    """Return whether a COMMIT waits for a standby, and no standby is connected."""
+    return (
+        bool(values["synchronous_standby_names"])
+        and values["synchronous_commit"] not in {"off", "local"}
+        and not number(values["synchronous_standbys"])
+        and not _is_read_only(values)
+    )
+
+
 HAZARDS = (
+    Hazard(
+        READ_ONLY,
+        _is_read_only,
+        "the server is a standby, or default_transaction_read_only is on",
+        "writes fail with 503",
+        "use the address of the primary, or list all servers in the URL with "
+        "target_session_attrs=read-write",
+    ),
+    Hazard(
+        "standbys",
+        _waits_in_vain,
+        "no standby of synchronous_standby_names ({synchronous_standby_names}) is connected",
+        "each COMMIT waits, and writes fail with 503",
+        "start a standby, or remove it from synchronous_standby_names",
+    ),
     Hazard(
         "fsync",
         lambda values: values["fsync"] == "off",
@@ -37,7 +70,7 @@ HAZARDS = (
     Hazard(
         "standbys",
         lambda values: number(values["standbys"]) > 0 and not values["synchronous_standby_names"],
-        "{standbys} asynchronous standbys are connected",
+        "asynchronous standbys are connected ({standbys})",
         _PROMOTION,
         "set synchronous_standby_names, with Patroni synchronous_mode",
     ),
@@ -60,6 +93,7 @@ HAZARDS = (
     CONNECTIONS,
     REPLICATION,
     LAG,
+    LATER_READS,
     Hazard(
         "session",
         lambda values: bool(values["lost"]),
@@ -83,7 +117,11 @@ TABLE = HazardTable(
     hazards=HAZARDS,
     variables=(
         "SELECT name, setting FROM pg_settings",
+        "SELECT 'is_standby', CAST(pg_is_in_recovery() AS TEXT)",
         "SELECT 'standbys', CAST(count(*) AS TEXT) FROM pg_stat_replication",
+        # The state is null for an account without the role pg_monitor.
+        "SELECT 'synchronous_standbys', CAST(count(*) AS TEXT) FROM pg_stat_replication"
+        " WHERE sync_state IS DISTINCT FROM 'async'",
     ),
     session="SELECT name, setting FROM pg_settings"
     " WHERE name IN ('lock_timeout', 'statement_timeout')"

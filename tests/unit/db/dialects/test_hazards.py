@@ -48,14 +48,31 @@ SAFE: Mapping[str, Mapping[str, Any]] = {
         "synchronous_commit": "on",
         "wal_writer_delay": "200",
         "synchronous_standby_names": "",
+        "is_standby": "false",
         "standbys": "0",
+        "synchronous_standbys": "0",
         "max_connections": "100",
         "superuser_reserved_connections": "3",
         "server_encoding": "UTF8",
     },
 }
+SEMI_SYNC = {
+    "rpl_semi_sync_master_enabled": "ON",
+    "rpl_semi_sync_master_timeout": "4000000000",
+    "rpl_semi_sync_master_wait_point": "AFTER_SYNC",
+    "Rpl_semi_sync_master_status": "ON",
+    "Rpl_semi_sync_master_clients": "1",
+    "Slaves_connected": "1",
+}
 CLUSTER = {"wsrep_on": "ON", "wsrep_cluster_size": "3"}
 MYSQL = {"tx_isolation": "", "transaction_isolation": "READ-COMMITTED"}
+
+SYNCHRONOUS = {
+    "standbys": "1",
+    "synchronous_standbys": "1",
+    "synchronous_standby_names": "*",
+}
+ALONE = {**SYNCHRONOUS, "synchronous_standbys": "0"}
 
 # Engine, values that differ, and the names of the dangers and notes.
 CASES: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
@@ -71,7 +88,14 @@ CASES: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("mariadb", {"log_bin": "ON"}, ["binary-log"], []),
     ("mariadb", {"log_bin": "ON", "sync_binlog": "1"}, [], []),
     ("mariadb", {"Slaves_connected": "2"}, ["replicas"], []),
-    ("mariadb", {"Slaves_connected": "2", "Rpl_semi_sync_master_status": "ON"}, [], []),
+    ("mariadb", SEMI_SYNC, [], []),
+    ("mariadb", {**SEMI_SYNC, "Rpl_semi_sync_master_status": "OFF"}, ["replicas"], []),
+    ("mariadb", {**SEMI_SYNC, "Rpl_semi_sync_master_clients": "0"}, ["replicas"], []),
+    ("mariadb", {**SEMI_SYNC, "rpl_semi_sync_master_timeout": "10000"}, [], ["replicas"]),
+    ("mariadb", {**SEMI_SYNC, "rpl_semi_sync_master_wait_point": "AFTER_COMMIT"}, [], ["replicas"]),
+    ("mariadb", {**SEMI_SYNC, "Slaves_connected": "0", "read_only": "ON"}, ["read-only"], []),
+    ("mariadb", {"read_only": "NO_LOCK_NO_ADMIN"}, ["read-only"], []),
+    ("mariadb", {"innodb_read_only": "ON"}, ["read-only"], []),
     ("mariadb", {"tx_isolation": "REPEATABLE-READ"}, ["isolation"], []),
     ("mariadb", {"lost": "autocommit", "moves": True}, ["session"], ["proxy"]),
     ("mariadb", {"moves": True, "mariadb_prepared_statements": False}, [], []),
@@ -86,14 +110,18 @@ CASES: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("mariadb", {**CLUSTER, "servers": 3, "wsrep_sync_wait": "1"}, [], ["writers", "cluster"]),
     ("mariadb", {"lag": None}, ["replication"], []),
     ("mariadb", {"lag": 7}, [], ["lag"]),
-    ("mariadb", {"lag": 0}, [], []),
+    ("mariadb", {"lag": 0}, [], ["stale-reads"]),
     ("mariadb", {"lag_error": "a privilege is missing"}, [], ["lag"]),
     ("postgresql", {}, [], []),
     ("postgresql", {"fsync": "off"}, ["fsync"], []),
     ("postgresql", {"full_page_writes": "off"}, ["full-page-writes"], []),
     ("postgresql", {"synchronous_commit": "off"}, ["flush"], []),
     ("postgresql", {"standbys": "1"}, ["standbys"], []),
-    ("postgresql", {"standbys": "1", "synchronous_standby_names": "*"}, [], []),
+    ("postgresql", SYNCHRONOUS, [], []),
+    ("postgresql", ALONE, ["standbys"], []),
+    ("postgresql", {"is_standby": "true"}, ["read-only"], []),
+    ("postgresql", {**ALONE, "is_standby": "true"}, ["read-only"], []),
+    ("postgresql", {"default_transaction_read_only": "on"}, ["read-only"], []),
     (
         "postgresql",
         {"synchronous_commit": "local", "synchronous_standby_names": "*"},
@@ -107,6 +135,9 @@ CASES: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("postgresql", {"connections": 98}, ["connections"], []),
     ("postgresql", {"connections": 97, "reserved_connections": "1"}, ["connections"], []),
     ("postgresql", {"lag": "3"}, [], ["lag"]),
+    ("postgresql", {"lag": "0"}, [], ["stale-reads"]),
+    ("postgresql", {**SYNCHRONOUS, "lag": "0"}, [], ["stale-reads"]),
+    ("postgresql", {**SYNCHRONOUS, "lag": "0", "synchronous_commit": "remote_apply"}, [], []),
     ("postgresql", {"server_encoding": "LATIN1"}, [], ["characters"]),
 ]
 
