@@ -31,7 +31,7 @@ def amounts_of(candidate: Candidate) -> Amounts:
 def most_together(world: World, query: Query, limit: int) -> int:
     """The largest number of consumers, at most the limit."""
     if any(group.can_split for group in query.groups):
-        return _one_by_one(world, query, limit, {})
+        return one_by_one(world, query, limit)
     patterns = {
         tuple(sorted(amounts_of(candidate).items()))
         for candidate in oracle.candidates(world, query)
@@ -76,6 +76,11 @@ def _packed(world: World, patterns: Sequence[Amounts], limit: int) -> int:
         return known[key]
 
     return most(0, tuple(free), limit)
+
+
+def one_by_one(world: World, query: Query, limit: int) -> int:
+    """The largest number of consumers, at most the limit, placed one after the other."""
+    return _one_by_one(world, query, limit, {})
 
 
 def _one_by_one(world: World, query: Query, limit: int, known: dict[object, int]) -> int:

@@ -1,21 +1,25 @@
 """Searches, claims and all other operations of a service with exclusive cards, on random clouds."""
 
 import random
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
-from tests.properties.strategies import TRAITS, seeded_world
+from tests.properties.headroom import TooManyStatesError, emptied, most_together, one_by_one
+from tests.properties.strategies import AGGREGATES, TRAITS, seeded_query, seeded_world
 from tests.properties.test_agreement import check, queries, results
 from tests.properties.test_candidates import any_tuning, assert_whole
+from tests.properties.test_headroom import measure
 from tests.properties.test_taints import TAINTS
 from tests.properties.worlds import WorldService
 
 EXAMPLES = share(2000)
 VERSION = "2.0"
 EXCLUSIVE = frozenset(TRAITS[:2])
+LIMIT = 5  # consumers of a measured headroom
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +28,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> WorldService:
     return WorldService(tmp_path_factory.mktemp("exclusive"), placement=options)
 
 
-def world_of_cards(rng: random.Random) -> oracle.World:
-    """A world in which some providers are cards, which do not share."""
+def world_of_cards(rng: random.Random, *, sharing: bool = False) -> oracle.World:
+    """A world in which some providers are cards. Sharing providers are cards only if stated."""
     return {
         uuid: replace(provider, traits=provider.traits | {rng.choice(sorted(EXCLUSIVE))})
-        if oracle.SHARING not in provider.traits and rng.random() < 0.4
+        if (sharing or oracle.SHARING not in provider.traits)
+        and rng.random() < (0.25 if sharing else 0.4)
         else provider
         for uuid, provider in seeded_world(rng).items()
     }
@@ -115,3 +120,64 @@ def test_a_claim_of_any_amounts_is_refused_where_it_would_mix(service: WorldServ
         examples += 1
         refused += mixes
     assert examples / 10 < refused < examples
+
+
+def test_headroom_of_cards_is_within_brute_force(service: WorldService) -> None:
+    """Cards share, contain sharing providers, and are roots."""
+    rng = seeded("exclusive headroom")
+    examples = positive = differences = 0
+    while examples < EXAMPLES // 4:
+        world = world_of_cards(rng, sharing=True)
+        stated = replace(seeded_query(rng, world), taints=TAINTS)
+        if any(group.can_split for group in stated.groups):
+            continue
+        query = replace(stated, exclusive=EXCLUSIVE)
+        empty = rng.random() < 0.5
+        asked = emptied(world) if empty else world
+        try:
+            most = one_by_one(asked, query, LIMIT)
+        except TooManyStatesError:
+            continue
+        service.load(world)
+        service.renew(rng)
+        found = measure(service, stated, limit=LIMIT, empty=empty)
+        try:
+            assert found["fits"] <= most <= found["at_most"], (most, found)
+        except AssertionError as error:
+            raise AssertionError(f"{found} {most} {query}\n{asked}") from error
+        examples += 1
+        positive += bool(most)
+        differences += most != most_together(asked, stated, LIMIT)
+    assert positive > examples / 8
+    assert differences
+
+
+def test_headroom_counts_one_way_of_a_card_that_hosts_share(service: WorldService) -> None:
+    """One host reaches the card, and the other one a sharing provider below the card."""
+    card, below, *hosts = (f"{number:08}-0000-4000-8000-000000000000" for number in range(4))
+    shared, inner = ((each, oracle.SHARING) for each in (sorted(EXCLUSIVE)[0], "CUSTOM_GOLD"))
+    world = {
+        card: provider(card, None, "DISK_GB", shared, AGGREGATES[0]),
+        below: provider(below, card, "DISK_GB", inner, AGGREGATES[1]),
+        **{
+            host: provider(host, None, "VCPU", (), aggregate)
+            for host, aggregate in zip(hosts, AGGREGATES, strict=False)
+        },
+    }
+    query = oracle.Query((oracle.Group("", {"VCPU": 1, "DISK_GB": 1}),))
+    service.load(world)
+    service.renew(seeded("shared card"))
+    found = measure(service, query)
+    assert most_together(world, query, 10) == 6
+    assert one_by_one(world, replace(query, exclusive=EXCLUSIVE), 10) == 3
+    assert found["fits"] == 3
+    assert found["at_most"] >= 3
+
+
+def provider(
+    uuid: str, parent: str | None, name: str, traits: Collection[str], aggregate: str
+) -> oracle.Provider:
+    """Return a provider with three units of a class."""
+    inventories = {name: oracle.Inventory(3)}
+    aggregates = frozenset({aggregate})
+    return oracle.Provider(uuid, uuid, parent, inventories, frozenset(traits), aggregates)

@@ -1,10 +1,9 @@
 """The number of consumers that one pool can serve independently of other pools."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain
 from operator import floordiv
 
 from placement.candidates.budget import (
@@ -15,7 +14,7 @@ from placement.candidates.budget import (
     BudgetSpentError,
 )
 from placement.candidates.constraints import Exclusive, kinds_of, shape
-from placement.candidates.constraints.exclusive import Cards
+from placement.candidates.constraints.exclusive import Cards, Face
 from placement.candidates.headroom.bounds import seats, upper_bound
 from placement.candidates.headroom.packing import (
     Packing,
@@ -213,11 +212,15 @@ class PoolHeadrooms:
 
     def _clash(self, pool: Pool, patterns: Patterns) -> bool:
         """Return whether two consumers may use a card in different ways, which no packing knows."""
-        if Exclusive not in self._kinds:
-            return False
+        faces = self.faces(pool, patterns.rows)
+        return bool(faces) and not Cards(self._plan.request.exclusive, pool).allow(faces)
+
+    def faces(self, pool: Pool, usage: Collection[Row]) -> list[Face]:
+        """Return the faces of cards that a usage of a pool belongs to."""
+        if not usage or Exclusive not in self._kinds:
+            return []
         cards = Cards(self._plan.request.exclusive, pool)
-        faces = [cards.faces(position, [name]) for position, name in patterns.rows]
-        return not cards.allow(chain(*faces))
+        return [face for position, name in usage for face in cards.faces(position, [name])]
 
     def refine(self, found: PoolHeadroom, pool: Pool) -> None:
         """Search for the largest packing with all of the remaining work.

@@ -18,6 +18,7 @@ from placement.candidates.headroom.pool_headroom import (
 )
 from placement.candidates.model import Options, Pool, Row, SharingMember
 from placement.candidates.plan import SearchPlan
+from placement.objects.cards import CardFace, clashes
 
 # Root id and position of a provider.
 ProviderKey = tuple[int, int]
@@ -130,11 +131,19 @@ class SharedHosts:
     def _lower(self, groups: Iterable[SharedGroup]) -> int:
         # Free units that the hosts so far leave.
         left: dict[SharedRow, int] = {}
+        # Card -> the faces that the hosts so far use. The hosts that use another one are not
+        # counted, although they may be able to serve in the same way.
+        used: dict[ProviderKey, dict[str, tuple[()]]] = {}
         total = 0
         for group in groups:
             self._budget.spend(COST_PER_STEP)
             hosts, headroom = group.hosts, group.headroom
             while hosts and headroom.lower:
+                faces = self._shared_faces(group.pool, headroom.usage)
+                if clashes(used, faces):
+                    break
+                for card, name in faces:
+                    used.setdefault(card, {})[name] = ()
                 shared = self._shared_usage(group.pool, headroom.usage, left)
                 numbers = [left[row] // units for row, units in shared.items()]
                 times = min([hosts, *numbers])
@@ -157,6 +166,16 @@ class SharedHosts:
                 shared[key, name] += units
                 left.setdefault((key, name), pool.members[position].stocks[name].free)
         return shared
+
+    def _shared_faces(self, pool: Pool, usage: Mapping[Row, int]) -> list[CardFace[ProviderKey]]:
+        """Return the faces of cards in the trees of sharing providers that a usage belongs to."""
+        rows = [row for row, units in usage.items() if units]
+        own = 0 if pool.anchor is None else pool.anchor.id
+        return [
+            CardFace((tree_id or own, position), name)
+            for (tree_id, position), name in self._pool_headrooms.faces(pool, rows)
+            if (tree_id or own) in self._trees
+        ]
 
     def _with_left(self, group: SharedGroup, left: Mapping[SharedRow, int]) -> PoolHeadroom:
         """Return the headroom of a host with the shared units that the other hosts leave."""
