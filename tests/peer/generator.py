@@ -15,6 +15,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+from falcon_placement_client import responses
+
 LATEST = 39
 TRAITS = ("HW_CPU_X86_AVX2", "HW_NUMA_ROOT", "MISC_SHARES_VIA_AGGREGATE", "STORAGE_DISK_SSD")
 CLASSES = ("VCPU", "MEMORY_MB", "DISK_GB", "VGPU")
@@ -32,13 +34,9 @@ GROUP_KEYS = ("resources", "required", "member_of", "in_tree")
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(responses.Request):
     """One request; `body` is None for a request without a body."""
 
-    method: str
-    path: str
-    minor: int
-    query: str = ""
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict, hash=False)
 
@@ -60,7 +58,7 @@ class Request:
         parts += [f"-H '{key}: {value}'" for key, value in self.all_headers().items()]
         if self.body is not None:
             parts.append(f"-d '{self.body.decode(errors='replace')}'")
-        return " ".join([*parts, f"'{url}{self.path}{'?' if self.query else ''}{self.query}'"])
+        return " ".join([*parts, f"'{url}{self.target}'"])
 
 
 _LEFT_OUT = ""

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from tests.peer.compare import Answer, differences, send
+from falcon_placement_client.announced import Exchange, explained
+from falcon_placement_client.responses import ServerResponse
+from tests.peer.compare import differences, send
 from tests.peer.generator import LATEST, Request
 from tests.peer.servers import Server
-from tests.peer.warts import explained
+from tests.peer.warts import WARTS
 
 OF_PROVIDER = ("", "/inventories", "/usages", "/traits", "/aggregates", "/allocations")
 ALLOCATION_VERSIONS = (0, 12, 28, 38, LATEST)
@@ -36,12 +38,12 @@ CANDIDATES = (
     (LATEST, "resources_GPU=VGPU:1&resources=CUSTOM_VGPU_LICENSE:1"),
 )
 
-Answers = Mapping[Request, Answer]
+Answers = Mapping[Request, ServerResponse]
 
 
-def everything(server: Server) -> dict[Request, Answer]:
+def everything(server: Server) -> dict[Request, ServerResponse]:
     """Read the complete content of a server."""
-    answers: dict[Request, Answer] = {}
+    answers: dict[Request, ServerResponse] = {}
 
     def ask(path: str, minor: int = LATEST, query: str = "") -> Any:
         request = Request("GET", path, minor, query)
@@ -109,11 +111,10 @@ def disagreements(
     for request in ours.keys() & peer.keys():
         one, other = ours[request], peer[request]
         differing = differences(request, one, other)
-        rows, left = explained(request, one, other, differing)
-        warts |= rows
+        rows, left = explained(WARTS, Exchange(request, one, other), differing)
+        warts |= {row.name for row in rows}
         if left:
-            told = {name: differing[name] for name in sorted(left)}
-            found.append(f"{request.curl('')}: {told!r:.1500}")
+            found.append(f"{request.curl('')}: {left!r:.1500}")
         if request in modified and one.headers.get("last-modified") != modified[request]:
             times = one.headers.get("last-modified"), modified[request]
             found.append(f"{request.curl('')}: last modified {times}")

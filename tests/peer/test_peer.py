@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 from tqdm import tqdm
 
-from tests.peer.compare import Answer, differences, send
+from falcon_placement_client.announced import Exchange, explained
+from falcon_placement_client.responses import Differences, ServerResponse
+from tests.peer.compare import differences, send
 from tests.peer.generator import LATEST, Generator, Request
 from tests.peer.servers import Server, pair
-from tests.peer.warts import explained, leaves_orphan
+from tests.peer.warts import WARTS, leaves_orphan
 
 SEEDS = [int(seed) for seed in os.environ.get("PLACEMENT_PEER_SEEDS", "1,2,3,4").split(",")]
 REQUESTS = int(os.environ.get("PLACEMENT_PEER_REQUESTS", "5500"))
@@ -54,17 +56,16 @@ class Comparison:
         orphan = leaves_orphan(request, ours)
         if not differing:
             return not orphan
-        rows, left = explained(request, ours, peer, differing)
-        self.warts.update(rows)
+        rows, left = explained(WARTS, Exchange(request, ours, peer), differing)
+        self.warts.update(row.name for row in rows)
         if left:
-            told = {name: differing[name] for name in sorted(left)}
-            self.failures.append(_report(self.servers[0].url, request, ours, peer, told))
+            self.failures.append(_report(self.servers[0].url, request, ours, peer, left))
         refused = ours.status >= 400 and peer.status >= 400
         return not orphan and (request.method == "GET" or refused or "status" not in differing)
 
 
 def _report(
-    url: str, request: Request, ours: Answer, peer: Answer, told: dict[str, tuple[Any, Any]]
+    url: str, request: Request, ours: ServerResponse, peer: ServerResponse, told: Differences
 ) -> str:
     lines = [request.curl(url)]
     for name, (one, other) in told.items():
