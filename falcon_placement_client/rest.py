@@ -18,6 +18,7 @@ from falcon_placement_client.errors import (
 
 if TYPE_CHECKING:
     # PERF: commands that do not need an adapter start faster without it.
+    import requests
     from keystoneauth1.adapter import Adapter
 
 LOG = logging.getLogger(__name__)
@@ -177,27 +178,7 @@ class RestApi:
             NoPlacementService: the response is not JSON.
             keystoneauth1.exceptions.ClientException: there is no response.
         """
-        major, minor = version or self.version
-        # The header is set here, because the adapter does not know placement's microversions.
-        headers = {
-            "Accept": "application/json",
-            "OpenStack-API-Version": f"placement {major}.{minor}",
-        }
-        from keystoneauth1.exceptions import ConnectFailure  # noqa: PLC0415
-
-        try:
-            answer = self._adapter.request(
-                path,
-                method,
-                json=body,
-                headers=headers,
-                microversion=None,
-                raise_exc=False,
-                **self._options,
-            )
-        except ConnectFailure as error:
-            # The text of the error repeats the path and names classes of libraries.
-            raise type(error)(unreachable(error)) from error
+        answer = self.respond(method, path, body, version)
         request = f"{method} {path.partition('?')[0]}"
         if answer.status_code >= 300:
             raise refusal(request, answer)
@@ -207,6 +188,41 @@ class RestApi:
             return answer.json()
         except ValueError:
             raise NoPlacementService(f"{request}: the answer is not JSON; {_ADVICE}") from None
+
+    def respond(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        version: Version | None = None,
+        **options: Any,
+    ) -> "requests.Response":
+        """Send a request like `send`. Return the response, with any status.
+
+        options: options of this request of the adapter.
+        Raises: keystoneauth1.exceptions.ClientException: there is no response.
+        """
+        major, minor = version or self.version
+        # The header is set here, because the adapter does not know placement's microversions.
+        headers = {
+            "Accept": "application/json",
+            "OpenStack-API-Version": f"placement {major}.{minor}",
+        }
+        from keystoneauth1.exceptions import ConnectFailure  # noqa: PLC0415
+
+        try:
+            return self._adapter.request(
+                path,
+                method,
+                json=body,
+                headers=headers,
+                microversion=None,
+                raise_exc=False,
+                **{**self._options, **options},
+            )
+        except ConnectFailure as error:
+            # The text of the error repeats the path and names classes of libraries.
+            raise type(error)(unreachable(error)) from error
 
     def _negotiate(self) -> Version:
         self.lacks_trees = False

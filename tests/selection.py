@@ -166,6 +166,7 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         [
             "test_client_claims.py",
             "test_client_rollback.py",
+            "test_compare_command.py",
             "test_drain_check_command.py",
             "test_dump_cloud.py",
             "test_explain_command.py",

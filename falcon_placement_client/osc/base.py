@@ -1,7 +1,7 @@
 """Commands of `openstack`, made from their descriptions. Errors are one line.
 
 The exit code is 0 for success, 1 for an error, 2 for invalid arguments, and 3 for a negative
-result: no host fits, a tree differs, or a host cannot be emptied.
+result: no host fits, a tree differs, a host cannot be emptied, or two services differ.
 """
 
 import argparse

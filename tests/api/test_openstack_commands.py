@@ -512,6 +512,13 @@ def test_a_cloud_is_dumped_and_loaded(openstack: Openstack, either: str, tmp_pat
     assert (code, text) == (0, "+ root compute-3\n")
 
 
+def test_a_cloud_is_compared_with_itself(openstack: Openstack, either: str) -> None:
+    compare = ("placement", "cloud", "compare", either, "--requests", "25")
+    rows = openstack.rows(*compare)
+    assert sum(row["requests"] for row in rows) == 25
+    assert {row["different"] for row in rows} == {0}
+
+
 @pytest.mark.parametrize("version", ["1.37", "1.39"])
 def test_a_version_below_2_0_is_respected(
     openstack: Openstack, endpoint: str, version: str, tmp_path: Path
