@@ -256,9 +256,7 @@ def test_a_host_that_was_full_serves_the_consumer_that_releases_it(service: Serv
 def test_each_consumer_moves_to_the_host_of_its_other_allocations(service: Service) -> None:
     bodies = {
         f"c0000000-0000-4000-8000-{other:012d}": {
-            "allocations": {
-                provider_uuid(host): {"resources": {"VCPU": 1}} for host in (1, other)
-            },
+            "allocations": {provider_uuid(host): {"resources": {"VCPU": 1}} for host in (1, other)},
             **OWNER,
         }
         for other in (2, 3)
