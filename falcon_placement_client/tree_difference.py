@@ -35,11 +35,7 @@ class ProviderAdded:
 
     def revise(self, providers: Providers) -> None:
         """Apply the change."""
-        older = providers.get(self.uuid)
-        generation = None if older is None else older.generation
-        providers[self.uuid] = ProviderData(
-            self.uuid, self.name, self.parent_uuid, generation=generation
-        )
+        providers[self.uuid] = ProviderData(self.uuid, self.name, self.parent_uuid)
 
     def __str__(self) -> str:
         return f"+ root {self.name}" if self.parent is None else f"+ child {_below(self)}"

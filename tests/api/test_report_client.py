@@ -796,6 +796,19 @@ def test_a_reshape_whose_result_does_not_fit_is_refused_and_changes_nothing(
     assert len(holders(recorder, HOST)) == 3
 
 
+def test_a_reshape_of_a_provider_that_was_written_since_it_was_read_is_stale(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    old_host(client, recorder)
+    tree = client.get_provider_tree(HOST)
+    records = client.get_allocations_for_provider_tree(HOST)
+    split_gpus(tree, records)
+    take(recorder, 5, {HOST: {"VCPU": 1}})
+    with pytest.raises(ReshapeFailed, match="host1: another client has written") as caught:
+        client.update_from_provider_tree(tree, records)
+    assert caught.value.is_stale
+
+
 def test_what_is_claimed_while_a_reshape_is_prepared_is_moved_as_well(
     client: ReportClient, recorder: Recorder
 ) -> None:

@@ -120,6 +120,20 @@ def test_a_tree_that_is_listed_and_deleted_before_it_is_numbered_is_gone(
     assert seen[2:] == [(passing[0], GONE)]
 
 
+def test_a_change_during_the_list_is_reported_after_it(
+    cloud: Cloud, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uuid, roots = cloud.create(), watching._roots
+
+    def disturbed(api: Any) -> set[str]:
+        listed = roots(api)
+        cloud.touch(uuid)
+        return listed
+
+    monkeypatch.setattr(watching, "_roots", disturbed)
+    assert watch(monkeypatch, url) == [(uuid, LISTED), (uuid, CHANGED)]
+
+
 def test_a_watch_waits_for_a_service_that_is_not_available(
     cloud: Cloud, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,6 +127,10 @@ WORDS: list[tuple[Edit, str]] = [
     (lambda tree: tree.new_root("disk"), "+ root disk"),
     (lambda tree: tree.remove("NUMA1"), "- child NUMA1 below host1"),
     (
+        lambda tree: tree.remove("host1"),
+        "- child NUMA1 below host1; - child NUMA0 below host1; - root host1",
+    ),
+    (
         lambda tree: tree.update_inventory("host1", {"VCPU": {"total": 16, "reserved": 2}}),
         "host1: VCPU total 8 -> 16, reserved 0 -> 2",
     ),

@@ -11,7 +11,13 @@ import pytest
 
 from falcon_placement_client import identity
 from falcon_placement_client.command_client import LostError, RestClient
-from falcon_placement_client.errors import ClientError, RefusedError, ReshapeFailed, RestError
+from falcon_placement_client.errors import (
+    ClientError,
+    RefusedError,
+    ReshapeFailed,
+    RestError,
+    ServiceTooOld,
+)
 from falcon_placement_client.rest import RestApi, Version, retry
 from tests.kit.listener import listening
 
@@ -97,9 +103,9 @@ def test_all_pages_of_a_list_are_read(count: int, markers: list[str]) -> None:
     assert paths == [f"/resource_providers?limit=2{marker}" for marker in markers]
 
 
-def versions(*lines: str) -> Any:
-    """The answer of a service that speaks 1.39 and these lines of versions."""
-    listed = [{"id": line, "max_version": "1.39"} for line in ("v1.0", *lines)]
+def versions(*lines: str, newest: str = "1.39") -> Any:
+    """The answer of a service that speaks versions up to 1.39 and these lines of versions."""
+    listed = [{"id": line, "max_version": newest} for line in ("v1.0", *lines)]
     return mock.Mock(status_code=200, json=lambda: {"versions": listed})
 
 
@@ -123,6 +129,31 @@ def test_2_0_is_found_by_a_request_at_2_0_alone(at_most: Version, seen: list[str
         stated.clear()
         assert RestClient(url, "admin", (1, 36), at_most).newest == newest
         assert stated == seen
+
+
+def test_the_newest_version_to_use_holds_for_a_service_that_lists_2_0() -> None:
+    adapter = mock.Mock()
+    adapter.request.side_effect = [versions("v2.0")]
+    assert RestApi(adapter, (1, 38)).version == (1, 38)
+
+
+def test_a_service_below_1_36_is_too_old() -> None:
+    adapter = mock.Mock()
+    adapter.request.side_effect = [versions(newest="1.35"), versions(newest="1.36")]
+    with pytest.raises(ServiceTooOld, match=r"supports placement 1\.0 to 1\.35; 1\.36"):
+        _ = RestApi(adapter).version
+    assert RestApi(adapter).version == (1, 36)
+
+
+def test_only_a_missing_object_does_not_have_to_be_deleted() -> None:
+    adapter = mock.Mock()
+    statuses = (204, 404, 409)
+    adapter.request.side_effect = [mock.Mock(status_code=each, content=b"") for each in statuses]
+    api = RestApi(adapter)
+    api._version = (1, 39)
+    assert [api.delete("/x"), api.delete("/x")] == [True, False]
+    with pytest.raises(RefusedError, match="with 409"):
+        api.delete("/x")
 
 
 def test_an_operation_is_run_again_where_another_one_has_met_a_rolled_back_service() -> None:

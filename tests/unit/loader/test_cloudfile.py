@@ -14,6 +14,8 @@ from falcon_placement_client.loader import (
     load_cloud,
     load_file,
 )
+from falcon_placement_client.loader.apply import _with_ratios
+from falcon_placement_client.provider_data import ProviderData
 from falcon_placement_client.yamlfile import document
 
 DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
@@ -505,3 +507,12 @@ def test_demo_cloud_uses_names_that_exist() -> None:
     standard = set(os_traits.get_traits()) | set(os_resource_classes.STANDARDS)
     used = cloud.traits().keys() | cloud.resource_classes().keys()
     assert {name for name in used if not name.startswith("CUSTOM_")} <= standard
+
+
+def test_a_ratio_that_a_database_has_rounded_is_that_of_the_file() -> None:
+    def host(**ratios: float) -> ProviderData:
+        records = {name: InventoryRecord(8, allocation_ratio=each) for name, each in ratios.items()}
+        return ProviderData(UUID_1, "host", inventory=records)
+
+    stored, stated = host(VCPU=1.100000023841858, DISK_GB=1.25), host(VCPU=1.1, DISK_GB=1.5)
+    assert _with_ratios(stored, stated) == host(VCPU=1.1, DISK_GB=1.25)

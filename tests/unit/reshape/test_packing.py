@@ -54,10 +54,17 @@ def test_units_and_what_is_used_already_count() -> None:
     assert pack([{"VGPU": 1}], [used]) == [0]
 
 
+def test_children_with_equal_room_and_other_units_do_not_replace_each_other() -> None:
+    of_any_amount, of_even_amounts = *bins(4), *bins(4, step_size=2)
+    assert pack([{"VGPU": 4}, {"VGPU": 1}], [of_any_amount, of_even_amounts]) == [1, 0]
+
+
 def test_what_fits_nowhere_is_divided() -> None:
     assert pack_in_parts([{"VGPU": 6}], bins(4, 4)) == [{0: {"VGPU": 4}, 1: {"VGPU": 2}}]
     assert pack_in_parts([{"VGPU": 6}, {"VGPU": 3}], bins(4, 4)) == 1
     assert pack_in_parts([{"VGPU": 3}], bins(2, 2, min_unit=2)) == 0
+    of_three = [{0: {"VGPU": 3}, 1: {"VGPU": 3}}]
+    assert pack_in_parts([{"VGPU": 6}], bins(4, 4, max_unit=3)) == of_three
 
 
 @given(
