@@ -1,7 +1,8 @@
 """`python -m tests.faults`: plants faults in a copy of the service and runs tests that see them.
 
 Each fault replaces a text that occurs once in a module: those of `faults.yaml` in the search and
-what stands on it, those of `schedules/faults.yaml` locks and guards of writes (on MariaDB).
+what stands on it, those of `api/faults.yaml` in the API, the client and the commands, those of
+`schedules/faults.yaml` locks and guards of writes (on MariaDB).
 The output is a line for each fault:
 
 * seen: one of its tests fails
@@ -41,12 +42,10 @@ class Catalogue(NamedTuple):
     environment: Mapping[str, str]
 
 
+SAMPLE = {"PLACEMENT_ENGINE": "sqlite", "PLACEMENT_EXAMPLES": "0.15"}  # as `make test`
 CATALOGUES = (
-    Catalogue(
-        "tests/faults.yaml",
-        "placement/candidates",
-        {"PLACEMENT_ENGINE": "sqlite", "PLACEMENT_EXAMPLES": "0.15"},  # as `make test`
-    ),
+    Catalogue("tests/faults.yaml", "placement/candidates", SAMPLE),
+    Catalogue("tests/api/faults.yaml", ".", SAMPLE),
     Catalogue(
         "tests/schedules/faults.yaml",
         "placement",

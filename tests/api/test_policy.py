@@ -520,6 +520,14 @@ def test_each_part_that_is_included_needs_its_own_rule(tmp_path: Path) -> None:
         assert older.status_code == (200 if uuid in target else 400)
 
 
+def test_a_rule_precedes_the_check_of_the_path(tmp_path: Path) -> None:
+    service = Client(make_app(tmp_path))
+    for roles, status in (("admin", 400), ("reader", 403)):
+        headers = {"X-Auth-Token": "user:own", "X-Roles": roles}
+        answer = service.send("GET", "/traits/%F0%9F%98%80", headers=headers)
+        assert answer.status_code == status, answer.text
+
+
 @pytest.mark.parametrize("name", sorted(RequestContext(overwrite=False).to_policy_values()))
 def test_an_answer_is_cached_for_exactly_one_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

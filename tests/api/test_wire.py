@@ -95,6 +95,15 @@ def test_a_body_that_is_too_large_is_refused(client: falcon.testing.TestClient) 
     assert answer.json["errors"][0]["title"] == "Content Too Large"
 
 
+def test_a_body_of_the_largest_size_is_read(client: falcon.testing.TestClient) -> None:
+    body = b'{"name": "x"}'
+    for length, status in ((200, 200), (201, 413)):
+        answer = client.simulate_post(
+            "/resource_providers", body=body.ljust(length), headers=HEADERS
+        )
+        assert answer.status_code == status, answer.text
+
+
 def test_a_chunked_body_is_read_and_bounded(client: falcon.testing.TestClient) -> None:
     for name, status in (("short", 200), ("x" * 300, 413)):
         answer = client.simulate_post(
@@ -193,10 +202,19 @@ def test_a_text_in_a_path_that_nothing_is_called_is_400_or_404(
 
 
 def test_a_path_and_query_beyond_64_kib_are_refused(client: falcon.testing.TestClient) -> None:
-    answer = client.simulate_get(
-        "/resource_providers", query_string="name=" + "x" * 65536, headers=HEADERS
-    )
+    path, query = "/resource_providers", "name="
+    longest = query.ljust(65536 - len(path), "x")
+    assert client.simulate_get(path, query_string=longest, headers=HEADERS).status_code == 200
+    answer = client.simulate_get(path, query_string=f"{longest}x", headers=HEADERS)
     assert "65536" in error(answer, 414)
+
+
+def test_a_body_without_a_type_is_refused_even_where_none_is_read(
+    client: falcon.testing.TestClient,
+) -> None:
+    for method, path in (("POST", "/resource_classes"), ("PUT", "/traits/CUSTOM_A")):
+        answer = client.simulate_request(method, path, body="{}", headers=kit.HEADERS)
+        assert "Content-Type" in error(answer, 400)
 
 
 @pytest.mark.parametrize("length", ["x", "-1", "1.5"])

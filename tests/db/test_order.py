@@ -169,3 +169,13 @@ def test_an_answer_that_the_bound_has_cut_says_so(tmp_path: Path) -> None:
         assert answer["allocation_requests"]
         plain = service.expect(200, "POST", "/allocation_candidates", BODY, "2.0").json
         assert "complete" not in plain
+
+
+def test_an_answer_without_an_order_that_the_bound_has_cut_does_not_say_so(tmp_path: Path) -> None:
+    with Service(tmp_path, placement={"max_search_steps": 700}) as service:
+        with building(service.database.writer) as cloud:
+            for number in range(HOSTS):
+                cloud.add(f"h{number}", {"VCPU": HOSTS - number})
+        answer = service.expect(200, "POST", "/allocation_candidates", BODY, "2.0").json
+        assert 0 < len(answer["allocation_requests"]) < HOSTS
+        assert "complete" not in answer

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from placement import cli
 from placement.db.dialects import dialect_of_url
+from placement.db.dialects.hazards import Hazard
 from placement.db.engine import Database
 from placement.entry import status
 from placement.objects import preflight
@@ -168,6 +169,22 @@ def test_lines_name_the_danger_and_the_remedy(
     assert "--processes 2 and --threads 1, which may open 8 connections" in assumed
     assert status.main(["upgrade", "check"]) == 1
     assert UNFLUSHED in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("wrong", "arguments", "code"), [(True, [], 1), (False, [], 0), (False, ["--strict"], 1)]
+)
+def test_the_exit_code_depends_on_dangers_and_on_request_on_notes(
+    tmp_path: Path,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: bool,
+    arguments: list[str],
+    code: int,
+) -> None:
+    hazard = Hazard("h", lambda _values: True, "state", "consequence", "remedy", wrong=wrong)
+    monkeypatch.setattr(preflight, "inspect", lambda *_arguments: [hazard])
+    assert run(database_url(tmp_path), *arguments)[0] == code
 
 
 @pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no connections")

@@ -15,12 +15,13 @@ from alembic import command
 from placement import __version__, cli
 from placement.db import revisions, schema
 from placement.db import tables as t
+from placement.db.dialects.errors import RIGHT
 from placement.db.engine import Database
 from placement.entry import app, status
-from placement.errors import ConfigurationError
+from placement.errors import ConfigurationError, DatabaseUnusable
 from placement.objects import catalog, derived
 from tests.kit import charsets
-from tests.kit.builders import settings
+from tests.kit.builders import database_url, settings
 from tests.kit.engines import ENGINE, empty_database
 from tests.kit.processes import REPOSITORY
 from tests.kit.rows import OURS, assert_nothing_else_changed, contents
@@ -371,6 +372,38 @@ def test_incomplete_rows_are_refused_with_the_command_that_completes_them(
     assert manage("db", "online_data_migrations") == 0
     assert manage("db", "sync") == 0
     assert derived_columns(database)[:2] == (4, 13)
+
+
+def test_a_migration_without_a_privilege_is_not_attempted_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts: list[object] = []
+
+    def refuse(work: object) -> None:
+        attempts.append(work)
+        raise DatabaseUnusable(RIGHT.reason, "CREATE TABLE: permission denied")
+
+    monkeypatch.setattr(app, "MIGRATE_PAUSE", 0)
+    monkeypatch.setattr(database, "write", refuse)
+    with pytest.raises(DatabaseUnusable):
+        app.migrate(database)
+    assert len(attempts) == 1
+
+
+def test_a_failed_start_leaves_no_connection_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stated = settings(database_url(tmp_path))
+    disposed: list[Database] = []
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise ConfigurationError("the start fails")
+
+    monkeypatch.setattr(app, "prepare", fail)
+    monkeypatch.setattr(Database, "dispose", lambda database: disposed.append(database))
+    with pytest.raises(ConfigurationError, match="the start fails"):
+        app.start(stated)
+    assert len(disposed) == 1
 
 
 def test_a_revision_of_a_later_release_is_refused_in_one_line(

@@ -143,8 +143,6 @@ def read_claim(
     check_uuids(allocations, field)
     project, user = consumer_owner or (body["project_id"], body["user_id"])
     generation = body.get("consumer_generation", UNSET)
-    if isinstance(generation, float):
-        generation = int(generation)
     consumer_type = body.get("consumer_type", UNSET)
     if consumer_type == UNKNOWN_CONSUMER_TYPE:
         consumer_type = UNSET

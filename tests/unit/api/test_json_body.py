@@ -79,6 +79,8 @@ def test_members_are_counted_before_any_of_them_is_made(monkeypatch: pytest.Monk
 def test_a_key_may_not_be_longer_than_any_name() -> None:
     with pytest.raises(BadBody, match=r"^xxx.*…: a key may have 255 characters"):
         decode(orjson.dumps([{"a": 1}, {"b": {"x" * 256: 1}}]))
+    longest = [{"a": 1}, {"b": {"x" * 255: 1}}]
+    assert decode(orjson.dumps(longest)) == longest
 
 
 def test_lengths_and_types_are_looked_at_before_patterns_and_uniqueness() -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.api import parameters
+from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.candidate_requests.terms import TOO_MUCH
 from placement.api.history import HISTORY, LATEST, Microversion, v
@@ -102,6 +104,7 @@ def test_amounts_beyond_all_units_fit_nowhere() -> None:
     [
         ([("resources", "")], "resources=''", "undefined_code"),
         ([("resources", "VCPU:0")], "at least 1", "undefined_code"),
+        ([("resources", f"VCPU:-{10**30}")], "at least 1", "undefined_code"),
         ([("resources", "VCPU:1:2")], "CLASS:AMOUNT", "undefined_code"),
         ([("resources", "VCPU:1"), ("foo", "1")], "foo='1': no such parameter", "undefined_code"),
         ([("resources", "VCPU:1"), ("limit", "x"), ("limit", "1")], "limit='x'", "undefined_code"),
@@ -196,6 +199,29 @@ def test_a_list_is_paged_where_that_is_asked_for() -> None:
 def test_a_list_with_parts_has_1000_providers_at_the_most(limit: str, size: int) -> None:
     assert page(("include", "traits"), ("limit", limit)) == ListPage(size)
     assert page(("include", "traits")) == ListPage(1000)
+
+
+def test_a_query_has_5000_items_at_the_most() -> None:
+    longest = "required=" + ",".join(["T"] * 5000)
+    assert parameters.pairs(longest) == [("required", longest.removeprefix("required="))]
+    with pytest.raises(BadQuery, match="5001 items"):
+        parameters.pairs(f"{longest}&a")
+
+
+def test_a_body_has_5000_members_and_names_at_the_most() -> None:
+    body: dict[str, Any] = {"groups": {"": {"resources": {"VCPU": 1}}}, "tolerate": ["T"] * 4995}
+    assert read_candidates(body).tolerate == {"T"}
+    body["tolerate"].append("T")
+    with pytest.raises(BadQuery, match="body: it has 5001 members and names"):
+        read_candidates(body)
+
+
+def test_a_list_has_50_conditions_at_the_most() -> None:
+    amounts = [f"CUSTOM_{number}:1" for number in range(51)]
+    longest = [("resources", ",".join(amounts[:50]))]
+    assert len(parse_provider_filter(longest, LATEST).resources) == 50
+    with pytest.raises(BadQuery, match="51 conditions"):
+        parse_provider_filter([("resources", ",".join(amounts))], LATEST)
 
 
 def test_parts_are_united_and_come_in_one_order() -> None:

@@ -98,3 +98,14 @@ def test_words_like_commands_of_the_client_are_arguments_of_others(
     monkeypatch.chdir(tmp_path)
     assert cli.main(["samples", "reshape"]) == 0
     assert (tmp_path / "reshape" / "placement.conf").exists()
+
+
+def test_samples_are_not_written_beside_other_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "placement.conf"
+    path.write_text("of the operator")
+    assert cli.main(["samples", str(tmp_path)]) == 1
+    assert f"{tmp_path} is not empty" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text() == "of the operator"
