@@ -96,8 +96,8 @@ class MetricsSettings:
 class HoldSettings:
     """The options of `[placement]` for holds."""
 
-    # Maximum number of holds of a project, or None for no maximum.
-    max_per_project: int | None
+    # Maximum number of holds of a project. 0 means no maximum.
+    max_per_project: int
     # Maximum time from the claim of a hold to its end, in seconds.
     max_age: int
 
@@ -157,7 +157,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
             ),
             order=conf.placement.order,
             holds=HoldSettings(
-                max_per_project=conf.placement.max_holds_per_project or None,
+                max_per_project=conf.placement.max_holds_per_project,
                 max_age=conf.placement.max_hold_age,
             ),
             metrics=metrics_settings(conf),

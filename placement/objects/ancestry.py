@@ -72,11 +72,8 @@ def correct(conn: Connection, provider_ids: Collection[int]) -> frozenset[int]:
         if ancestry.trees - locked:
             raise Restart
     chosen = ancestry.rows.keys() & set(provider_ids)
-    orphans = ancestry.lineage.orphans & chosen
-    statements.detach(orphans).execute(conn)
-    wrong_roots = {
-        each: root for each, root in ancestry.wrong_roots.items() if each in chosen - orphans
-    }
+    statements.detach(ancestry.lineage.orphans & chosen).execute(conn)
+    wrong_roots = {each: root for each, root in ancestry.wrong_roots.items() if each in chosen}
     statements.set_roots(wrong_roots).execute(conn)
     return ancestry.lineage.cyclic & chosen
 

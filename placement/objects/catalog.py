@@ -44,17 +44,14 @@ NO_NAMES: Names = MappingProxyType({})
 
 
 def find_ids(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
-    """Return kind -> name -> id of the existing names.
+    """Return kind -> name -> id of the existing names, in their stored spelling.
 
-    Aggregates are returned in their stored spelling, and other names as in the request. The
-    function executes one statement for each thousand names.
+    The result may also contain names that the collation considers equal to those of the request.
+    The function executes one statement for each thousand names.
     """
     ids: dict[str, dict[str, int]] = {kind: {} for kind in names}
-    known_names = {kind: set(names_of_kind) for kind, names_of_kind in names.items()}
     for kind, row_id, name, _number in statements.ids(names).rows(conn):
-        # The collation may also match names that the request does not contain.
-        if kind == "aggregate" or name in known_names[kind]:
-            ids[kind][name] = row_id
+        ids[kind][name] = row_id
     return ids
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.db.json_rows import parse_time
-from placement.db.statement import CHUNK_SIZE, chunks
+from placement.db.statement import CHUNK_SIZE
 from placement.db.statements import claim_records as statements
 from placement.errors import AllocationsNotFound, HostFull, TooManyHolds
 from placement.objects import identifiers
@@ -157,7 +157,8 @@ def add(conn: Connection, created: Mapping[str, Claim]) -> dict[str, int]:
 
     Args:
         conn: the connection, which has created the consumers.
-        created: consumer uuid -> claim; claims without a record are ignored.
+        created: consumer uuid -> claim; claims without a record are ignored. At most a thousand
+            claims have a record, because one statement reads their consumers.
 
     Returns:
         Consumer uuid -> end of the hold in seconds since 1970, of new holds.
@@ -166,26 +167,18 @@ def add(conn: Connection, created: Mapping[str, Claim]) -> dict[str, int]:
         HostFull: a host would have more members of a spread group than a claim allows.
         TooManyHolds: a project would have more holds than are allowed.
     """
-    claims = {uuid: claim for uuid, claim in created.items() if claim.record is not None}
-    ends: dict[str, int] = {}
-    counts: Counter[tuple[object, ...]] = Counter()
-    for uuids in chunks(list(claims)):
-        ends |= _add(conn, {uuid: claims[uuid] for uuid in uuids}, counts)
-    return ends
-
-
-def _add(
-    conn: Connection, claims: Mapping[str, Claim], counts: Counter[tuple[object, ...]]
-) -> dict[str, int]:
-    records = {uuid: claim.record for uuid, claim in claims.items() if claim.record is not None}
+    records = {uuid: claim.record for uuid, claim in created.items() if claim.record is not None}
+    if not records:
+        return {}
     existing = _read_existing(conn, records)
+    counts: Counter[tuple[object, ...]] = Counter()
     rows: list[dict[str, object]] = []
     ends: dict[str, int] = {}
     # Each claim is checked together with the previous claims.
     for uuid, record in records.items():
         row_id, created_at, project_id, now = existing.consumers[uuid]
         _judge_spread(record, project_id, existing.number_of_members, counts)
-        _judge_holds(claims[uuid], project_id, existing.number_of_holds, counts)
+        _judge_holds(created[uuid], project_id, existing.number_of_holds, counts)
         row = _row(record, now)
         if record.hold is not None:
             ends[uuid] = now + record.hold.expires_in
@@ -240,7 +233,7 @@ def _judge_spread(
     if spread is None or record.host is None:
         return
     key = (record.host, project_id, spread.name)
-    # The number in the database includes the claims of this request that have no records yet.
+    # The number in the database does not include the previous claims, which have no records yet.
     if number_of_members.get(key, 0) + counts[key] >= spread.max_per_host:
         raise HostFull(*spread)
     counts[key] += 1

@@ -23,8 +23,8 @@ class NewHold(NamedTuple):
     expires_in: int
     # `mappings` of the candidate, as JSON.
     mappings: str
-    # Maximum number of holds of the project, or None for no maximum.
-    max_per_project: int | None = None
+    # Maximum number of holds of the project. 0 means no maximum.
+    max_per_project: int = 0
 
 
 class NewRecord(NamedTuple):

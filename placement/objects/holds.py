@@ -176,12 +176,12 @@ def extend(conn: Connection, uuid: str, expires_in: int, max_age: int) -> int:
         HoldNotFound: the consumer is no hold.
         HoldTooLong: the hold would exceed its maximum age.
     """
-    record, end, held_since = _lock(conn, uuid)
-    new_end = record.now + expires_in
-    if new_end - held_since > max_age:
+    record, _end, held_since = _lock(conn, uuid)
+    end = record.now + expires_in
+    if end - held_since > max_age:
         raise HoldTooLong(uuid, max_age)
-    statements.extend(record.id, end, new_end).execute(conn)
-    return new_end
+    statements.update(record.id, {"expires_at": end}).execute(conn)
+    return end
 
 
 def confirm(conn: Connection, uuid: str) -> None:

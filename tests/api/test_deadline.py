@@ -10,6 +10,7 @@ import pytest
 
 from placement.candidates import budget
 from placement.db.retries import Pauses
+from placement.objects import locking
 from placement.runtime import deadline
 from tests.kit.cloud import building
 from tests.kit.drivers import failing_once
@@ -222,3 +223,10 @@ def test_without_a_deadline_none_is_ended(service: Service, tmp_path: Path) -> N
             for number in range(HOSTS):
                 cloud.add(f"host{number}", {"VCPU": 4})
         assert len(other.get(FOUND)["allocation_requests"]) == HOSTS
+
+
+def test_a_request_has_no_deadline_after_its_commit(tmp_path: Path) -> None:
+    """It has taken effect, and must not be answered as if it had not."""
+    with Service(tmp_path) as service, deadline.limit(100):
+        service.database.write(lambda conn: locking.renew_revisions(conn, ()))
+        assert not deadline.is_set()

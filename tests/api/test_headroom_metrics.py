@@ -2,12 +2,14 @@
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from placement import client
+from placement.config import Settings
 from placement.entry.app import create_app
 from placement.errors import ConfigurationError, LargeWorkBusy
 from placement.metrics import Metrics, headroom
@@ -35,8 +37,12 @@ class Scraped:
             "inventory_seconds": 0,
         }
         self.settings, self.database = make_database(directory, metrics=options)
-        metrics = Metrics(self.settings.metrics)
-        self.client = Client(create_app(self.settings, self.database, metrics=metrics))
+        self.serve(self.settings)
+
+    def serve(self, settings: Settings) -> None:
+        """Start a service with these settings."""
+        metrics = Metrics(settings.metrics)
+        self.client = Client(create_app(settings, self.database, metrics=metrics))
 
     def gauge(self, name: str) -> dict[str, float]:
         return dict(kit.of(kit.samples(self.client.send("GET", "/metrics").content), name))
@@ -93,6 +99,19 @@ def test_nothing_is_measured_while_nothing_changes(tmp_path: Path) -> None:
     with counted(scraped.database) as statements:
         assert scraped.gauge("placement_headroom") == {"request=m1.large": 2}
     assert len(statements) == 0
+
+
+def test_another_bound_of_the_search_is_a_change(tmp_path: Path) -> None:
+    """The text of a service outlives it, if its directory does."""
+    scraped = Scraped(tmp_path, 'm1.large: {"resources:VCPU": 4}\n')
+    scraped.add_host(9)
+    scraped.gauge("placement_headroom")
+    scraped.age()
+    candidates = replace(scraped.settings.candidates, max_search_steps=77)
+    scraped.serve(replace(scraped.settings, candidates=candidates))
+    with counted(scraped.database) as statements:
+        scraped.gauge("placement_headroom")
+    assert len(statements) > 1  # the sums of revisions, and the measurement
 
 
 def test_a_process_that_is_busy_shows_the_previous_numbers(

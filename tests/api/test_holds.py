@@ -7,16 +7,20 @@ import uuid as uuids
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from placement.db import tables as t
 from placement.db.engine import Database
 from placement.entry import app
-from placement.errors import NoCandidatesFound
-from placement.objects import claim_records, holds
+from placement.errors import HostFull, NoCandidatesFound
+from placement.objects import allocations, claim_records, holds
+from placement.objects.claims import Claim, NewRecord, SpreadGroup
 from placement.objects.hold_expiry import HoldExpiry
 from placement.runtime import deadline
 from tests.kit import service as kit
@@ -144,6 +148,23 @@ def test_a_member_whose_hold_has_ended_makes_room_in_its_group(service: Service)
     assert service.claim(ONE, spread_group=group).status_code == 201
 
 
+def test_a_member_that_other_software_moves_to_another_project_leaves_its_group(
+    service: Service,
+) -> None:
+    service.host()
+    group = {"name": "web", "max_per_host": 1}
+    assert service.claim(ONE, spread_group=group).status_code == 201
+    assert service.claim(ONE, project_id="q").status_code == 201
+    assert service.claim(ONE, spread_group=group).status_code == 409
+    with service.database.writer.begin() as conn:
+        other = "(SELECT MAX(id) FROM projects)"
+        conn.execute(sa.text(f"UPDATE consumers SET project_id = {other}"))
+    assert service.claim(ONE, spread_group=group).status_code == 201
+    with service.database.read() as conn:
+        (members,) = claim_records.members(conn).values()
+    assert len(members) == 1
+
+
 def test_more_holds_end_than_one_transaction_releases(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,29 +179,23 @@ def test_more_holds_end_than_one_transaction_releases(
     assert holds.release_expired(service.database) == 0
 
 
-RECREATED = (
-    "DELETE FROM allocations",
-    "DELETE FROM consumers",
-    "INSERT INTO consumers (uuid, project_id, user_id, generation, created_at)"
-    " VALUES (:uuid, 1, 1, 1, '2001-01-01 00:00:00')",
-    "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used)"
-    " VALUES (1, :uuid, 0, 4)",
-)
-
-
+@pytest.mark.parametrize("differs", ["uuid", "created_at"])
 def test_a_held_consumer_that_other_software_deletes_and_creates_again_loses_nothing(
-    service: Service,
+    service: Service, differs: str
 ) -> None:
+    """The new row has the id of the former one, and its uuid or its time of creation."""
     service.host()
     held = service.hold(remember=True)
+    new = {"uuid": str(uuids.uuid4()), "created_at": datetime(2001, 1, 1)}[differs]
+    uuid = new if differs == "uuid" else held
     with service.database.writer.begin() as conn:
-        for statement in RECREATED:
-            conn.execute(sa.text(statement), {"uuid": held})
+        conn.execute(sa.update(t.consumers).values({differs: new}))
+        conn.execute(sa.update(t.allocations).values(consumer_id=uuid))
     service.end(held)
-    assert holds.release_expired(service.database) == 0
-    shown = service.get(f"/consumers/{held}?include=request", VERSION)
+    shown = service.get(f"/consumers/{uuid}?include=request", VERSION)
     assert shown.keys() == {"uuid", "project_id", "user_id", "consumer_type", "generation"}
-    assert service.send("DELETE", f"/holds/{held}", None, VERSION).status_code == 404
+    assert service.send("DELETE", f"/holds/{uuid}", None, VERSION).status_code == 404
+    assert holds.release_expired(service.database) == 0
     assert service.claim().status_code == 409, "the new consumer has all of the host"
     assert records(service) == 0, "the record of the earlier consumer is deleted in passing"
 
@@ -193,9 +208,18 @@ def test_a_hold_that_other_software_writes_is_permanent(service: Service) -> Non
     service.end(held)
     assert service.claim().status_code == 409
     assert service.exists(held)
+    with service.database.read() as conn:
+        assert not claim_records.find_expired(conn, 1), "its end is not looked at again"
     shown = service.get(f"/consumers/{held}?include=request", VERSION)
     assert shown["request"] == ALL, "the rest of the record stays"
     assert service.send("GET", "/consumers?held=true", None, VERSION).json == {"consumers": []}
+
+
+def test_a_request_outlives_its_hold(service: Service) -> None:
+    service.host()
+    held = service.hold(remember=True)
+    service.expect(200, "PUT", f"/holds/{held}", {"expires_in": None}, VERSION)
+    assert service.get(f"/consumers/{held}?include=request", VERSION)["request"] == ALL
 
 
 def test_deleted_consumers_leave_no_record(service: Service) -> None:
@@ -231,8 +255,15 @@ def test_limits_of_holds(tmp_path: Path) -> None:
         service.expect(200, "PUT", path, {"expires_in": 650}, VERSION)
         answer = service.send("PUT", path, {"expires_in": 701}, VERSION)
         assert code(answer) == "placement.hold_limit"
+        with service.database.writer.begin() as conn:
+            conn.execute(sa.text("UPDATE claim_records SET held_since = held_since - 100"))
+        answer = service.send("PUT", path, {"expires_in": 650}, VERSION)
+        assert code(answer) == "placement.hold_limit", "the age is counted from the claim"
         service.end(first)
         assert service.claim(ONE, expires_in=1).status_code == 201, "ended holds do not count"
+        three = [{**claim_of(ONE), "project_id": "r", "expires_in": 1} for _ in range(3)]
+        answer = service.send("POST", "/claims", {"claims": three}, VERSION)
+        assert code(answer) == "placement.hold_limit", "the holds of a request count together"
 
 
 def code(answer: Any) -> str:
@@ -268,6 +299,19 @@ def test_a_thread_of_the_process_releases_what_no_request_does(service: Service)
         assert any(not service.exists(held) for _ in range(10_000)), "the hold was not released"
     finally:
         expiry.stop()
+
+
+def test_members_of_one_request_count_for_a_host(service: Service) -> None:
+    """A search spreads the members of its request. Others could use the same host meanwhile."""
+    host = service.host()
+    record = NewRecord(SpreadGroup("web", 1), host)
+    claims = [
+        Claim(str(uuids.uuid4()), {host: {"VCPU": 1}}, "p", "u", None, record=record)
+        for _ in range(2)
+    ]
+    with pytest.raises(HostFull):
+        service.database.write(partial(allocations.replace, claims=claims))
+    service.database.write(partial(allocations.replace, claims=claims[:1]))
 
 
 def test_members_on_a_tree_whose_root_shares_are_not_counted(service: Service) -> None:

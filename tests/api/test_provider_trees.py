@@ -118,6 +118,8 @@ def test_names_are_exchanged_and_parents_reversed(service: Service) -> None:
     shown = tree(service)
     assert (shown[CHILD]["name"], shown[CHILD]["parent_provider_uuid"]) == ("other", OTHER)
     assert (shown[OTHER]["name"], shown[OTHER]["parent_provider_uuid"]) == ("child", ROOT)
+    written = put(service, root(), provider(CHILD, "other"), provider(OTHER, "child"))
+    assert (changes(written)[CHILD], changes(written)[OTHER]) == ((0, "updated"), (0, "unchanged"))
 
 
 @pytest.mark.parametrize("names", [("x", "X"), ("x", "x "), ("host-a", "HOST-Ä"), ("root", "Root")])

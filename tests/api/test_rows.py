@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import falcon.testing
 import orjson
 import pytest
+import sqlalchemy as sa
 
+from placement.db import tables as t
 from tests.kit import service as kit
 from tests.kit.builders import make_app
-from tests.kit.cloud import provider_uuid
+from tests.kit.cloud import consumer_uuid, provider_uuid
 
 HEADERS = {**kit.HEADERS, "Content-Type": "application/json"}
 
@@ -153,17 +156,37 @@ def test_a_request_id_is_ours_and_in_the_error(client: falcon.testing.TestClient
     assert answer.json["errors"][0]["request_id"] == request_id
 
 
-def test_last_modified_is_the_newest_change(client: falcon.testing.TestClient) -> None:
-    for number in (1, 2):
-        send(
-            client,
-            "POST",
-            "/resource_providers",
-            {"name": str(number), "uuid": provider_uuid(number)},
-        )
-    dates = [
-        send(client, "GET", f"/resource_providers/{provider_uuid(number)}").headers["last-modified"]
-        for number in (1, 2)
-    ]
-    newest = send(client, "GET", "/resource_providers").headers["last-modified"]
-    assert newest == max(dates)
+@pytest.mark.parametrize(
+    ("table", "path"),
+    [
+        (t.resource_providers, "/resource_providers"),
+        (t.inventories, f"/resource_providers/{provider_uuid(1)}/inventories"),
+        (t.allocations, f"/resource_providers/{provider_uuid(1)}/allocations"),
+    ],
+)
+def test_last_modified_is_the_newest_change(tmp_path: Path, table: sa.Table, path: str) -> None:
+    host = f"/resource_providers/{provider_uuid(1)}"
+    stock = {name: {"total": 10} for name in ("VCPU", "MEMORY_MB", "DISK_GB")}
+    owner = {"project_id": "p", "user_id": "u", "consumer_type": "INSTANCE"}
+    claims = {
+        consumer_uuid(number): {
+            "allocations": {provider_uuid(1): {"resources": {"VCPU": 1}}},
+            "consumer_generation": None,
+            **owner,
+        }
+        for number in (1, 2, 3)
+    }
+    with kit.Service(tmp_path) as service:
+        for number in (1, 2, 3):
+            provider = {"name": str(number), "uuid": provider_uuid(number)}
+            service.expect(200, "POST", "/resource_providers", provider)
+        body = {"resource_provider_generation": 0, "inventories": stock}
+        service.expect(200, "PUT", f"{host}/inventories", body)
+        service.expect(204, "POST", "/allocations", claims)
+        with service.database.writer.begin() as conn:
+            for row_id, year in {1: 2021, 2: 2023, 3: 2022}.items():
+                created = sa.update(table).where(table.c.id == row_id)
+                times = {"created_at": datetime(year, 1, 1), "updated_at": None}
+                conn.execute(created.values(times))
+        answer = service.expect(200, "GET", path)
+    assert answer.headers["last-modified"] == "Sun, 01 Jan 2023 00:00:00 GMT"

@@ -141,7 +141,6 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     ),
     "claim_records.delete": ({1: 2},),
     "claim_records.expired": (100,),
-    "claim_records.extend": (1, 2, 3),
     "claim_records.for_consumers": ([UUID],),
     "claim_records.update": (1, {"spread_group": "web", "max_per_host": 3}),
     "claim_records.leave_groups": ([1],),

@@ -238,12 +238,50 @@ def test_a_commit_that_has_not_happened_is_kept_from_happening_later(service: Re
     assert lost == settled != afterwards
 
 
+def test_a_lost_commit_after_which_others_write_is_answered_as_unknown(
+    service: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new revision of the tree shows neither that it happened nor that it did not."""
+    uuid = service.add_provider().json["uuid"]
+    writer = service.database.writer
+    overwrite = sa.text("UPDATE resource_providers SET revision = 7 WHERE uuid = :uuid")
+    others = sa.create_engine(writer.url, poolclass=sa.NullPool)
+    code = max(UNKNOWN[ENGINE] & HERE.keys(), key=str)
+    with losing_commit(writer, code, happens=True):
+        lose = writer.dialect.do_commit
+
+        def lose_and_overwrite(connection: Any) -> None:
+            monkeypatch.setattr(writer.dialect, "do_commit", lose)
+            try:
+                lose(connection)
+            finally:
+                with others.begin() as conn:
+                    conn.execute(overwrite, {"uuid": uuid})
+
+        monkeypatch.setattr(writer.dialect, "do_commit", lose_and_overwrite)
+        body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1}}}
+        answer = service.send("PUT", f"/resource_providers/{uuid}/inventories", body)
+        monkeypatch.undo()
+    assert answer.status_code == 503
+    assert "it is unknown whether" in answer.text
+
+
 @pytest.mark.parametrize("code", sorted(UNKNOWN[ENGINE], key=str))
 @pytest.mark.parametrize("happens", [True, False])
 def test_a_commit_that_fails_without_a_marker_is_answered_as_unknown(
     service: Recorded, code: object, happens: bool
 ) -> None:
     with losing_commit(service.database.writer, code, happens=happens):
+        answer = service.add_trait()
+    assert answer.status_code == 503
+    assert "it is unknown whether" in answer.text
+
+
+def test_a_commit_is_not_verified_by_what_a_dry_run_has_left(service: Recorded) -> None:
+    body = {"name": str(uuids.uuid4())}
+    service.send("POST", "/resource_providers?dry_run=true", body, version="2.0")
+    code = max(UNKNOWN[ENGINE] & HERE.keys(), key=str)
+    with losing_commit(service.database.writer, code, happens=True):
         answer = service.add_trait()
     assert answer.status_code == 503
     assert "it is unknown whether" in answer.text

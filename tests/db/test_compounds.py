@@ -182,7 +182,7 @@ def test_a_statement_that_matches_nothing_is_noticed_and_the_write_runs_again(
     assert service.used() == {"VCPU": 0}
 
 
-def test_the_statement_that_matches_nothing_is_named(service: Warm) -> None:
+def test_the_statement_that_matches_another_number_of_rows_is_named(service: Warm) -> None:
     with service.database.writer.connect() as conn:
         for _ in range(WARM):
             with collecting(conn):
@@ -195,6 +195,12 @@ def test_the_statement_that_matches_nothing_is_named(service: Warm) -> None:
                 _rename("MISSING").execute(conn, failure)
                 with pytest.raises(failure or Unmatched, match="other rows instead of 1: UPDATE"):
                     send(conn)
+        for _ in range(WARM):  # more rows than expected
+            with collecting(conn):
+                _rename("HOST").execute(conn)
+                _rename("HOST", matches=0).execute(conn)
+                with pytest.raises(Unmatched):
+                    send(conn)
         conn.rollback()
 
 
@@ -203,8 +209,8 @@ _RENAME = sa.text(
 )
 
 
-def _rename(name: str) -> Write:
-    return Write(_RENAME, {"provider_name": name}, matches=1)
+def _rename(name: str, matches: int = 1) -> Write:
+    return Write(_RENAME, {"provider_name": name}, matches=matches)
 
 
 def test_writes_that_are_never_sent_have_no_effect_on_the_next_transaction(service: Warm) -> None:

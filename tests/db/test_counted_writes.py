@@ -397,7 +397,7 @@ SCENARIOS = {
         otherwise=frozenset(CLAIM),
     ),
     "a hold is extended": Scenario(
-        {"claim_records.extend"},
+        {"claim_records.update"},
         lambda it: it.service.send("PUT", f"/holds/{it.new}", {"expires_in": 900}, "2.0"),
         before=Scene.held,
     ),

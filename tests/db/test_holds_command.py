@@ -106,8 +106,7 @@ def test_an_audit_lists_groups_that_a_move_has_crowded(service: Service) -> None
     service.expect(200, "POST", "/resource_providers", {"name": "other", "uuid": other})
     path = f"/resource_providers/{other}/inventories"
     service.expect(200, "PUT", path, inventories(0, VCPU=9))
-    group = {"name": "web", "max_per_host": 1}
-    members = [hold(service, spread_group=group) for _ in range(2)]
+    members = [hold(service, spread_group={"name": "web", "max_per_host": most}) for most in (2, 1)]
     assert crowded(service) == []
     for uuid in members:
         body = claim({HOST: {"VCPU": 1}}, 1, project="p", user="u")

@@ -51,7 +51,7 @@ def names(
     database: Database, conditions: list[str], page: ListPage | None = None
 ) -> tuple[set[str], list[str]]:
     """Return the names of the matching providers, and the number of statements."""
-    classes = [f"{each}:1" for each in conditions if "=" not in each]
+    classes = [each if ":" in each else f"{each}:1" for each in conditions if "=" not in each]
     asked = [each for each in conditions if "=" in each]
     asked += [f"resources={','.join(classes)}"] if classes else []
     wanted = parse_provider_filter(pairs("&".join(asked)), LATEST)
@@ -68,6 +68,20 @@ def test_every_condition_of_many_holds(database: Database, page: ListPage | None
     for place in range(len(CONDITIONS)):
         found, _statements = names(database, without(CONDITIONS, place), page)
         assert found == {"lacks -1", f"lacks {place}"}
+
+
+@pytest.mark.parametrize("page", [None, ListPage(100)])
+def test_every_one_of_many_traits_holds(database: Database, page: ListPage | None) -> None:
+    found, _statements = names(database, [f"required={','.join(TRAITS)}"], page)
+    assert found == {f"lacks {place}" for place in range(-1, len(CONDITIONS))} - {
+        f"lacks {place}" for place in range(len(TRAITS))
+    }
+
+
+@pytest.mark.parametrize("page", [None, ListPage(100)])
+def test_the_largest_amount_that_fits_is_listed(database: Database, page: ListPage | None) -> None:
+    assert "lacks -1" in names(database, [f"{CLASSES[0]}:8"], page)[0]
+    assert not names(database, [f"{CLASSES[0]}:9"], page)[0]
 
 
 def test_few_conditions_are_joined_and_the_others_looked_up(database: Database) -> None:

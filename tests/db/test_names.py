@@ -308,6 +308,10 @@ def test_an_adopted_database_may_have_several_rows_for_one_aggregate(tmp_path: P
         assert {each["uuid"] for each in found.json["resource_providers"]} == {*hosts.values()}
         without = client.send("GET", "/resource_providers", params={"member_of": f"!{spelling}"})
         assert without.json["resource_providers"] == []
+    # Each row of the aggregate counts.
+    host = {"uuid": hosts[3], "name": "h3", "parent_provider_uuid": None, "aggregates": [plain]}
+    tree = client.expect(200, "PUT", f"/provider_trees/{hosts[3]}", {"providers": [host]}, "2.0")
+    assert tree.json["providers"][hosts[3]]["change"] == "unchanged"
     # The row of the spelling sent, else the oldest one.
     assert replaced(2, dashed) == shown(2) == [dashed]
     assert replaced(2, f"{{{dashed}}}") == shown(2) == [plain]

@@ -2,6 +2,7 @@
 
 import uuid as uuids
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import sqlalchemy as sa
 
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
-from placement.objects import derived, locking, providers
+from placement.objects import allocation_state, derived, locking, providers
+from placement.objects.allocation_change import AllocationState
 from tests.kit.builders import settings
 from tests.kit.engines import ENGINE
 from tests.kit.service import Service
@@ -59,6 +61,32 @@ def test_a_ratio_is_counted_as_the_database_keeps_it(service: Host) -> None:
     assert service.claim({"VCPU": room}).status_code == 204
 
 
+def test_a_ratio_that_the_database_rounds_is_no_change(service: Host) -> None:
+    inventories = {"VCPU": {"total": 10, "allocation_ratio": 1.23456789}}
+    host = {"uuid": HOST, "name": "host", "parent_provider_uuid": None}
+    body = {"providers": [{**host, "inventories": inventories}]}
+    for change in ("updated", "unchanged"):
+        answer = service.expect(200, "PUT", f"/provider_trees/{HOST}", body, "2.0").json
+        assert answer["providers"][HOST]["change"] == change
+
+
+def test_a_consumer_that_a_torn_view_lacks_is_read_under_the_lock(
+    service: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its consumer, an allocation seems to be one that SQL has left behind."""
+    assert service.claim({"VCPU": 1}).status_code == 204
+    read = allocation_state._read
+
+    def torn(*arguments: Any) -> AllocationState:
+        monkeypatch.setattr(allocation_state, "_read", read)
+        state = read(*arguments)
+        (consumer,) = state.consumers.values()
+        return replace(state, consumers={}, unrecorded={CONSUMER: consumer.allocations})
+
+    monkeypatch.setattr(allocation_state, "_read", torn)
+    assert service.claim({"VCPU": 2}, generation=1).status_code == 204
+
+
 def test_a_consumer_on_a_provider_that_is_gone_can_be_emptied(service: Host) -> None:
     assert service.claim({"VCPU": 1}).status_code == 204
     with service.database.writer.begin() as conn:
@@ -67,6 +95,14 @@ def test_a_consumer_on_a_provider_that_is_gone_can_be_emptied(service: Host) -> 
         conn.exec_driver_sql("DELETE FROM resource_providers")
     assert service.claim({}, generation=1).status_code == 204
     assert service.send("GET", f"/allocations/{CONSUMER}").json["allocations"] == {}
+
+
+def test_an_inventory_that_is_set_again_counts_its_allocations(service: Host) -> None:
+    assert service.claim({"VCPU": 4}).status_code == 204
+    with service.database.writer.begin() as conn:
+        conn.exec_driver_sql("DELETE FROM inventories")
+    service.stock(VCPU={"total": 10})
+    service.check_used()
 
 
 def test_a_provider_without_a_root_gives_nothing_and_takes_all_back(service: Host) -> None:

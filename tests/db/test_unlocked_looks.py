@@ -4,7 +4,7 @@ Each test has others do something between that and the first row that is written
 """
 
 import uuid as uuids
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +269,24 @@ def test_a_concurrently_created_inventory_does_not_count_deleted_allocations(
     monkeypatch.setattr(allocation_state, "_read", late)
     cloud.expect(204, *request_)
     assert cloud.get(f"/resource_providers/{HOST}/usages")["usages"] == {"VCPU": 0}
+
+
+def test_a_tree_that_a_provider_moves_to_before_the_lock_is_locked_too(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reshape locks the trees that it has read. Caches of the other tree are outdated as well."""
+    lock, moved = locking.lock_roots, dict[str, int]()
+
+    def late(conn: sa.Connection, revisions: Mapping[int, int]) -> None:
+        monkeypatch.setattr(locking, "lock_roots", lock)
+        cloud.move(NODE, OTHER)
+        moved.update(cloud.revisions())
+        lock(conn, revisions)
+
+    monkeypatch.setattr(locking, "lock_roots", late)
+    shapes = {NODE: inventories(cloud.generation(NODE), DISK_GB=20)}
+    cloud.expect(204, "POST", "/reshaper", {"inventories": shapes, "allocations": {}})
+    assert cloud.revisions()[OTHER] != moved[OTHER]
 
 
 def test_a_tree_that_has_changed_since_it_was_read_is_locked_before_it_is_read_again(

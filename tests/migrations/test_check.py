@@ -12,9 +12,11 @@ import pytest
 import sqlalchemy as sa
 
 from placement.cli import database as cli_database
+from placement.db import tables as t
 from placement.db.engine import Database
 from placement.entry import app
 from placement.objects import checks, derived, lineage
+from placement.objects.repairs import Repair
 from tests.kit.rows import contents, damage
 from tests.migrations import existing
 
@@ -112,6 +114,40 @@ def test_a_fault_is_found_and_mended(
     assert manage("db", "check", "--strict") == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "healed"),
+    [
+        ("lost-allocations", "UPDATE allocations SET resource_provider_id = 1"),
+        ("no-consumer", f"UPDATE consumers SET uuid = '{existing.CONSUMER}'"),
+    ],
+)
+def test_what_others_mend_meanwhile_is_left_alone(
+    adopted: Database, monkeypatch: pytest.MonkeyPatch, name: str, healed: str
+) -> None:
+    damage(adopted, {**MENDED, "no-consumer": ["UPDATE consumers SET uuid = 'other'"]}[name])
+    write = Database.write
+
+    def late(database: Database, work: Any) -> Any:
+        monkeypatch.setattr(Database, "write", write)
+        damage(adopted, [healed])
+        return write(database, work)
+
+    (repair,) = [each.repair for each in checks.FAULTS if each.name == name]
+    assert repair is not None
+    before = rows(adopted)
+    monkeypatch.setattr(Database, "write", late)
+    repair(Repair(adopted, ("project", "user")))
+    assert rows(adopted) == before
+
+
+def rows(database: Database) -> list[int]:
+    """Return the numbers of allocations and of consumers."""
+    with database.read() as conn:
+        tables = (t.allocations, t.consumers)
+        counts = [sa.select(sa.func.count()).select_from(table) for table in tables]
+        return [conn.execute(count).scalar_one() for count in counts]
+
+
 @pytest.mark.parametrize("last", [1, 2, 7])
 def test_every_tree_is_counted(
     adopted: Database, monkeypatch: pytest.MonkeyPatch, last: int
@@ -189,7 +225,11 @@ def test_all_faults_at_once(adopted: Database, manage: Any) -> None:
 def test_more_used_than_there_is_is_no_fault(
     adopted: Database, manage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    damage(adopted, ["UPDATE inventories SET total = 2, capacity = 1"])
+    full = "total = used, reserved = 0, allocation_ratio = 1, capacity = used"
+    damage(adopted, [f"UPDATE inventories SET {full}"])
+    assert manage("db", "check", "--strict") == 0
+    capsys.readouterr()
+    damage(adopted, ["UPDATE inventories SET total = 2, reserved = 1, capacity = 1"])
     assert manage("db", "check") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("overcommitted: 1 ")

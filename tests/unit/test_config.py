@@ -12,6 +12,7 @@ from placement import cli, config
 from placement.db.engine import Database
 from placement.entry import app, status
 from placement.errors import ConfigurationError
+from tests.kit.builders import settings
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +42,29 @@ def test_a_named_directory_is_read_and_the_environment_wins(
     settings = config.settings(load(tmp_path, FILE, monkeypatch))
     assert settings.database.connection == "sqlite:///other"
     assert settings.candidates.maximum is None
+
+
+@pytest.mark.parametrize(
+    ("size", "overflow", "connections"), [(5, 10, 15), (5, 0, 5), (5, -1, 0), (0, 10, 0)]
+)
+def test_a_pool_is_as_large_as_its_options_together(
+    size: int, overflow: int, connections: int
+) -> None:
+    options = {"max_pool_size": size, "max_overflow": overflow}
+    made = settings("sqlite://", placement_database=options)
+    assert made.database.max_connections == connections
+
+
+@pytest.mark.parametrize(("option", "maximum"), [(-1, None), (0, 1), (7, 7)])
+def test_a_negative_maximum_of_candidates_is_no_limit(option: int, maximum: int | None) -> None:
+    made = settings("sqlite://", placement={"max_allocation_candidates": option})
+    assert made.candidates.maximum == maximum
+
+
+@pytest.mark.parametrize(("url", "separator"), [("sqlite://", "?"), ("sqlite://?a=1", "&")])
+def test_parameters_are_appended_to_those_of_the_url(url: str, separator: str) -> None:
+    made = settings(url, placement_database={"connection_parameters": "b=2"})
+    assert made.database.connection == f"{url}{separator}b=2"
 
 
 def test_unknown_groups_and_options_are_found_except_for_libraries(

@@ -282,20 +282,10 @@ def leave_groups(row_ids: Collection[int]) -> Writes:
     return bulk.write_by(_LEAVE, row_ids)
 
 
-def extend(row_id: int, old: int, new: int) -> Write:
-    """Set the end of a hold, unless the end has changed since it was read."""
-    update = _update(row_id, expires_at=new).where(_record.c.expires_at == old)
-    return Write(update, matches=1)
-
-
 def update(row_id: int, columns: Mapping[str, object]) -> Write:
-    """Set columns of a record."""
-    return Write(_update(row_id, **columns), matches=1)
-
-
-def _update(row_id: int, **columns: object) -> sa.Update:
+    """Set columns of a record. The caller has locked its consumer."""
     row = sa.update(_record).where(_record.c.id == row_id)
-    return row.values(**columns, updated_at=t.now())
+    return Write(row.values(**columns, updated_at=t.now()), matches=1)
 
 
 # -- rows without a consumer -------------------------------------------------------------------

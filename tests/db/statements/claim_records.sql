@@ -61,11 +61,6 @@ WHERE claim_records.expires_at <= (clock() / 1000)
 ORDER BY claim_records.expires_at
 LIMIT :size;
 
--- claim_records.extend: Set the end of a hold, unless the end has changed since it was read.
-UPDATE claim_records
-SET updated_at=:updated_at, expires_at=3
-WHERE claim_records.id = 1 AND claim_records.expires_at = 2;
-
 -- claim_records.for_consumers: Select the records of consumers, and the current time in milliseconds.
 SELECT consumers.uuid, claim_records.id, CASE WHEN (claim_records.spread_group IS NOT NULL AND
     claim_records.project_id = consumers.project_id) THEN claim_records.spread_group END AS
@@ -101,7 +96,7 @@ FROM claim_records JOIN consumers ON claim_records.consumer_id = consumers.id AN
     coalesce(consumers.created_at, :coalesce_1) JOIN projects ON projects.id = consumers.project_id
 WHERE claim_records.spread_group IS NOT NULL AND claim_records.project_id = consumers.project_id;
 
--- claim_records.update: Set columns of a record.
+-- claim_records.update: Set columns of a record. The caller has locked its consumer.
 UPDATE claim_records
 SET updated_at=:updated_at, spread_group='web', max_per_host=3
 WHERE claim_records.id = 1;

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
+from placement.db import texts
 from placement.db.constructs import insert_unless_present
 from placement.db.statement import (
     CHUNK_SIZE,
@@ -76,6 +77,14 @@ def test_a_write_may_match_fewer_rows_only_if_it_says_so(
     else:
         write.execute(conn)
         assert numbers(conn) == [2]
+
+
+def test_an_unknown_number_of_rows_is_noticed(
+    conn: sa.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "write", lambda *_arguments: -1)
+    with pytest.raises(Unmatched):
+        Write(DELETE, {"limit": 2}, matches=1, allow_fewer=True).execute(conn)
 
 
 def test_writes_are_executed_in_their_order_and_none_does_nothing(conn: sa.Connection) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from prometheus_client import Counter
 
 from placement.candidates.trace import Refusal
 from placement.db.retries import Cause
@@ -148,6 +150,27 @@ def test_every_declared_metric_is_counted_and_no_other(scrape: Scrape) -> None:
         for name, labels in scrape()
     }
     assert counted == declared
+
+
+def test_a_process_stops_counting_alone(
+    scrape: Scrape, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A forked process does not have the full disk of its parent, or finds that out itself."""
+
+    def refuse(*_arguments: object) -> None:
+        raise OSError("no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Counter, "inc", refuse)
+        events.emit(Event.CONFLICT, code="a")
+    assert "no space" in caplog.text
+    events.emit(Event.CONFLICT, code="a")
+    assert kit.of(scrape(), d.CONFLICTS.name) == {"code=a": 0}
+    parent = os.getpid()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: parent + 1)
+        events.emit(Event.CONFLICT, code="a")
+    assert kit.of(scrape(), d.CONFLICTS.name) == {"code=a": 1}
 
 
 def test_every_event_is_counted(scrape: Scrape) -> None:
