@@ -95,7 +95,7 @@ servers: $(INSTALLED) ## the sample on MariaDB and PostgreSQL of another release
 soak: $(INSTALLED) ## the long runs of races, faults and random requests, by a new seed  (SEED=…)
 	$(BIN)/python -m tests.soak $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
-faults: $(INSTALLED) ## plant faults in the search, which tests must see  (ARGUMENTS=memo: some)
+faults: $(INSTALLED) ## plant faults, which tests must see  (ARGUMENTS=memo: some)
 	$(BIN)/python -m tests.faults $(ARGUMENTS)
 
 lint: style types imports ## all of the next three

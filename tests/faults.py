@@ -2,7 +2,8 @@
 
 Each fault replaces a text that occurs once in a module: those of `faults.yaml` in the search and
 what stands on it, those of `api/faults.yaml` in the API, the client and the commands, those of
-`schedules/faults.yaml` locks and guards of writes (on MariaDB).
+`db/faults.yaml` in what is stored and in the service around it, those of `schedules/faults.yaml`
+locks and guards of writes (on MariaDB).
 The output is a line for each fault:
 
 * seen: one of its tests fails
@@ -11,9 +12,15 @@ The output is a line for each fault:
 * broken: pytest cannot run the tests
 
 Arguments are parts of the names of the faults to plant. `PLACEMENT_EXAMPLES=1` runs all examples.
+
+`--table` runs all tests of a fault, also after one has failed, and shows the files of those that
+fail. At the end, it shows of each file how many faults it sees, and the files that see the same
+faults and more. `--tests "tests/db tests/unit"` runs these tests for each fault.
 """
 
+import argparse
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -21,7 +28,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +37,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 # Exit code of pytest -> whether the tests see the fault.
 RESULTS = {0: "not seen", 1: "seen"}
+# pytest's line about a test that has failed. The group is the file of the test.
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py)", re.MULTILINE)
 
 
 class Catalogue(NamedTuple):
@@ -46,6 +55,7 @@ SAMPLE = {"PLACEMENT_ENGINE": "sqlite", "PLACEMENT_EXAMPLES": "0.15"}  # as `mak
 CATALOGUES = (
     Catalogue("tests/faults.yaml", "placement/candidates", SAMPLE),
     Catalogue("tests/api/faults.yaml", ".", SAMPLE),
+    Catalogue("tests/db/faults.yaml", ".", {"PLACEMENT_EXAMPLES": "0.15"}),
     Catalogue(
         "tests/schedules/faults.yaml",
         "placement",
@@ -67,6 +77,8 @@ class Fault(NamedTuple):
     fault: str
     # Arguments of pytest: the tests of which one must fail.
     seen_by: str
+    # The engine of the tests, unless the catalogue names one.
+    engine: str = "sqlite"
 
 
 def faults(catalogue: Catalogue) -> list[Fault]:
@@ -83,36 +95,78 @@ def copy_to(directory: Path) -> None:
         shutil.copy2(ROOT / name, directory / name)
 
 
-def plant(fault: Fault, catalogue: Catalogue, copy: Path) -> str:
-    """Run the tests of a fault in the copy, and return the result."""
+def plant(
+    fault: Fault, catalogue: Catalogue, copy: Path, tests: str, *, all_tests: bool
+) -> tuple[str, set[str]]:
+    """Run tests of a fault in the copy.
+
+    Args:
+        tests: arguments of pytest.
+        all_tests: whether the tests go on after one has failed.
+
+    Returns:
+        The result, and the files of the tests that have failed.
+    """
     original = ROOT / catalogue.package / fault.module
     before = original.read_text() if original.exists() else ""
     if before.count(fault.text) != 1:
-        return "stale"
+        return "stale", set()
     changed = copy / catalogue.package / fault.module
     changed.write_text(before.replace(fault.text, fault.fault))
-    command = [sys.executable, "-m", "pytest", "-x", "-q", *shlex.split(fault.seen_by)]
-    environment = {**catalogue.environment, **os.environ}
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-rfE", *shlex.split(tests)]
+    command += [] if all_tests else ["-x"]
+    environment = {"PLACEMENT_ENGINE": fault.engine, **catalogue.environment, **os.environ}
     try:
-        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, check=False)
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True, check=False
+        )
     finally:
         shutil.copy2(original, changed)
-    return RESULTS.get(done.returncode, "broken")
+    return RESULTS.get(done.returncode, "broken"), set(FAILED.findall(done.stdout))
 
 
-def main(parts: Sequence[str]) -> int:
+def print_table(seen: Mapping[str, Collection[str]]) -> None:
+    """Print of each file how many faults it sees, and the files that see the same and more.
+
+    seen: fault -> the files of the tests that have failed.
+    """
+    faults_of: dict[str, set[str]] = {}
+    for name, files in seen.items():
+        for file in files:
+            faults_of.setdefault(file, set()).add(name)
+    for file, names in sorted(faults_of.items()):
+        others = [each for each, more in faults_of.items() if each != file and names <= more]
+        covering = f"  all of them also by {', '.join(sorted(others))}" if others else ""
+        print(f"{len(names):8} {file}{covering}")
+
+
+def main(arguments: Sequence[str]) -> int:
     """Plant the faults; return 1 unless all of them are seen."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="part of the name of a fault")
+    parser.add_argument("--table", action="store_true", help="show all files that see a fault")
+    parser.add_argument("--tests", help="arguments of pytest in place of those of the catalogue")
+    options = parser.parse_args(arguments)
     results: Counter[str] = Counter()
+    seen: dict[str, set[str]] = {}
     with tempfile.TemporaryDirectory(prefix="faults-") as directory:
         copy_to(Path(directory))
         planted = [(each, fault) for each in CATALOGUES for fault in faults(each)]
         for catalogue, fault in planted:
-            if not parts or any(part in fault.name for part in parts):
-                began = time.monotonic()
-                result = plant(fault, catalogue, Path(directory))
-                seconds = time.monotonic() - began
-                print(f"{result:8} {seconds:4.0f} s  {fault.module}: {fault.name}", flush=True)
-                results[result] += 1
+            if options.parts and not any(part in fault.name for part in options.parts):
+                continue
+            began = time.monotonic()
+            tests = options.tests or fault.seen_by
+            result, seen[fault.name] = plant(
+                fault, catalogue, Path(directory), tests, all_tests=options.table
+            )
+            seconds = time.monotonic() - began
+            print(f"{result:8} {seconds:4.0f} s  {fault.module}: {fault.name}", flush=True)
+            if options.table:
+                print(*(f"{'':8}{file}\n" for file in sorted(seen[fault.name])), sep="", end="")
+            results[result] += 1
+    if options.table:
+        print_table(seen)
     print(", ".join(f"{number} {result}" for result, number in results.items()))
     return int(results.keys() != {"seen"})
 
