@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 
 ACCESS = "placement.requestlog"  # logger of the access log
 
-# Old releases of oslo.log write only one id.
+# Old releases of oslo.log write only one id. PERF: only words are tried as loggers, not their ends,
+# because a query can be very long.
 _LINE = re.compile(
-    r"(?P<logger>[\w.]+) \[(?:(?P<global_id>None|-|req-\S+) )?(?P<id>req-\S+)(?: [^]]*)?\] "
+    r"(?<!\S)(?P<logger>[\w.]+) \[(?:(?P<global_id>None|-|req-\S+) )?(?P<id>req-\S+)(?: [^]]*)?\] "
     r"(?P<message>.*)"
 )
 # JSON lines have a backslash before the quotation mark.
 _REQUEST = re.compile(
     r"\b(?P<method>[A-Z]+) (?P<path>/[^\s?\"\\]*)(?:\?(?P<query>\S*?))?(?: HTTP/[\d.]+)?"
-    r'(?:\\?" (?:status: )?(?P<status>\d{3}\b|-)| => generated .*?\(HTTP/[\d.]+ (?P<uwsgi>\d{3})\))'
+    r'(?:\\?" (?:status: )?(?P<status>\d{3}\b|-)'
+    r"| => generated .{,60}?\(HTTP/[\d.]+ (?P<uwsgi>\d{3})\))"
     r"(?:.*\bmicroversion: (?P<version>[\d.]+))?"
 )
 

@@ -4,6 +4,7 @@ Each fault replaces a text that occurs once in a module: those of `faults.yaml` 
 what stands on it, those of `api/faults.yaml` in the API, the client and the commands, those of
 `db/faults.yaml` in what is stored and in the service around it, those of `schedules/faults.yaml`
 locks and guards of writes (on MariaDB).
+
 The output is a line for each fault:
 
 * seen: one of its tests fails

@@ -175,6 +175,7 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
             "test_load_cloud.py",
             "test_report_client.py",
             "test_reshape_command.py",
+            "test_why_command.py",
         ],
         but=[
             "test_client_claims.py::test_claims_that_fill_a_cloud_are_made_together",

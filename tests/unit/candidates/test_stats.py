@@ -1,6 +1,7 @@
 """The outcomes of trees, added up as values."""
 
-from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome, RootStats
+from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome, RootStats, Trace
+from placement.candidates.trace import Refusal
 
 GOLD, SILVER = frozenset(["GOLD"]), frozenset(["SILVER"])
 
@@ -14,3 +15,12 @@ def test_outcomes_are_added_up_and_the_sum_before_stays_as_it_was() -> None:
     assert after.unmet_slots == {1: 2}
     assert after.unmet_with_capacity == {1: 1}
     assert after.unmet_traits == {GOLD: 1, SILVER: 1}
+
+
+def test_the_code_of_a_trace_is_that_of_most_trees_or_of_the_database() -> None:
+    assert Trace().code is Refusal.FILTERED
+    trace = Trace()
+    trace.refuse_tree(Refusal.TRAIT_MISSING, "_1")
+    for _ in range(2):
+        trace.refuse_tree(Refusal.CAPACITY, "_1")
+    assert trace.code is Refusal.CAPACITY
