@@ -54,8 +54,8 @@ COMMANDS = {
     "dump-cloud": Command("write the contents of a server to a cloud file"),
     "draw-cloud": Command("draw the trees of a cloud file, as SVG"),
     "audit": Command("show providers over capacity and consumers without an owner", "audit:set_up"),
-    "explain": Command("show which hosts can serve a request, and why others cannot"),
-    "why": Command("show the log of a request, and explain the request today"),
+    "explain": Command("show why hosts can or cannot serve a request"),
+    "why": Command("show the log of a request, and explain it"),
     "headroom": Command("show how many more of each flavor fit"),
     "drain-check": Command("show which hosts can be emptied"),
     "host": Command("hosts of a server, over REST", actions=_HOST),
@@ -65,7 +65,7 @@ COMMANDS = {
     "samples": Command(
         "write configurations, deployment files and dashboards to a directory", "samples:set_up"
     ),
-    "reshape": Command("transform the provider trees of the database, with all services stopped"),
+    "reshape": Command("transform all trees, with all services stopped"),
 }
 
 
