@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from falcon_placement_client.access_log import request_of
 from falcon_placement_client.announced import PAGE, READS, Exchange, explained
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.errors import RestError, reason
@@ -31,11 +32,10 @@ from falcon_placement_client.rest import LEAST
 
 # A request in an access log of this service, of openstack-placement, of uWSGI or of httpd (common
 # or combined). A path begins with one of the nouns, after the prefix below which the API is served.
-LINE = re.compile(
-    r'\bGET (?:/[^\s"\\?]*?)??(?P<path>/(?:resource_providers|resource_classes|traits|usages'
-    r'|allocations|allocation_candidates)(?:/[^\s"\\?]*)?)(?:\?(?P<query>[^\s"\\]*))?'
-    r'(?: HTTP/[\d.]+)?(?:\\?" (?:status: )?\d{3}\b| => generated )'
-    r"(?:.*\bmicroversion: (?P<major>\d+)\.(?P<minor>\d+))?"
+# The part of a path after the prefix of a service.
+_READ = re.compile(
+    r"/(?:resource_providers|resource_classes|traits|usages|allocations|allocation_candidates)"
+    r"(?:/.*)?\Z"
 )
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -98,10 +98,14 @@ def read_log(lines: Iterable[str], minors: Sequence[int]) -> Iterator[Request]:
     minors: microversions of lines that name none.
     """
     for line in lines:
-        match = LINE.search(line)
-        if match and match["major"] in (None, "1"):
-            for minor in [int(match["minor"])] if match["minor"] else minors:
-                yield Request("GET", match["path"], minor, match["query"] or "")
+        logged = request_of(line)
+        path = _READ.search(logged.path) if logged and logged.method == "GET" else None
+        if logged is None or path is None:
+            continue
+        if logged.version is None:
+            yield from (Request("GET", path[0], minor, logged.query) for minor in minors)
+        elif logged.version.startswith("1."):
+            yield Request("GET", path[0], int(logged.version[2:]), logged.query)
 
 
 def cloud_requests(api: RestClient, seed: int, minors: Sequence[int]) -> Iterator[Request]:
