@@ -35,7 +35,7 @@ SERVERS := /var/tmp/placement-servers-$(shell id -u)/$(DEBIAN)
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test servers soak faults lint style types imports format docs samples lock audit \
-  screenshots version wheel openstack openstack-installed dist gabbi update galera migrations peer client nova \
+  screenshots version wheel pins openstack dist gabbi update galera migrations peer client nova \
   watcher conformance bench
 .DEFAULT_GOAL := serve
 
@@ -140,7 +140,7 @@ audit: $(INSTALLED) ## known vulnerabilities of locked packages  (AUDIT=required
 screenshots: $(INSTALLED) ## pictures of the explorer, in docs/images and .run (Chromium)
 	$(BIN)/python -m tests.explorer.screenshots
 
-version: ## print the version, or set it wherever it is stated  (VERSION=1.0.0rc2)
+version: ## print the version, or set it wherever it is stated  (VERSION=1.0.0)
 	@sh .ci/version $(VERSION)
 
 wheel: $(INSTALLED) ## build twice, install on each Python from 3.11 on, and the client alone  (PYTHONS=…)
@@ -148,7 +148,7 @@ wheel: $(INSTALLED) ## build twice, install on each Python from 3.11 on, and the
 
 openstack: $(RELEASE:%=openstack-%) ## tests with the pins of releases of OpenStack  (RELEASE='2025.1 master')
 
-openstack-installed: $(RELEASE:%=$(VENV)/openstack-%/installed)
+pins: $(RELEASE:%=$(VENV)/openstack-%/installed) ## install the pins of releases of OpenStack  (RELEASE='2025.1 master')
 
 # A virtualenv for each release, with what the release does not pin as old as pyproject.toml allows. The
 # installation rewrites the metadata of this tree, so .ci/run does it before any test reads them.

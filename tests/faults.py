@@ -1,9 +1,9 @@
 """`python -m tests.faults`: plants faults in a copy of the service and runs tests that see them.
 
-Each fault replaces a text that occurs once in a module: those of `faults.yaml` in the search and
-what stands on it, those of `api/faults.yaml` in the API, the client and the commands, those of
-`db/faults.yaml` in what is stored and in the service around it, those of `schedules/faults.yaml`
-locks and guards of writes (on MariaDB).
+Each fault replaces a text that occurs once in a module. `faults.yaml` has faults of the search and
+of its users, `api/faults.yaml` of the API, the client and the commands, `db/faults.yaml` of the
+stored state and the rest of the service, and `schedules/faults.yaml` of the locks and guards of
+writes (on MariaDB).
 
 The output is a line for each fault:
 
@@ -14,8 +14,8 @@ The output is a line for each fault:
 
 Arguments are parts of the names of the faults to plant. `PLACEMENT_EXAMPLES=1` runs all examples.
 
-`--table` runs all tests of a fault, also after one has failed, and shows the files of those that
-fail. At the end, it shows of each file how many faults it sees, and the files that see the same
+`--table` runs all tests of a fault, also after one has failed, and shows the files with failed
+tests. At the end, it shows of each file how many faults it sees, and the files that see the same
 faults and more. `--tests "tests/db tests/unit"` runs these tests for each fault.
 """
 
@@ -146,7 +146,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults")
     parser.add_argument("parts", nargs="*", metavar="PART", help="part of the name of a fault")
     parser.add_argument("--table", action="store_true", help="show all files that see a fault")
-    parser.add_argument("--tests", help="arguments of pytest in place of those of the catalogue")
+    parser.add_argument("--tests", help="arguments of pytest, instead of the catalogue's")
     options = parser.parse_args(arguments)
     results: Counter[str] = Counter()
     seen: dict[str, set[str]] = {}

@@ -59,7 +59,7 @@ COMMANDS = {
     "headroom": Command("show how many more of each flavor fit"),
     "drain-check": Command("show which hosts can be emptied"),
     "host": Command("hosts of a server, over REST", actions=_HOST),
-    "compare": Command("compare the responses of a server with those of another one"),
+    "compare": Command("compare the responses of two servers"),
     "watch": Command("print the trees of a server as they change"),
     "holds": Command("holds in the database", actions=_HOLDS),
     "samples": Command(

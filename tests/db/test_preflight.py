@@ -269,7 +269,7 @@ def pair() -> Iterator[Pair]:
 
 
 def hazards(url: str, **options: object) -> dict[str, bool]:
-    """Return the hazards of a database without those of a server of the tests."""
+    """Return the hazards of a database except for hazards of the test server."""
     made = settings(url, placement_database=options).database
     database = Database(made)
     with disposing(database):

@@ -69,7 +69,7 @@ class Cloud:
         self, number: int, host: int, allocations: Mapping[str, Mapping[str, int]] | None = None,
         state: str = "active",
     ) -> None:  # fmt: skip
-        """Add an instance. allocations: those of the service; one VCPU of the host by default."""
+        """Add an instance. allocations: default: one VCPU of the host."""
         uuid = instance_uuid(number)
         held = {host_uuid(host): {"VCPU": 1}} if allocations is None else allocations
         if held:

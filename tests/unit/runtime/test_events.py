@@ -32,9 +32,11 @@ def test_a_request_for_candidates_tells_of_trees_search_and_answer(
     Client(make_app(tmp_path)).send("GET", f"{path}?resources=VCPU:1")
     assert [event for event, _details in told if event is not Event.CONNECTION] == [
         Event.SEARCH,
+        Event.REFUSAL,
         Event.REQUEST,
     ]
-    search, request = (details for event, details in told if event is not Event.CONNECTION)
+    search, refusal, request = (details for event, details in told if event is not Event.CONNECTION)
+    assert refusal == {"code": "filtered"}
     assert (search["candidates"], search["trees_searched"], search["exhausted"]) == (0, 0, False)
     assert search["bound"] is None
     assert (request["method"], request["path"], request["status"]) == ("GET", path, "200")
