@@ -85,6 +85,8 @@ class Database:
         self._settings = settings
         # The error of the last write, if the database permanently refuses writes.
         self._writes_fail: DatabaseUnusable | None = None
+        # Whether a server has refused a write as read-only since the last write that succeeded.
+        self._is_moving = False
         # Whether writes are rolled back after all of their work, so that they change nothing.
         self.rolls_back = False
         self.writer = self._pool(settings.connection, Role.WRITE)
@@ -251,6 +253,7 @@ class Database:
                 self._writes_fail = unusable_error(error)
                 if codes.is_read_only(error):
                     # Another server is the primary, and reads from this one may be outdated.
+                    self._is_moving = True
                     self._primary_reader.dispose()
                 retries.allow(error)
                 cause = cause_of(error)
@@ -272,6 +275,7 @@ class Database:
                     send(conn)
                 else:
                     _commit(conn)
+                    self._confirm_primary()
         except _CommitLostError as lost:
             # The transaction must have ended, because the verification needs a connection from the
             # pool.
@@ -283,6 +287,13 @@ class Database:
         self._writes_fail = None
         deadline.lift()  # the request must not fail after the COMMIT
         return result
+
+    def _confirm_primary(self) -> None:
+        """Close the readers of a former primary after a write of the present one."""
+        if self._is_moving:
+            # Before the address moved, readers may have connected to the former primary again.
+            self._is_moving = False
+            self._primary_reader.dispose()
 
     def _happened(self, verify: Verify | None, until: float) -> bool:
         """Return whether a transaction took effect although its COMMIT was lost.

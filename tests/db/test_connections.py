@@ -124,3 +124,26 @@ def test_reads_use_new_connections_after_a_server_has_refused_a_write(service: S
     service.get("/traits")
     service.get("/traits")
     assert sorted(opened) == ["read", "write"]
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no other server")
+def test_reads_leave_a_former_primary_to_which_they_connected_during_a_failover(
+    service: Service,
+) -> None:
+    service.expect(201, "PUT", "/traits/CUSTOM_BEFORE")
+    opened = count_connections(service)
+    (code, *_) = dialect_of_url(service.database.writer.url).errors.read_only
+    failures = [failure(code)]
+
+    @sa.event.listens_for(service.database.writer, "do_execute")
+    def execute(_cursor: object, statement: str, *_rest: object) -> None:
+        if "INSERT" in statement:
+            if failures:
+                raise failures.pop()
+            with service.database.reader.connect():
+                pass
+
+    service.expect(201, "PUT", "/traits/CUSTOM_AFTER")
+    assert sorted(opened) == ["read", "write"]
+    service.get("/traits")
+    assert sorted(opened) == ["read", "read", "write"]
