@@ -74,7 +74,7 @@ def _print_hazards(found: Sequence[Hazard]) -> None:
 
 def _describe(latency: CommitLatency) -> str:
     return (
-        f"A COMMIT takes {_ms(latency.median)} ms (longest of {preflight.COMMITS}: "
+        f"A COMMIT takes {_ms(latency.median)} ms (median of {preflight.COMMITS}; the longest: "
         f"{_ms(latency.longest)} ms). The last statement and the COMMIT of a claim take "
         f"{_ms(latency.with_statement)} ms on average, so the database allows at most "
         f"{latency.claims_per_second:,} claims a second on one host."
