@@ -30,9 +30,7 @@ from falcon_placement_client.responses import (
 )
 from falcon_placement_client.rest import LEAST
 
-# A request in an access log of this service, of openstack-placement, of uWSGI or of httpd (common
-# or combined). A path begins with one of the nouns, after the prefix below which the API is served.
-# The part of a path after the prefix of a service.
+# The part of a path after the prefix below which the API is served.
 _READ = re.compile(
     r"/(?:resource_providers|resource_classes|traits|usages|allocations|allocation_candidates)"
     r"(?:/.*)?\Z"
@@ -296,10 +294,13 @@ def _row(name: str, kind: _Kind) -> KindRow:
     ]
     first, other = map(sorted, kind.seconds)
     last = math.ceil(0.99 * kind.requests) - 1
-    figures = (median(first), median(other), first[last], other[last])
-    one, two, three, four = (round(1000 * each, 1) for each in figures)
+    durations = (_ms(median(first)), _ms(median(other)), _ms(first[last]), _ms(other[last]))
     found = announced, kind.changed, kind.different, kind.examples
-    return KindRow(name, kind.requests, one, two, three, four, *found)
+    return KindRow(name, kind.requests, *durations, *found)
+
+
+def _ms(seconds: float) -> float:
+    return round(1000 * seconds, 1)
 
 
 def _lines(ours: Any, peer: Any) -> list[str]:

@@ -21,16 +21,12 @@ class CardFace(NamedTuple, Generic[Card]):
     name: str
 
 
-# Card -> name of a face -> the classes that are in use.
-UsedFaces = Mapping[Card, Mapping[str, Collection[str]]]
-
-
 def clashes(
-    used: UsedFaces[Card], added: Iterable[CardFace[Card]]
+    used: Mapping[Card, Collection[str]], added: Iterable[CardFace[Card]]
 ) -> dict[CardFace[Card], CardFace[Card]]:
     """Return added face -> another face of its card that is in use or added.
 
-    Faces that are in use do not clash with each other.
+    used: card -> names of the faces that are in use. They do not clash with each other.
     """
     added = list(added)
     by_card: dict[Card, set[str]] = {}

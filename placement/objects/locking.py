@@ -8,7 +8,6 @@ After a lost COMMIT, the new revision also identifies the write.
 
 import random
 from collections.abc import Callable, Collection, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -16,9 +15,6 @@ from sqlalchemy.engine import Connection
 from placement.db.engine import on_lost_commit
 from placement.db.statements import locks as statements
 from placement.runtime import stopwatch
-
-NO_GENERATIONS: Mapping[int, int] = MappingProxyType({})
-NOT_SHARED: Mapping[int, tuple[str, int]] = MappingProxyType({})
 
 
 class TreesChanged(Exception):
@@ -58,9 +54,9 @@ def lock_unchanged(
     conn: Connection,
     revisions: Mapping[int, int],
     provider_ids: Collection[int],
-    generations: Mapping[int, int] = NO_GENERATIONS,
+    generations: Mapping[int, int] = statements.NOTHING,
     failure: type[Exception] = TreesChanged,
-    shared: Mapping[int, tuple[str, int]] = NOT_SHARED,
+    shared: Mapping[int, tuple[str, int]] = statements.NOTHING,
 ) -> int:
     """Lock trees that still have these revisions. Return their new revision.
 

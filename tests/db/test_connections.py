@@ -1,7 +1,7 @@
 """How many connections a service opens with the options that kolla-ansible sets, and when."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -107,19 +107,25 @@ def test_a_connection_is_renewed_once_when_it_is_too_old(tmp_path: Path) -> None
         assert opened == ["read"]
 
 
-@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no other server")
-def test_reads_use_new_connections_after_a_server_has_refused_a_write(service: Service) -> None:
-    service.get("/traits")
-    service.expect(201, "PUT", "/traits/CUSTOM_BEFORE")
-    opened = count_connections(service)
+def refuse_a_write(service: Service, before_next: Callable[[], None] = lambda: None) -> None:
+    """Have the server refuse one INSERT as read-only.  before_next: called at later ones."""
     (code, *_) = dialect_of_url(service.database.writer.url).errors.read_only
     failures = [failure(code)]
 
     @sa.event.listens_for(service.database.writer, "do_execute")
     def execute(_cursor: object, statement: str, *_rest: object) -> None:
-        if failures and "INSERT" in statement:
-            raise failures.pop()
+        if "INSERT" in statement:
+            if failures:
+                raise failures.pop()
+            before_next()
 
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no other server")
+def test_reads_use_new_connections_after_a_server_has_refused_a_write(service: Service) -> None:
+    service.get("/traits")
+    service.expect(201, "PUT", "/traits/CUSTOM_BEFORE")
+    opened = count_connections(service)
+    refuse_a_write(service)
     service.expect(201, "PUT", "/traits/CUSTOM_AFTER")
     service.get("/traits")
     service.get("/traits")
@@ -132,17 +138,12 @@ def test_reads_leave_a_former_primary_to_which_they_connected_during_a_failover(
 ) -> None:
     service.expect(201, "PUT", "/traits/CUSTOM_BEFORE")
     opened = count_connections(service)
-    (code, *_) = dialect_of_url(service.database.writer.url).errors.read_only
-    failures = [failure(code)]
 
-    @sa.event.listens_for(service.database.writer, "do_execute")
-    def execute(_cursor: object, statement: str, *_rest: object) -> None:
-        if "INSERT" in statement:
-            if failures:
-                raise failures.pop()
-            with service.database.reader.connect():
-                pass
+    def connect() -> None:
+        with service.database.reader.connect():
+            pass
 
+    refuse_a_write(service, before_next=connect)
     service.expect(201, "PUT", "/traits/CUSTOM_AFTER")
     assert sorted(opened) == ["read", "write"]
     service.get("/traits")

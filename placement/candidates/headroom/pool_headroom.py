@@ -212,15 +212,16 @@ class PoolHeadrooms:
 
     def _clash(self, pool: Pool, patterns: Patterns) -> bool:
         """Return whether two consumers may use a card in different ways, which no packing knows."""
-        faces = self.faces(pool, patterns.rows)
-        return bool(faces) and not Cards(self._plan.request.exclusive, pool).allow(faces)
+        cards = self._cards(pool)
+        return cards is not None and not cards.allow(_faces(cards, patterns.rows))
 
     def faces(self, pool: Pool, usage: Collection[Row]) -> list[Face]:
         """Return the faces of cards that a usage of a pool belongs to."""
-        if not usage or Exclusive not in self._kinds:
-            return []
-        cards = Cards(self._plan.request.exclusive, pool)
-        return [face for position, name in usage for face in cards.faces(position, [name])]
+        cards = self._cards(pool) if usage else None
+        return [] if cards is None else _faces(cards, usage)
+
+    def _cards(self, pool: Pool) -> Cards | None:
+        return Cards(self._plan.request.exclusive, pool) if Exclusive in self._kinds else None
 
     def refine(self, found: PoolHeadroom, pool: Pool) -> None:
         """Search for the largest packing with all of the remaining work.
@@ -294,6 +295,10 @@ class PoolHeadrooms:
             for assignment, _last in solutions(self._kinds, plan, pool, options, budget):
                 return Candidate(plan, pool, assignment)
         return SplitSearches(plan, budget).start(pool).first if plan.splittable else None
+
+
+def _faces(cards: Cards, usage: Collection[Row]) -> list[Face]:
+    return [face for position, name in usage for face in cards.faces(position, [name])]
 
 
 def only_sharing(pool: Pool, options: Options) -> bool:

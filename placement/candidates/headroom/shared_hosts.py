@@ -133,7 +133,7 @@ class SharedHosts:
         left: dict[SharedRow, int] = {}
         # Card -> the faces that the hosts so far use. The hosts that use another one are not
         # counted, although they may be able to serve in the same way.
-        used: dict[ProviderKey, dict[str, tuple[()]]] = {}
+        used: dict[ProviderKey, set[str]] = {}
         total = 0
         for group in groups:
             self._budget.spend(COST_PER_STEP)
@@ -143,7 +143,7 @@ class SharedHosts:
                 if clashes(used, faces):
                     break
                 for card, name in faces:
-                    used.setdefault(card, {})[name] = ()
+                    used.setdefault(card, set()).add(name)
                 shared = self._shared_usage(group.pool, headroom.usage, left)
                 numbers = [left[row] // units for row, units in shared.items()]
                 times = min([hosts, *numbers])

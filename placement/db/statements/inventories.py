@@ -1,6 +1,6 @@
 """Statements about the inventories of providers and their usage."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -171,6 +171,8 @@ def take(moves: Mapping[tuple[int, int], tuple[int, int, int, int]]) -> Write:
 @bulk.cached_by_size
 def _take(size: int) -> sa.Update:
     column = _inventory.c
+    # An expression, because MariaDB could use the index of classes and maximum units.
+    max_unit = column.max_unit + sa.literal_column("0", sa.Integer())
     deltas: list[tuple[sa.ColumnElement[bool], sa.BindParameter[int]]] = []
     fitting: list[sa.ColumnElement[bool]] = []
     for index in range(size):
@@ -185,10 +187,7 @@ def _take(size: int) -> sa.Update:
             sa.and_(
                 is_key,
                 column.used + delta <= column.capacity,
-                column.min_unit <= least,
-                # An expression, because MariaDB could use the index of classes and maximum units.
-                column.max_unit + sa.literal_column("0", sa.Integer()) >= most,
-                divisor % column.step_size == 0,
+                *_allow(least, most, divisor, max_unit),
             )
         )
     used = column.used + sa.case(*deltas)
@@ -213,7 +212,17 @@ def _move_used(size: int, *, guarded: bool, releases: bool) -> sa.Update:
     least, most, divisor = (bulk.case_by_id(unit, size, name) for unit, name in units)
     return update.where(
         sa.or_(delta <= 0, column.used + delta <= column.capacity),
-        column.min_unit <= least,
-        column.max_unit >= most,
-        divisor % column.step_size == 0,
+        *_allow(least, most, divisor, column.max_unit),
     )
+
+
+def _allow(
+    least: sa.ColumnElement[int],
+    most: sa.ColumnElement[int],
+    divisor: sa.ColumnElement[int],
+    max_unit: sa.ColumnElement[int],
+) -> Iterator[sa.ColumnElement[bool]]:
+    """Yield the conditions under which the units of an inventory allow new amounts."""
+    yield _inventory.c.min_unit <= least
+    yield max_unit >= most
+    yield divisor % _inventory.c.step_size == 0

@@ -13,7 +13,7 @@ from placement.db import tables as t
 from placement.db.statement import Queries, Write, Writes, sorted_chunks
 
 _provider = t.resource_providers
-_NOTHING: Mapping[int, Any] = MappingProxyType({})
+NOTHING: Mapping[int, Any] = MappingProxyType({})
 
 _RENEW = (
     sa.update(_provider)
@@ -119,8 +119,8 @@ def renew_and_bump(
     revisions: Mapping[int, int],
     provider_ids: Collection[int],
     revision: int,
-    generations: Mapping[int, int] = _NOTHING,
-    shared: Mapping[int, tuple[str, int]] = _NOTHING,
+    generations: Mapping[int, int] = NOTHING,
+    shared: Mapping[int, tuple[str, int]] = NOTHING,
 ) -> Write:
     """Set a new revision of a few trees, and increment the generations of some of their providers.
 
