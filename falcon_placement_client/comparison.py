@@ -11,6 +11,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, cycle
 from statistics import median
 from typing import Any, NamedTuple
@@ -243,6 +244,11 @@ class Comparison:
             return {"body": (sorted(ours - self._known[key]), sorted(peer - self._known[key]))}
         return {}
 
+    @cached_property
+    def _copied(self) -> Mapping[str, int]:
+        """UUID -> generation of the providers of the copy, at the first difference."""
+        return _generations(self._servers[1])
+
     def _has_changed(self, pair: Exchange, left: Differences) -> bool:
         """Return whether all differences are of providers that the first service has changed.
 
@@ -250,7 +256,7 @@ class Comparison:
         """
         if not left.keys() <= {"body"} and not {*pair.statuses} <= {200, 404}:
             return False
-        first, other = map(_generations, self._servers)
+        first, other = _generations(self._servers[0]), self._copied
         changed = {
             uuid
             for uuid in first.keys() | other.keys()
