@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import dataclass
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -77,6 +78,16 @@ def on_lost_commit(conn: Connection, verify: Verify, *, is_final: bool = False) 
     conn.info[_VERIFY] = verify, is_final
 
 
+@dataclass(slots=True)
+class _Refusals:
+    """Writes that servers have refused as read-only. Copies of a database share the object."""
+
+    # Number of refusals.
+    number: int = 0
+    # Number of refusals that preceded the last write after which readers were closed.
+    left: int = 0
+
+
 class Database:
     """The engines of a process, for snapshots and for short write transactions."""
 
@@ -85,8 +96,7 @@ class Database:
         self._settings = settings
         # The error of the last write, if the database permanently refuses writes.
         self._writes_fail: DatabaseUnusable | None = None
-        # Whether a server has refused a write as read-only since the last write that succeeded.
-        self._is_moving = False
+        self._refusals = _Refusals()
         # Whether writes are rolled back after all of their work, so that they change nothing.
         self.rolls_back = False
         self.writer = self._pool(settings.connection, Role.WRITE)
@@ -253,7 +263,7 @@ class Database:
                 self._writes_fail = unusable_error(error)
                 if codes.is_read_only(error):
                     # Another server is the primary, and reads from this one may be outdated.
-                    self._is_moving = True
+                    self._refusals.number += 1
                     self._primary_reader.dispose()
                 retries.allow(error)
                 cause = cause_of(error)
@@ -265,6 +275,7 @@ class Database:
         self, work: Callable[[Connection], Result], until: float, *, contended: bool
     ) -> Result:
         """Run `work` once. Raise the error of a COMMIT only if the COMMIT did not take effect."""
+        refusals = self._refusals.number
         try:
             with transaction(self.writer) as conn, collecting(conn, contended=contended):
                 # An earlier write on the pooled connection may have left a function.
@@ -275,24 +286,30 @@ class Database:
                     send(conn)
                 else:
                     _commit(conn)
-                    self._confirm_primary()
+                    self._confirm_primary(refusals)
         except _CommitLostError as lost:
             # The transaction must have ended, because the verification needs a connection from the
             # pool.
             with deadline.waiting():
                 if not self._happened(lost.verify, until):
                     raise lost.error from None
+            self._confirm_primary(refusals)
         except Unchanged as unchanged:
             result = unchanged.result
         self._writes_fail = None
         deadline.lift()  # the request must not fail after the COMMIT
         return result
 
-    def _confirm_primary(self) -> None:
-        """Close the readers of a former primary after a write of the present one."""
-        if self._is_moving:
+    def _confirm_primary(self, refusals: int) -> None:
+        """Close the readers of a former primary after a write of the present one.
+
+        Args:
+            refusals: the number of refusals when the write began. A write that began before a
+                refusal may have been committed by the former primary.
+        """
+        if self._refusals.left < refusals:
             # Before the address moved, readers may have connected to the former primary again.
-            self._is_moving = False
+            self._refusals.left = refusals
             self._primary_reader.dispose()
 
     def _happened(self, verify: Verify | None, until: float) -> bool:

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import pytest
 import sqlalchemy as sa
 
 from placement.db.dialects import dialect_of_url
 from tests.kit.builders import database_url
-from tests.kit.drivers import failure
+from tests.kit.drivers import failure, losing_commit
 from tests.kit.engines import ENGINE
 from tests.kit.pooler import pooled
 from tests.kit.service import Service, claim, inventories
@@ -24,6 +25,7 @@ KOLLA = {
 }
 THREADS = 8
 REQUESTS = 50  # of each thread
+PATIENCE = 60  # seconds to wait for another thread
 HOST = "c0ffee00-0000-4000-8000-000000000000"
 
 
@@ -120,6 +122,11 @@ def refuse_a_write(service: Service, before_next: Callable[[], None] = lambda: N
             before_next()
 
 
+def connect_reader(service: Service) -> None:
+    with service.database.reader.connect():
+        pass
+
+
 @pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no other server")
 def test_reads_use_new_connections_after_a_server_has_refused_a_write(service: Service) -> None:
     service.get("/traits")
@@ -139,12 +146,61 @@ def test_reads_leave_a_former_primary_to_which_they_connected_during_a_failover(
     service.expect(201, "PUT", "/traits/CUSTOM_BEFORE")
     opened = count_connections(service)
 
-    def connect() -> None:
-        with service.database.reader.connect():
-            pass
-
-    refuse_a_write(service, before_next=connect)
+    refuse_a_write(service, before_next=lambda: connect_reader(service))
     service.expect(201, "PUT", "/traits/CUSTOM_AFTER")
     assert sorted(opened) == ["read", "write"]
     service.get("/traits")
     assert sorted(opened) == ["read", "read", "write"]
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no other server")
+def test_a_write_that_began_before_a_refusal_does_not_confirm_the_primary(
+    service: Service,
+) -> None:
+    """The former primary may have committed it."""
+    began, refused = Event(), Event()
+
+    def wait(_conn: sa.Connection) -> None:
+        began.set()
+        assert refused.wait(PATIENCE)
+
+    with ThreadPoolExecutor(1) as pool:
+        early = pool.submit(service.database.write, wait)
+        assert began.wait(PATIENCE)
+
+        def end_early() -> None:
+            refused.set()
+            early.result()
+            connect_reader(service)
+
+        refuse_a_write(service, before_next=end_early)
+        service.expect(201, "PUT", "/traits/CUSTOM_AFTER")
+    opened = count_connections(service)
+    service.get("/traits")
+    assert opened == ["read"]
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no other server")
+def test_reads_leave_a_former_primary_that_has_refused_a_dry_run(service: Service) -> None:
+    refuse_a_write(service)
+    body = {"name": "another"}
+    service.expect(200, "POST", "/resource_providers?dry_run=true", body, version="2.0")
+    connect_reader(service)
+    service.expect(201, "PUT", "/traits/CUSTOM_AFTER")
+    opened = count_connections(service)
+    service.get("/traits")
+    assert opened == ["read"]
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no other server")
+def test_reads_leave_a_former_primary_after_a_lost_commit_that_took_effect(
+    service: Service,
+) -> None:
+    errors = dialect_of_url(service.database.writer.url).errors
+    code = max(errors.reconnect - errors.not_committed - errors.read_only, key=str)
+    refuse_a_write(service, before_next=lambda: connect_reader(service))
+    with losing_commit(service.database.writer, code, happens=True):
+        service.expect(200, "POST", "/resource_providers", {"name": "another"})
+    opened = count_connections(service)
+    service.get("/traits")
+    assert opened == ["read"]
