@@ -29,7 +29,7 @@ from placement.db.failures import permanent_fault, translate_read_errors, unusab
 from placement.db.messages import masked_url, one_line, unreadable_files
 from placement.db.pools import how_to_install, make_pool, parse_url
 from placement.db.retries import Pauses, Retries, cause_of
-from placement.db.statement import Contended, Restart, Unchanged, collecting, send
+from placement.db.statement import Contended, Restart, Unchanged, collecting, has_written, send
 from placement.db.transactions import autocommit, reading, transaction
 from placement.errors import (
     ConfigurationError,
@@ -286,7 +286,8 @@ class Database:
                     send(conn)
                 else:
                     _commit(conn)
-                    self._confirm_primary(refusals)
+                    if has_written(conn):  # a server that is read-only also commits reads
+                        self._confirm_primary(refusals)
         except _CommitLostError as lost:
             # The transaction must have ended, because the verification needs a connection from the
             # pool.

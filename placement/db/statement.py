@@ -127,6 +127,7 @@ class Write:
             DeadlineExceeded: the deadline of the request passed before the statement was sent.
         """
         deadline.check()
+        conn.info[_WRITES] = True
         text = texts.find(conn, self.sql, self.params)
         collected: list[_Collected] | None = conn.info.get(_COLLECTED)
         if collected is not None and text is not None:
@@ -147,6 +148,7 @@ class Write:
         """Execute an INSERT of one row like `execute`, and return the id of the row."""
         assert isinstance(self.sql, sa.Insert)
         deadline.check()
+        conn.info[_WRITES] = True
         send(conn)
         with stopwatch.STATEMENT, deadline.waiting():
             matched, row_id = texts.insert(conn, self.sql, self.params)
@@ -202,6 +204,15 @@ _COLLECTED = "collected writes"
 _CONTENDED = "contended"
 
 
+# Key of `Connection.info`: whether the transaction has executed or collected a write.
+_WRITES = "writes"
+
+
+def has_written(conn: Connection) -> bool:
+    """Return whether this transaction has executed a write."""
+    return bool(conn.info.get(_WRITES))
+
+
 def is_contended(conn: Connection) -> bool:
     """Return whether the previous attempt of this write has raised Contended."""
     return bool(conn.info.get(_CONTENDED))
@@ -223,6 +234,7 @@ def collecting(conn: Connection, *, contended: bool = False) -> Iterator[None]:
     finally:
         info.pop(_COLLECTED, None)
         info.pop(_CONTENDED, None)
+        info.pop(_WRITES, None)
 
 
 def send(conn: Connection, committing: AbstractContextManager[None] | None = None) -> bool:

@@ -181,6 +181,23 @@ def test_a_write_that_began_before_a_refusal_does_not_confirm_the_primary(
 
 
 @pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no other server")
+def test_a_transaction_without_a_write_does_not_confirm_the_primary(service: Service) -> None:
+    """A server that is read-only commits it as well."""
+
+    service.expect(201, "PUT", "/traits/CUSTOM_BEFORE")
+
+    def read() -> None:
+        service.expect(204, "PUT", "/traits/CUSTOM_BEFORE")
+        connect_reader(service)
+
+    refuse_a_write(service, before_next=read)
+    service.expect(201, "PUT", "/traits/CUSTOM_AFTER")
+    opened = count_connections(service)
+    service.get("/traits")
+    assert opened == ["read"]
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file has no other server")
 def test_reads_leave_a_former_primary_that_has_refused_a_dry_run(service: Service) -> None:
     refuse_a_write(service)
     body = {"name": "another"}
