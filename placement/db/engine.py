@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -78,14 +77,36 @@ def on_lost_commit(conn: Connection, verify: Verify, *, is_final: bool = False) 
     conn.info[_VERIFY] = verify, is_final
 
 
-@dataclass(slots=True)
-class _Refusals:
-    """Writes that servers have refused as read-only. Copies of a database share the object."""
+class _Primary:
+    """Connections for reads from the primary server. Copies of a database share the object.
 
-    # Number of refusals.
-    number: int = 0
-    # Number of refusals that preceded the last write after which readers were closed.
-    left: int = 0
+    When a server refuses a write as read-only, another server is the primary, and reads from this
+    one may be outdated. Until the address of the primary moves, new connections may reach the
+    former primary again.
+    """
+
+    def __init__(self, reader: sa.Engine) -> None:
+        self.reader = reader
+        # Number of refused writes.
+        self.refusals = 0
+        # Number of refused writes that preceded the last confirmation.
+        self._left = 0
+
+    def refuse(self) -> None:
+        """Close the connections after a refused write."""
+        self.refusals += 1
+        self.reader.dispose()
+
+    def confirm(self, refusals: int) -> None:
+        """Close connections to a former primary after a write of the present one.
+
+        Args:
+            refusals: the number of refusals when the write began. A write that began before a
+                refusal may have been committed by the former primary.
+        """
+        if self._left < refusals:
+            self._left = refusals
+            self.reader.dispose()
 
 
 class Database:
@@ -96,16 +117,14 @@ class Database:
         self._settings = settings
         # The error of the last write, if the database permanently refuses writes.
         self._writes_fail: DatabaseUnusable | None = None
-        self._refusals = _Refusals()
         # Whether writes are rolled back after all of their work, so that they change nothing.
         self.rolls_back = False
         self.writer = self._pool(settings.connection, Role.WRITE)
         # Pool of connections for read transactions, which may use a replica.
         self.reader = self._pool(settings.slave_connection or settings.connection, Role.READ)
-        # Pool of connections for read transactions that must not use a replica.
-        self._primary_reader = self.reader
-        if settings.slave_connection:
-            self._primary_reader = self._pool(settings.connection, Role.READ)
+        self._primary = _Primary(
+            self._pool(settings.connection, Role.READ) if settings.slave_connection else self.reader
+        )
 
     def _pool(self, url: str, role: Role) -> sa.Engine:
         try:
@@ -129,7 +148,7 @@ class Database:
     def primary(self) -> "Database":
         """Return this database for reads from the primary server, never from a replica."""
         primary = copy(self)
-        primary.reader = self._primary_reader
+        primary.reader = self._primary.reader
         return primary
 
     def committing(self) -> "Database":
@@ -154,7 +173,7 @@ class Database:
         limit = self._settings.statement_timeout
         if limit:
             for pool, seconds in (
-                *((reader, limit) for reader in {self.reader, self._primary_reader}),
+                *((reader, limit) for reader in {self.reader, self._primary.reader}),
                 (self.writer, limit + self._settings.write_timeout),
             ):
                 dialect_of_url(pool.url).limit_statements(pool, seconds)
@@ -262,9 +281,7 @@ class Database:
             except exc.DBAPIError as error:
                 self._writes_fail = unusable_error(error)
                 if codes.is_read_only(error):
-                    # Another server is the primary, and reads from this one may be outdated.
-                    self._refusals.number += 1
-                    self._primary_reader.dispose()
+                    self._primary.refuse()
                 retries.allow(error)
                 cause = cause_of(error)
             events.emit(Event.RETRY, attempt=pauses.attempts + 1, cause=cause)
@@ -275,7 +292,7 @@ class Database:
         self, work: Callable[[Connection], Result], until: float, *, contended: bool
     ) -> Result:
         """Run `work` once. Raise the error of a COMMIT only if the COMMIT did not take effect."""
-        refusals = self._refusals.number
+        refusals = self._primary.refusals
         try:
             with transaction(self.writer) as conn, collecting(conn, contended=contended):
                 # An earlier write on the pooled connection may have left a function.
@@ -287,31 +304,19 @@ class Database:
                 else:
                     _commit(conn)
                     if has_written(conn):  # a server that is read-only also commits reads
-                        self._confirm_primary(refusals)
+                        self._primary.confirm(refusals)
         except _CommitLostError as lost:
             # The transaction must have ended, because the verification needs a connection from the
             # pool.
             with deadline.waiting():
                 if not self._happened(lost.verify, until):
                     raise lost.error from None
-            self._confirm_primary(refusals)
+            self._primary.confirm(refusals)
         except Unchanged as unchanged:
             result = unchanged.result
         self._writes_fail = None
         deadline.lift()  # the request must not fail after the COMMIT
         return result
-
-    def _confirm_primary(self, refusals: int) -> None:
-        """Close the readers of a former primary after a write of the present one.
-
-        Args:
-            refusals: the number of refusals when the write began. A write that began before a
-                refusal may have been committed by the former primary.
-        """
-        if self._refusals.left < refusals:
-            # Before the address moved, readers may have connected to the former primary again.
-            self._refusals.left = refusals
-            self._primary_reader.dispose()
 
     def _happened(self, verify: Verify | None, until: float) -> bool:
         """Return whether a transaction took effect although its COMMIT was lost.
@@ -405,7 +410,7 @@ class Database:
 
     def dispose(self) -> None:
         """Close all pooled connections, before a fork and at the end of the process."""
-        for pool in {self.writer, self.reader, self._primary_reader}:
+        for pool in {self.writer, self.reader, self._primary.reader}:
             pool.dispose()
 
 

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.dialects import dialect_of_url
+from placement.db.statement import Write
 from tests.kit.builders import database_url
 from tests.kit.drivers import failure, losing_commit
 from tests.kit.engines import ENGINE
@@ -160,9 +161,10 @@ def test_a_write_that_began_before_a_refusal_does_not_confirm_the_primary(
     """The former primary may have committed it."""
     began, refused = Event(), Event()
 
-    def wait(_conn: sa.Connection) -> None:
+    def wait(conn: sa.Connection) -> None:
         began.set()
         assert refused.wait(PATIENCE)
+        Write(sa.text("UPDATE resource_classes SET id = id WHERE id = 0"), matches=1).execute(conn)
 
     with ThreadPoolExecutor(1) as pool:
         early = pool.submit(service.database.write, wait)
