@@ -9,7 +9,7 @@ follow from each of these assignments: a single provider, if any has enough, or 
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, reduce
 from itertools import chain, product
 from math import prod
@@ -34,6 +34,9 @@ Serving = tuple[tuple[int, int], ...]
 # An assignment of the other slots, the servings of the splittable slots, and whether it is known to
 # be the last one.
 SplitSolution = tuple[Assignment, Sequence[Serving], bool]
+
+# Returns whether providers, as (slot, provider), may serve all slots together.
+Check = Callable[[Iterable[tuple[int, int]]], bool]
 
 
 def split_amount(amount: int, stocks: Iterable[tuple[int, Stock]]) -> Serving | None:
@@ -130,6 +133,30 @@ def _serving(
             yield slot, provider
 
 
+def _check_of_traits(plan: SearchPlan, pool: Pool) -> Check:
+    """Return the check of the collective traits."""
+    trait_sets = plan.collective_traits
+    unsuffixed = frozenset(plan.unsuffixed_slots)
+    # PERF: providers occur in many solutions, so each one is compared with the trait sets once.
+    bits = cache(lambda position: bits_met(trait_sets, pool.members[position]))
+
+    def check(serving: Iterable[tuple[int, int]]) -> bool:
+        met = reduce(or_, [bits(each) for slot, each in serving if slot in unsuffixed], 0)
+        return met.bit_count() == len(trait_sets)
+
+    return check
+
+
+def _check_of_cards(cards: Cards, classes: Mapping[int, Sequence[str]]) -> Check:
+    """Return the check of exclusive providers.  classes: slot -> its classes."""
+
+    def check(serving: Iterable[tuple[int, int]]) -> bool:
+        faces = [cards.faces(provider, classes.get(slot, ())) for slot, provider in serving]
+        return cards.allow(chain(*faces))
+
+    return check
+
+
 def split_solutions(
     kinds: Kinds,
     plan: SearchPlan,
@@ -142,8 +169,8 @@ def split_solutions(
     """Yield the solutions in which at least one class is split.
 
     Args:
-        kinds: the classes of the constraints. The collective traits are checked only if they are
-            among these classes, at the end: they do not influence who serves a part.
+        kinds: the classes of the constraints. Those that depend on the providers of all parts are
+            checked at the end, because they do not influence which provider serves a part.
         plan: plan of the request.
         pool: the anchor and the sharing providers that it reaches.
         options: slot -> providers that can serve it or, of a splittable slot, a part of it.
@@ -155,39 +182,32 @@ def split_solutions(
     """
     cost = 2 * COST_PER_STEP * sum(len(options[slot]) for slot in plan.splittable)
     budget.spend(COST_PER_RESULT + cost)
-    classes = classes_of(plan)
-    cards = Cards(plan.request.exclusive, pool) if Exclusive in kinds else None
-    if cards:
-        narrowed = cards.narrowed(options, classes)
-        options = [narrowed.get(slot, each) for slot, each in enumerate(options)]
+    checks: list[Check] = []
+    if CollectiveTraits in kinds:
+        checks.append(_check_of_traits(plan, pool))
+    if Exclusive in kinds and (cards := Cards(plan.request.exclusive, pool)):
+        classes = classes_of(plan)
+        checks.append(_check_of_cards(cards, classes))
+        options = list(options)
+        for slot, providers in cards.narrowed(options, classes).items():
+            options[slot] = providers
         if not all(options):
             return
     servings = _Servings(plan, pool, options)
     if not servings.may_exist(split=not also_whole):
         return
     others = [() if slot in plan.splittable else each for slot, each in enumerate(options)]
-    unsuffixed = [slot for slot in plan.unsuffixed_slots if slot not in plan.splittable]
     before = [kind for kind in kinds if kind is not CollectiveTraits]
-    trait_sets = plan.collective_traits if len(before) < len(kinds) else ()
-    # PERF: providers occur in many solutions, so each one is compared with the trait sets once.
-    bits = cache(lambda position: bits_met(trait_sets, pool.members[position]))
     for assignment, last in solutions(before, plan, pool, others, budget):
         budget.spend(cost)
         choices = servings.after(assignment)
         if not all(choices) or not (also_whole or any(map(_has_split, choices))):
             continue
-        of_others = reduce(or_, [bits(assignment[slot]) for slot in unsuffixed], 0)
         total = prod(map(len, choices))
         for number, chosen in enumerate(product(*choices), 1):
-            parts = list(chain(*chosen))
-            budget.step(cost=COST_PER_RESULT + COST_PER_STEP * len(parts))
-            met = reduce(or_, [bits(position) for position, _units in parts], of_others)
-            if cards:
-                serving = _serving(plan, assignment, chosen)
-                faces = [cards.faces(each, classes.get(slot, ())) for slot, each in serving]
-                if not cards.allow(chain(*faces)):
-                    continue
-            if met.bit_count() == len(trait_sets):
+            budget.step(cost=COST_PER_RESULT + COST_PER_STEP * sum(map(len, chosen)))
+            serving = list(_serving(plan, assignment, chosen))
+            if all(check(serving) for check in checks):
                 yield assignment, chosen, last and number == total
 
 
