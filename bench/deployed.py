@@ -29,12 +29,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import sqlalchemy as sa
-from prettytable import PrettyTable
 
 from bench.__main__ import Databases
 from bench.clouds import flat
 from bench.scenarios import FLAT, limited
 from bench.servers import ENTRY, REPOSITORY, Server, serving
+from bench.tables import Cell, Table, figure
 from tests.kit.peer import peer_environment
 from tests.kit.service import HEADERS
 
@@ -129,7 +129,7 @@ def main() -> None:
         "peer": peer_environment() / f"lib/{PYTHON}/site-packages",
     }
     programs = {"ours": Path(sys.executable).parent, "peer": peer_environment() / "bin"}
-    table = PrettyTable(["", "requests/s", "median ms", "server CPU ms", "connections"], align="r")
+    rows: dict[str, list[Cell]] = {}
     with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
         Path(scratch).chmod(0o755)
         databases = Databases("mariadb", Path(scratch))
@@ -155,9 +155,10 @@ def main() -> None:
                     for kept in (False, True):
                         row = measure(server, options.seconds, kept=kept)
                         title = f"{name}, {under}, {'kept' if kept else 'closed'}"
-                        table.add_row([title, *(f"{figure:.1f}" for figure in row)])
-                        print(title, *(f"{figure:.1f}" for figure in row), flush=True)
-    print(table)
+                        rows[title] = [figure(each) for each in row]
+                        print(title, *rows[title], flush=True)
+    columns = ["requests/s", "median ms", "CPU ms of the server", "connections per 1,000 requests"]
+    Table.of_run("mariadb", "service, server, connections", columns, rows).keep("deployed")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 In a document, the table that follows the comment `.. figures: NAME` is the one of the file NAME,
 or a part of one that `kept/parts.json` describes; `growth.svg` is drawn of another. Without
 `--write` the documents that differ are listed, as a test does. A new run writes its tables into
-`bench/results`; tables for the documents are copied from there.
+`bench/results`, and `--take` stores one of them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ PICTURE = "docs/images/growth.svg"
 # A comment, and the table after it; the rules of a table are its lines of "=".
 _MARKED = re.compile(
     r"^\.\. figures: (?P<name>[\w-]+)\n\n"
+    r"(?:\*Commit [^*]+\*\n\n)?"
     r"(?P<table>(?:=[= ]+\n.+\n=[= ]+\n(?:[^=\n].*\n)+=[= ]+\n)?)",
     re.MULTILINE,
 )
@@ -64,11 +65,28 @@ def documents() -> dict[Path, str]:
 
     def filled(match: re.Match[str]) -> str:
         blank = "" if match["table"] else "\n"  # the position after a new table
-        return f".. figures: {match['name']}\n\n{tables[match['name']].text()}{blank}"
+        table = tables[match["name"]]
+        return f".. figures: {match['name']}\n\n{table.origin()}\n{table.text()}{blank}"
 
     paths = [REPOSITORY / name for name in DOCUMENTS]
     texts = {path: _MARKED.sub(filled, path.read_text()) for path in paths}
     return texts | {REPOSITORY / PICTURE: growth.draw(tables["growth"])}
+
+
+def take(result: Path, name: str, conditions: str | None) -> None:
+    """Replace the rows of a stored table by those of a run.
+
+    Args:
+        result: the table of the run.
+        name: the name of the stored table. Its columns remain; without one, all are stored.
+        conditions: the conditions of the run, or None if they remain.
+    """
+    run, path = Table.read(result), KEPT / f"{name}.json"
+    before = Table.read(path) if path.exists() else run
+    same = {"first": before.first, "columns": {each: each for each in before.columns}}
+    rows = part(run, {**same, "rows": {each: each for each in run.rows}}).rows
+    noted = before.conditions if conditions is None else conditions
+    replace(before, rows=rows, recorded=run.recorded, conditions=noted).write(path)
 
 
 def outdated() -> Iterator[Path]:
@@ -82,7 +100,12 @@ def main() -> int:
     """Write the documents, or list outdated documents."""
     parser = argparse.ArgumentParser(prog="python -m bench.figures", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write what differs")
-    write = parser.parse_args().write
+    parser.add_argument("--take", nargs=2, metavar=("RESULT", "NAME"), help="a table of a run")
+    parser.add_argument("--conditions", help="the conditions of this run")
+    options = parser.parse_args()
+    if options.take:
+        take(Path(options.take[0]), options.take[1], options.conditions)
+    write = options.write or bool(options.take)
     paths = list(outdated())
     for path in paths:
         print(path.relative_to(REPOSITORY))

@@ -13,37 +13,21 @@ import json
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.__main__ import Databases
 from bench.attacks import ATTACKS, Attack
 from bench.servers import REPOSITORY, serving
+from bench.tables import Cell, Table, figure, shown
 from tests.kit.engines import SERVERS
 from tests.kit.service import NEWEST, headers_at
 
 PATIENCE = 100  # maximum time that a client waits, in seconds
 
 
-@dataclass(frozen=True)
-class Cost:
-    """The cost of a request. Times are in seconds, and sizes in MiB."""
-
-    # HTTP status, or None without a response.
-    status: int | None
-    # Seconds until the response was complete.
-    wall: float
-    # CPU seconds of the server.
-    server: float
-    # CPU seconds of the database.
-    database: float
-    # Peak memory of the worker.
-    memory: float
-    # Memory of the worker before the request.
-    before: float
-    # Size of the response.
-    answer: float
+# Times are in seconds, and sizes in MiB. The memory of the worker is its peak.
+COLUMNS = ("status", "s", "CPU s", "CPU s of the database", "worker MiB", "response MiB")
 
 
 def attack(port: int, path: str, body: Mapping[str, Any] | None = None) -> tuple[int | None, int]:
@@ -67,17 +51,16 @@ def attack(port: int, path: str, body: Mapping[str, Any] | None = None) -> tuple
     return answer.status, size
 
 
-def measure(databases: Databases, each: Attack, home: Path) -> Cost:
-    """Send one request to a new server."""
+def measure(databases: Databases, each: Attack, home: Path) -> list[Cell]:
+    """Send one request to a new server. Return the cells of its row."""
     url = databases.of("ours", each.cloud)
     with serving("ours", url, home, databases.server, checkout=REPOSITORY, workers=1) as server:
         attack(server.port, "/resource_providers?name=nobody")
-        before, memory, started = server.spent(), server.peak_memory(), time.monotonic()
+        before, started = server.spent(), time.monotonic()
         status, size = attack(server.port, each.path, each.body)
         wall, spent = time.monotonic() - started, server.spent() - before
-        return Cost(
-            status, wall, spent.server, spent.database, server.peak_memory(), memory, size / 2**20
-        )
+        times = [round(seconds, 2) for seconds in (wall, spent.server, spent.database)]
+        return [status, *times, round(server.peak_memory()), figure(size / 2**20)]
 
 
 def main() -> None:
@@ -86,7 +69,7 @@ def main() -> None:
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="postgresql")
     parser.add_argument("--only", default="", help="a part of the names")
     options = parser.parse_args()
-    print(f"{'':60} status  wall s  server s  database s  MiB held (before)  answer MiB")
+    rows: dict[str, list[Cell]] = {}
     with tempfile.TemporaryDirectory(prefix="placement-hostile-") as directory:
         home = Path(directory)
         home.chmod(0o755)
@@ -94,14 +77,11 @@ def main() -> None:
         for number, each in enumerate(ATTACKS):
             if options.only not in each.name:
                 continue
-            cost = measure(databases, each, home / str(number))
-            print(
-                f"{each.name:60} {cost.status or '-':>6} {cost.wall:7.2f} {cost.server:9.2f} "
-                f"{cost.database:11.2f} {cost.memory:9.0f} ({cost.before:.0f}) {cost.answer:14.1f}",
-                flush=True,
-            )
+            rows[each.name] = measure(databases, each, home / str(number))
+            print(each.name, *map(shown, rows[each.name]), sep="  ", flush=True)
         if databases.server is not None:
             databases.server.discard()
+    Table.of_run(options.engine, "request", COLUMNS, rows).keep("hostile-requests")
 
 
 if __name__ == "__main__":

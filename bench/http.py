@@ -20,13 +20,12 @@ from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
-from prettytable import PrettyTable
-
 from bench.__main__ import Databases
 from bench.clouds import flat
 from bench.instruction_rows import Instructions
 from bench.scenarios import FLAT, limited
 from bench.servers import REPOSITORY, Server, gunicorn, serving, uwsgi
+from bench.tables import Cell, Table
 from tests.kit.cloud import provider_uuid
 from tests.kit.engines import SERVERS
 from tests.kit.service import HEADERS
@@ -69,7 +68,7 @@ def main() -> None:
                 name, url, home, databases.server, checkout=checkout, workers=1, command=command
             )
             servers.append(stack.enter_context(way))
-        _print(servers)
+        measure(servers).keep("http")
 
 
 def _ways(beside: Path | None) -> Iterator[tuple[str, Path, Sequence[str]]]:
@@ -87,10 +86,8 @@ def _ways(beside: Path | None) -> Iterator[tuple[str, Path, Sequence[str]]]:
         yield "uWSGI", REPOSITORY, uwsgi()
 
 
-def _print(servers: Sequence[Server]) -> None:
-    table = PrettyTable(
-        ["waits / server / database / instructions", *REQUESTED, "provider to root"], align="r"
-    )
+def measure(servers: Sequence[Server]) -> Table:
+    """Send the requests to each server in turns. The first turn is not measured."""
     times: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for turn in range(TURNS + 1):
         for server in servers:
@@ -98,16 +95,18 @@ def _print(servers: Sequence[Server]) -> None:
                 measured = _turn(server, path)
                 if turn:  # the first turn fills the caches
                     times.setdefault((server.name, name), []).append(measured)
+    rows: dict[str, list[Cell]] = {}
     for server in servers:
-        cells: list[str] = []
+        cells: list[Cell] = []
         used = []
         for name in REQUESTED:
-            columns = zip(*times[server.name, name], strict=True)
-            medians = [statistics.median(each) for each in columns]
+            figures = zip(*times[server.name, name], strict=True)
+            medians = [statistics.median(each) for each in figures]
             cells.append(" / ".join(f"{median:.0f}" for median in medians))
             used.append(medians[1] + medians[2])
-        table.add_row([server.name, *cells, f"{used[1] / used[0]:.2f}"])
-    print(table)
+        rows[server.name] = [*cells, f"{used[1] / used[0]:.2f}"]
+    columns = [*REQUESTED, "provider to root"]
+    return Table.of_run("mariadb", "waits / server / database / instructions", columns, rows)
 
 
 def _turn(server: Server, path: str) -> tuple[float, ...]:

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from bench.servers import REPOSITORY
-from bench.tables import RESULTS, Cell, Table
+from bench.tables import Cell, Table
 
 
 def count(checkout: Path, data: Path, *arguments: str) -> dict[str, float]:
@@ -65,9 +65,7 @@ def main() -> None:
             if not first:
                 least = next(iter(columns.values()))[row]
                 cells.append(f"{100 * (counts[row] - least) / least:+.1f} %")
-    table = Table.of_run("sqlite", "thousand instructions", heads, rows)
-    table.write(RESULTS / "sqlite-instructions.json")
-    print(table.text())
+    Table.of_run("sqlite", "thousand instructions", heads, rows).keep("instructions")
 
 
 if __name__ == "__main__":

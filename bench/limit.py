@@ -31,7 +31,7 @@ import sqlalchemy as sa
 from bench.__main__ import Databases
 from bench.clouds import flat
 from bench.servers import ENTRY, REPOSITORY, Server, serving, uwsgi
-from bench.tables import RESULTS, Table, figure
+from bench.tables import Table, figure
 from placement.db.dialects.pymysql import Cursor
 from placement.db.engine import Database
 from tests.kit.builders import settings
@@ -198,8 +198,7 @@ def main() -> None:
         table = measure(servers, turns)
         if _writes(urls["minimal"]) != _writes(urls["recorded"]):
             raise RuntimeError("the statements of the minimal program did not match its rows")
-    table.write(RESULTS / "mariadb-limit.json")
-    print(table.text())
+    table.keep("limit")
 
 
 def measure(servers: Sequence[Server], turns: int) -> Table:

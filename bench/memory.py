@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from bench.clouds import flat, nested, unequal
-from bench.tables import RESULTS, Cell, Table
+from bench.tables import Cell, Table
 from tests.kit.memory import memory_of_trees
 
 
@@ -17,9 +17,7 @@ def main(hosts: int = 10_000) -> None:
         with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
             memory = memory_of_trees(Path(scratch), cloud)
         rows[cloud.name] = [round(memory.trees), round(memory.with_text)]
-    table = Table.of_run("sqlite", "cloud", ["trees", "with text"], rows)
-    table.write(RESULTS / "sqlite-memory.json")
-    print(table.text())
+    Table.of_run("sqlite", "cloud", ["trees", "with text"], rows).keep("memory")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from bench.__main__ import Databases
 from bench.clouds import light
 from bench.scenarios import FLAT, NOBODY, limited
 from bench.servers import REPOSITORY, serving
-from bench.tables import RESULTS, Cell, Table, figure
+from bench.tables import Cell, Table, figure
 from tests.kit.cloud import provider_uuid
 from tests.kit.engines import SERVERS
 from tests.kit.processes import exchange
@@ -85,9 +85,7 @@ def main() -> None:
             # The response may exceed the limit on work. In any case, the search has read the trees.
             exchange(server.port, "GET", NOBODY, version="2.0")
             add("a worker that has looked at every tree")
-    table = Table.of_run(options.engine, "what", ["s", "MiB"], rows)
-    table.write(RESULTS / f"{options.engine}-scale.json")
-    print(table.text())
+    Table.of_run(options.engine, "what", ["s", "MiB"], rows).keep("scale")
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ import json
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 Cell = float | str | None
 RESULTS = Path("bench/results")  # folder in which runs write their tables
+WIDTH = 120  # of a line of the documents
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,12 @@ class Table:
         command = shlex.join(["python", *sys.orig_argv[1:]])
         return cls(command, engine, "", commit.strip(), first, columns, rows)
 
+    def keep(self, name: str) -> None:
+        """Print the table of this run, and write it into the folder of results."""
+        path = RESULTS / f"{self.engine}-{name}.json"
+        self.write(path)
+        print(f"\n{self.text()}written to {path}")
+
     @classmethod
     def read(cls, path: Path) -> Table:
         return cls(**json.loads(path.read_text()))
@@ -53,6 +61,11 @@ class Table:
         lines = [f"{json.dumps(name)}: {json.dumps(cells)}" for name, cells in self.rows.items()]
         head = json.dumps(members, indent=1)[:-2]
         path.write_text(head + ',\n "rows": {\n  ' + ",\n  ".join(lines) + "\n }\n}\n")
+
+    def origin(self) -> str:
+        """Return reStructuredText: what was measured, when and how."""
+        how = f"{self.engine}; {self.conditions}" if self.conditions else self.engine
+        return textwrap.fill(f"*Commit {self.recorded}, {how}.*", WIDTH) + "\n"
 
     def text(self) -> str:
         """Return reStructuredText.

@@ -81,6 +81,18 @@ def test_a_part_has_the_rows_and_columns_that_are_named() -> None:
         figures.part(TABLE, {**shown, "rows": {"three": ""}})
 
 
+def test_a_result_replaces_the_rows_of_a_table_and_keeps_its_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "KEPT", tmp_path)
+    replace(TABLE, columns=["ms"], rows={"old": [3.0]}).write(tmp_path / "kept.json")
+    replace(TABLE, recorded="abc, 2026-11-27").write(tmp_path / "run.json")
+    figures.take(tmp_path / "run.json", "kept", "without load")
+    table = Table.read(tmp_path / "kept.json")
+    assert (table.columns, table.rows) == (["ms"], {"one": [1.5], "two": [2000]})
+    assert table.origin() == "*Commit abc, 2026-11-27, sqlite; without load.*\n"
+
+
 def test_the_picture_has_a_line_for_each_row_and_a_point_for_each_figure() -> None:
     rows: dict[str, list[Cell]] = {"one": [1, 10.0], "one, peer": [100, None]}
     drawing = growth.draw(replace(TABLE, columns=["1,000", "10,000"], rows=rows))
