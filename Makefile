@@ -35,7 +35,7 @@ SERVERS := /var/tmp/placement-servers-$(shell id -u)/$(DEBIAN)
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test servers soak faults lint style types imports format docs samples lock audit \
-  screenshots version wheel pins openstack dist gabbi update galera migrations peer client nova \
+  screenshots version wheel pythons pins openstack dist gabbi update galera migrations peer client nova \
   watcher conformance bench
 .DEFAULT_GOAL := serve
 
@@ -145,6 +145,9 @@ version: ## print the version, or set it wherever it is stated  (VERSION=1.0.0)
 
 wheel: $(INSTALLED) ## build twice, install on each Python from 3.11 on, and the client alone  (PYTHONS=…)
 	BIN=$(BIN) sh .ci/wheel
+
+pythons: $(INSTALLED) ## all tests on SQLite, on each other Python of this machine  (PYTHONS=…, ARGUMENTS=…)
+	BIN=$(BIN) sh .ci/pythons $(ARGUMENTS)
 
 openstack: $(RELEASE:%=openstack-%) ## tests with the pins of releases of OpenStack  (RELEASE='2025.1 master')
 
