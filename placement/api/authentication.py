@@ -15,6 +15,7 @@ from oslo_context.context import RequestContext
 
 from placement.api.request_log import refuse
 from placement.errors import ConfigurationError
+from placement.runtime import stopwatch
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -27,6 +28,11 @@ VALID = "204 No Content"  # status that the inner application returns if the tok
 RETRY_AFTER = [("Retry-After", "1")]  # seconds
 
 GROUP = "[keystone_authtoken]"
+
+# Default of http_connect_timeout: seconds until a request to the identity service fails. With the
+# default retries, a caller waits for up to 45 seconds, which is less than the usual timeout of a
+# proxy, a minute.
+TIMEOUT = 10
 
 # Options of a service that authenticates with a password.
 REQUIRED = "auth_url, username, password, project_name, user_domain_name and project_domain_name"
@@ -75,13 +81,18 @@ class Keystone:
         """
         # PERF: imported only if needed, because they take half a second and 15 MB.
         from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
-        from keystonemiddleware import auth_token  # noqa: PLC0415
+        from keystonemiddleware import auth_token, opts  # noqa: PLC0415
 
+        # keystonemiddleware has no timeout by default: an identity service that accepts connections
+        # and does not respond would block all threads.
+        for group, options in opts.list_auth_token_opts():
+            conf.register_opts(options, group)
+        conf.set_default("http_connect_timeout", TIMEOUT, "keystone_authtoken")
         # If the decision were delayed, requests with invalid tokens would reach the policy, and the
         # rule `@` would admit any caller.
-        options = {"oslo_config_config": conf, "delay_auth_decision": False}
+        middleware = {"oslo_config_config": conf, "delay_auth_decision": False}
         try:
-            self._guard = auth_token.AuthProtocol(_let_pass, options)
+            self._guard = auth_token.AuthProtocol(_let_pass, middleware)
         except (cfg.Error, ClientException, auth_token.ConfigurationError) as error:
             text = " ".join(str(error).split())
             raise ConfigurationError(f"{GROUP} {text}") from None
@@ -102,7 +113,8 @@ class Keystone:
             return self._application(environ, start_response)
         answers: list[tuple[str, list[tuple[str, str]]]] = []
         try:
-            body = self._guard(environ, lambda *started: answers.append(started[:2]))
+            with stopwatch.AUTHENTICATION:
+                body = self._guard(environ, lambda *started: answers.append(started[:2]))
         except self._faults as error:
             LOG.error("the identity service does not respond: %s", error)
             return _unavailable(environ, start_response)

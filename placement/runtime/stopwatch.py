@@ -14,6 +14,8 @@ from time import perf_counter
 class Phase(StrEnum):
     """A phase of a request."""
 
+    # Validate the token, usually without a request to the identity service.
+    AUTHENTICATION = "authentication"
     # Get a connection from the pool, and begin a transaction.
     BEGIN = "begin"
     # Translate names to ids, and read sharing providers.
@@ -138,6 +140,7 @@ class TimedStatement(Timed):
 
 
 # PERF: the object is created only once, because a request uses it a dozen times.
+AUTHENTICATION = Timed(Phase.AUTHENTICATION)
 BEGIN = Timed(Phase.BEGIN)
 NAMES = Timed(Phase.NAMES)
 WINDOWS = Timed(Phase.WINDOWS)

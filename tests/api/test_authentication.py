@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from keystoneauth1.exceptions import UnknownConnectionError
 from keystonemiddleware.auth_token import AuthProtocol
 from keystonemiddleware.opts import list_auth_token_opts
 
+from placement.api import authentication
 from placement.api.history import LATEST
 from placement.errors import ConfigurationError
 from tests.api.identity import SERVICE_TOKEN, identity_service, with_keystone
@@ -115,6 +118,18 @@ def test_a_decision_is_never_delayed(tmp_path: Path) -> None:
     assert get(lax, "/traits", "token-not-seen-before").status_code == 503
 
 
+def test_an_identity_service_that_does_not_respond_is_503(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(authentication, "TIMEOUT", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        service = with_keystone(tmp_path, url)
+        assert get(service, "/resource_providers", "token-admin").status_code == 503
+        slower = with_keystone(tmp_path, url, http_connect_timeout="2")
+        assert get(slower, "/resource_providers", "token-admin").status_code == 503
+
+
 @pytest.mark.parametrize("accept", [None, "*/*", "text/html", "application/json"])
 def test_without_the_identity_service_the_answer_is_503_as_json(
     tmp_path: Path, accept: str | None
@@ -131,6 +146,16 @@ def test_without_the_identity_service_the_answer_is_503_as_json(
     assert error["title"] == "Service Unavailable"
     assert error["request_id"] == answer.headers["x-openstack-request-id"]
     assert "identity service" in error["detail"]
+
+
+def test_the_time_of_the_identity_service_is_a_phase_of_slow_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OS_PLACEMENT__SLOW_REQUEST", "1e-9")
+    with identity_service() as url:
+        service = with_keystone(tmp_path, url)
+        assert get(service, "/resource_providers", "token-admin").status_code == 200
+    assert re.search(r"slow: .* authentication [0-9]+\.[0-9]{3}\b", caplog.text)
 
 
 def test_what_the_identity_service_cannot_be_asked_for_is_503(
