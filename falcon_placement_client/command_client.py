@@ -152,7 +152,7 @@ def _sentence(refusal: RefusedError, version: Version) -> RestError:
         case 401:
             text = "the server does not accept the token (401); give one with --token or OS_TOKEN"
         case 403:
-            text = f"the token does not permit {refusal.request} (403); use an administrator's"
+            text = f"the token does not permit {refusal.request} (403): {refusal.detail}"
         case 406:
             text = (
                 f"the server does not support version {version[0]}.{version[1]} (406): "

@@ -86,9 +86,14 @@ class RestApi:
     def require_v2(self, feature: str) -> None:
         """Raise ServiceTooOld, with the name of a feature, if the service does not support 2.0."""
         if not self.supports_v2:
+            version = f"{self.version[0]}.{self.version[1]}"
             raise ServiceTooOld(
-                f"{feature} needs placement 2.0; requests of the service use "
-                f"{self.version[0]}.{self.version[1]}"
+                f"{feature} needs placement 2.0; "
+                + (
+                    f"the service supports {version}"
+                    if self._at_most >= V2
+                    else f"requests are limited to {version}: see --os-placement-api-version"
+                )
             )
 
     def run(self, operation: Callable[[], Result]) -> Result:

@@ -78,7 +78,7 @@ OLD = {"status": 406, "detail": "no", "max_version": "1.39", "min_version": "1.0
         (
             403,
             {},
-            "the token does not permit POST /allocation_candidates (403); use an administrator's",
+            "the token does not permit POST /allocation_candidates (403): Forbidden",
         ),
         (401, {}, "the server does not accept the token (401); give one with --token or OS_TOKEN"),
         (
@@ -195,6 +195,7 @@ def test_a_forbidden_caller_gets_one_line(explain: Any, tmp_path: Path) -> None:
         code, out, err = explain("resources=VCPU:1", "--url", url, "--token", "somebody")
     assert (code, out) == (1, "")
     assert err == (
-        "placement: the token does not permit POST /allocation_candidates (403); "
-        "use an administrator's\n"
+        "placement: the token does not permit POST /allocation_candidates (403): Policy does not "
+        "allow placement:allocation_candidates:list to be performed: it needs the role admin or "
+        "service\n"
     )

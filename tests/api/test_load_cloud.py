@@ -499,7 +499,8 @@ def test_a_token_that_is_refused(load: Load, small: Path, writes: Watch) -> None
     code, (line,) = load(small, token="bob")
     assert code == 1
     assert line == (
-        "the token does not permit GET /resource_providers (403); use an administrator's"
+        "the token does not permit GET /resource_providers (403): Policy does not allow "
+        "placement:resource_providers:list to be performed: it needs the role admin or service"
     )
     assert writes.seen == []
 

@@ -524,17 +524,18 @@ def test_a_version_below_2_0_is_respected(
     openstack: Openstack, endpoint: str, version: str, tmp_path: Path
 ) -> None:
     at = ("--os-placement-api-version", version)
+    limited = f"requests are limited to {version}: see --os-placement-api-version"
     rows = openstack.rows(*at, "placement", "tree", "show", "compute-1")
     assert [row["name"] for row in rows] == ["compute-1", "compute-1-gpu"]
     (tmp_path / "tree.json").write_text(json.dumps(rows))
     assert openstack.rows(*at, "placement", "tree", "diff", "tree.json") == []
     assert openstack.rows(*at, "placement", "candidate", "list", "--resource", "VCPU=1")
     assert openstack.refusal(*at, "placement", "tree", "apply", "tree.json") == (
-        f"applying a tree needs placement 2.0; requests of the service use {version}"
+        f"applying a tree needs placement 2.0; {limited}"
     )
     for command, feature in NEED_2_0.items():
         assert openstack.refusal(*at, "placement", *command.split()) == (
-            f"{feature} needs placement 2.0; requests of the service use {version}"
+            f"{feature} needs placement 2.0; {limited}"
         )
 
 

@@ -75,5 +75,5 @@ def test_most_commands_work(openstack: Openstack) -> None:
 @pytest.mark.parametrize("command", NEED_2_0)
 def test_other_commands_fail_in_one_line(openstack: Openstack, command: str) -> None:
     assert openstack.refusal("placement", *command.split()) == (
-        f"{NEED_2_0[command]} needs placement 2.0; requests of the service use 1.39"
+        f"{NEED_2_0[command]} needs placement 2.0; the service supports 1.39"
     )
