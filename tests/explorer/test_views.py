@@ -147,6 +147,33 @@ def test_the_map_shows_how_many_of_a_request_each_host_takes(watch: Watch, demo:
     expect(page.locator(".asked")).to_be_hidden()
 
 
+def test_hosts_without_a_disk_have_room_where_another_provider_shares_its_disk(
+    watch: Watch, demo: Demo
+) -> None:
+    group = {"resources": {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}}
+    request = {"groups": {"": group}}
+    page = watch.open(f"#cloud?as=list&request={quote(json.dumps(request))}")
+    expect(page.locator(".legend")).to_have_text(
+        re.compile("^3 hosts without room for the request")
+    )
+    hosts = demo.post("/headroom", {"requests": {"r": request}})["headroom"]["r"]["hosts"]
+    rooms = page.locator(".stage tbody tr td").all_inner_texts()
+    assert sum(room != "0" for room in rooms) == hosts == 50
+    shared = page.locator(".stage tbody tr", has_text="storage-fast")
+    expect(shared.get_by_role("cell")).to_have_text("0")
+
+
+def test_the_room_of_some_hosts_is_shown_while_others_are_measured(watch: Watch) -> None:
+    watch.page.route(
+        "**/headroom",
+        lambda route: route.fulfill(
+            json={"headroom": {next(iter(route.request.post_data_json["requests"])): {"fits": 3}}}
+        ),
+    )
+    page = watch.open(f"#cloud?request={quote(json.dumps(SMALL))}")
+    expect(page.locator(".legend")).to_contain_text("4 of 53 hosts measured")
+
+
 def test_colours_of_room_are_not_those_of_use_while_they_are_measured(watch: Watch) -> None:
     held: list[Route] = []
     watch.page.route("**/headroom", lambda route: held.append(route))
@@ -546,7 +573,7 @@ def test_without_candidates_a_relaxation_is_tried_with_one_click(watch: Watch) -
 def test_a_funnel_names_the_hosts_that_are_left_and_hides_idle_steps(watch: Watch) -> None:
     group = {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX", "HW_CPU_X86_AVX2"]}
     page = watch.open(asking({"groups": {"": group}}))
-    funnel = page.get_by_role("group", name="Conditions: Group without suffix")
+    funnel = page.get_by_role("group", name="Conditions: Unsuffixed group")
     rows = funnel.locator("tbody tr")
     expect(rows.first).to_contain_text("all hosts")
     expect(rows.nth(1)).to_contain_text("with the required traits")
@@ -642,6 +669,25 @@ def test_a_consumer_is_drawn_on_its_trees(watch: Watch, demo: Demo) -> None:
     expect(page.get_by_role("heading", level=2)).to_have_text(f"INSTANCE {demo.consumers[0]}")
     expect(page.locator(".card.marked").first).to_contain_text("VCPU")
     expect(page.locator(".part.lit").first).to_be_attached()
+
+
+def test_the_host_of_a_consumer_is_not_the_provider_that_shares_its_disk(
+    watch: Watch, demo: Demo
+) -> None:
+    consumer = "00000000-0000-4000-8000-00000000d15c"
+    group = {"resources": {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1},
+             "required": ["HW_CPU_X86_AMD_SEV"]}  # fmt: skip
+    owner = {"project_id": "p", "user_id": "u", "consumer_type": "INSTANCE"}
+    claim = {"request": {"groups": {"": group}}, "consumer_uuid": consumer, "remember": True}
+    demo.send("POST", "/claims", {**claim, **owner})
+    try:
+        page = watch.open(f"#consumer/{consumer}")
+        page.get_by_text("What it asked for").click()
+        page.get_by_role("button", name="Would its host still serve it?").click()
+        expect(page.locator("details p")).to_contain_text("would serve this request")
+        expect(page.get_by_role("link", name="Tree of diskless-")).to_be_visible()
+    finally:
+        demo.send("DELETE", f"/allocations/{consumer}")
 
 
 def test_a_project_tells_its_usages_and_lists_its_consumers(watch: Watch) -> None:

@@ -60,7 +60,7 @@ function relaxation(each, request, onTry, all) {
 function funnels(explanation, all) {
   const drawings = [];
   for (const [suffix, steps] of Object.entries(explanation.groups ?? {})) {
-    drawings.push(funnel(suffix ? `Group ${suffix}` : "Group without suffix", steps, all));
+    drawings.push(funnel(suffix ? `Group ${suffix}` : "Unsuffixed group", steps, all));
   }
   const several = drawings.length > 1;
   const together = explanation.together ?? [];

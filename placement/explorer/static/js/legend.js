@@ -10,14 +10,20 @@ function swatch(colour, text) {
   return h("span", {}, box, text);
 }
 
-/** Return the legend of room for a request; largest: the most that a host takes. */
-export function roomLegend(room, largest) {
+/**
+ * Return the legend of room for a request.
+ *
+ * room: root -> number, of the hosts measured so far. largest: the most that a host takes. all:
+ * number of hosts.
+ */
+export function roomLegend(room, largest, all) {
   if (!room.size) return [h("p", { class: "state" }, h("progress"), " Measuring room…")];
   const { used } = colours.scale();
   const without = [...room.values()].filter((number) => number === 0).length;
   return [
     swatch(used[0], `${count(without, "host")} without room for the request`),
     swatch(used[10], `room for ${whole(largest)}`),
+    room.size < all ? h("span", {}, `${whole(room.size)} of ${count(all, "host")} measured`) : null,
   ];
 }
 

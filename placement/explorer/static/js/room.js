@@ -18,11 +18,14 @@ export async function roomFor(page, request) {
 /**
  * Learn how many of a request each host takes.
  *
- * onSome receives a Map of root -> number, more complete with each call.  Throws ApiError.
+ * trees: root -> providers. onSome receives a Map of root -> number, more complete with each call.
+ * Throws ApiError.
  */
-export async function roomOfHosts(page, request, roots, onSome) {
+export async function roomOfHosts(page, request, trees, onSome) {
   const { api, signal } = page;
-  const numbers = new Map();
+  const isShared = (root) => shares(trees.get(root));
+  const roots = [...trees.keys()].filter((root) => !isShared(root));
+  const numbers = new Map([...trees.keys()].filter(isShared).map((root) => [root, 0]));
   for (let from = 0; from < roots.length; from += AT_ONCE) {
     const some = roots.slice(from, from + AT_ONCE);
     const requests = Object.fromEntries(some.map((root) => [root, within(request, root)]));
@@ -52,17 +55,22 @@ export function withoutPreferences(request) {
   return rest;
 }
 
-/** Return the request of which one group, with resources of the host, is in a tree. */
+/** Return whether a tree has a provider that serves other trees. */
+export function shares(providers) {
+  return providers.some((provider) => provider.traits.includes("MISC_SHARES_VIA_AGGREGATE"));
+}
+
+// A group without resources pins the host, so that sharing providers can still serve the others.
 function within(request, root) {
   const copy = structuredClone(withoutPreferences(request));
-  const groups = Object.values(copy.groups);
-  const group = groups.find((each) => !each.in_tree && !shares(each)) ?? groups[0];
-  group.in_tree = root;
+  const suffix = unused("_HOST", copy.groups);
+  copy.groups[suffix] = { in_tree: root };
+  copy.same_subtree = [...(copy.same_subtree ?? []), { of: [suffix], not: [] }];
   return copy;
 }
 
-function shares(group) {
-  return (group.required ?? []).includes("MISC_SHARES_VIA_AGGREGATE");
+function unused(suffix, groups) {
+  return suffix in groups ? unused(`${suffix}_`, groups) : suffix;
 }
 
 /** Return the sentence about room, with what limits it. */

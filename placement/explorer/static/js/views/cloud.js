@@ -249,7 +249,7 @@ export class CloudView {
   async _learnRoom() {
     const cloud = this._page.cloud;
     const request = parse(this._choices.request);
-    await roomOfHosts(this._page, request, [...cloud.trees.keys()], (room) => {
+    await roomOfHosts(this._page, request, cloud.trees, (room) => {
       if (!this._room) return; // coloured by a class since
       this._room = room;
       this._draw();
@@ -324,7 +324,10 @@ export class CloudView {
     if (this._choices.as === "list") {
       fill(this._stage, hostList(tiles, this._room ? ROOM_COLUMNS : useColumns(name)));
     } else this._drawMap(tiles);
-    fill(this._legend, ...(this._room ? roomLegend(this._room, largest) : legend(name, tiles)));
+    fill(
+      this._legend,
+      ...(this._room ? roomLegend(this._room, largest, tiles.length) : legend(name, tiles)),
+    );
   }
 
   _drawMap(tiles) {

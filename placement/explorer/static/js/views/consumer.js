@@ -4,7 +4,7 @@ import { ConsumerList } from "../consumer_list.js";
 import { field, fill, h } from "../dom.js";
 import { count, UUID, whole } from "../format.js";
 import { address } from "../state.js";
-import { refusalOfEmptyHost } from "../room.js";
+import { refusalOfEmptyHost, shares } from "../room.js";
 import { timeLeft } from "../time_left.js";
 import { drawTree, lightUp } from "../tree_drawing.js";
 
@@ -85,6 +85,8 @@ export class ConsumerView {
     const trees = await Promise.all(
       roots.map((root) => api.providers(`in_tree=${root}&include=${PARTS}`, { signal })),
     );
+    // A sharing provider is no host of its consumers.
+    const [host] = trees.find((each) => !shares(each)) ?? trees[0];
     const marks = new Map();
     for (const [provider, { resources }] of Object.entries(body.allocations)) {
       const amounts = Object.entries(resources);
@@ -103,15 +105,16 @@ export class ConsumerView {
         Generation: String(body.consumer_generation),
         ...claimFacts(record),
       }),
-      record.request ? this._asked(record.request, roots[0]) : null,
+      record.request ? this._asked(record.request, host.root_provider_uuid) : null,
       h(
         "p",
         {},
-        `It holds something of ${count(held.length, "provider")}`,
+        `It has allocations of ${count(held.length, "provider")}`,
         ` in ${count(roots.length, "tree")}.`,
       ),
       trees.map((each) => {
         const drawing = h("div", { class: "drawing" }, drawTree(each, { marks }));
+        const root = each.find((provider) => !provider.parent_provider_uuid);
         lightUp(drawing, uuid);
         return h(
           "section",
@@ -121,8 +124,8 @@ export class ConsumerView {
             {},
             h(
               "a",
-              { href: address("tree", each[0].root_provider_uuid, { consumer: uuid }) },
-              "Its tree",
+              { href: address("tree", root.uuid, { consumer: uuid }) },
+              `Tree of ${root.name}`,
             ),
           ),
           drawing,
