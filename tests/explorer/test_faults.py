@@ -36,6 +36,17 @@ def test_a_service_without_response_is_reported_and_tried_again(watch: Watch) ->
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
+def test_an_error_ends_with_the_next_action(watch: Watch) -> None:
+    watch.allowed = ("status of 400",)
+    page = watch.open("#cloud?filter=colour%3Dred")
+    expect(page.get_by_role("alert")).to_contain_text("colour")
+    expect(page.locator(".title .state")).to_contain_text("201 providers ·")
+    page.get_by_label("Filter (a query of GET /resource_providers)").fill("required=HW_NUMA_ROOT")
+    page.keyboard.press("Enter")
+    expect(page.locator("#totals-title")).to_contain_text("that match the filter")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def test_a_failure_of_the_service_is_shown_with_the_request_id(watch: Watch) -> None:
     watch.allowed = ("status of 503",)
     error = refusal(503, "The database is away.", request_id="req-7")
@@ -145,6 +156,12 @@ def test_names_that_are_scripts_stay_text(watch: Watch, demo: Demo) -> None:
         assert page.locator("img[src=x]").count() == 0
     finally:
         send(demo.process.port, "DELETE", f"/resource_providers/{uuid}")
+
+
+def test_an_address_without_a_uuid_leads_to_the_search_for_a_provider(watch: Watch) -> None:
+    page = watch.open("#tree/compute-a01")
+    expect(page.locator(".empty")).to_contain_text("No provider has the UUID compute-a01")
+    expect(page.get_by_label("Name or UUID")).to_be_visible()
 
 
 @pytest.mark.parametrize("place", ["#constructor", "#toString/x", "#__proto__"])

@@ -190,6 +190,144 @@ def test_the_keyboard_alone_joins_two_groups(watch: Watch) -> None:
     expect(page.locator(".rules li")).to_have_count(1)
 
 
+def test_the_skip_link_leads_to_the_content_of_the_same_view(watch: Watch) -> None:
+    page = watch.open("#ask")
+    settle(page)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
+    expect(page.get_by_role("heading", name="Ask", level=1)).to_be_visible()
+    assert page.url.endswith("#ask")
+
+
+def test_a_link_of_a_view_moves_the_focus_to_the_next_view(watch: Watch) -> None:
+    page = watch.open("#consumer")
+    settle(page)
+    page.locator("tbody a").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=2)).to_contain_text("INSTANCE")
+    expect(page.get_by_role("main")).to_be_focused()
+
+
+JOINED = {
+    "groups": {
+        "": {"resources": {"VCPU": 1, "MEMORY_MB": 512}},
+        "_A": {"resources": {"PCPU": 1}, "required": ["HW_CPU_X86_AVX2"]},
+        "_B": {"resources": {"FPGA": 1}},
+    },
+    "same_subtree": [{"of": ["_A", "_B"], "not": []}],
+}
+
+
+@pytest.mark.parametrize(
+    ("button", "focused"),
+    [
+        ("Remove VCPU", "Remove MEMORY_MB"),
+        ("Remove group _A", "Add a group"),
+        ("Remove HW_CPU_X86_AVX2", "Required traits: add"),
+    ],
+)
+def test_the_focus_stays_nearby_when_a_part_of_the_form_is_removed(
+    watch: Watch, button: str, focused: str
+) -> None:
+    page = watch.open(f"#ask?request={quote(json.dumps(JOINED))}")
+    settle(page)
+    page.get_by_role("button", name=button, exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name=button, exact=True)).to_have_count(0)
+    control = page.locator("*:focus")
+    expect(control).to_have_accessible_name(focused)
+
+
+def test_the_focus_moves_to_what_is_added_to_the_form(watch: Watch) -> None:
+    page = watch.open(f"#ask?request={quote(json.dumps(JOINED))}")
+    settle(page)
+    group = page.get_by_role("group", name="Group _B", exact=True).first
+    group.get_by_role("button", name="Add a resource").focus()
+    page.keyboard.press("Enter")
+    expect(group.get_by_label("Resource class").last).to_be_focused()
+    page.keyboard.type("VGPU")
+    page.keyboard.press("Tab")  # draws the form again
+    expect(group.get_by_label("Amount of VGPU")).to_be_focused()
+    page.get_by_role("button", name="Add a group").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("*:focus")).to_have_value("_1")
+
+
+def test_the_focus_moves_to_the_first_of_more_rows(watch: Watch) -> None:
+    page = watch.open("#consumer")
+    settle(page)
+    page.get_by_role("button", name="Show more").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("tbody tr").nth(50).get_by_role("link").first).to_be_focused()
+
+
+def test_a_refresh_of_the_list_keeps_the_focus_on_its_host(watch: Watch) -> None:
+    page = watch.open("#cloud?as=list")
+    settle(page)
+    link = page.get_by_role("link", name="gpu-a01", exact=True)
+    link.focus()
+    with page.expect_response(lambda answer: "include=" in answer.url):
+        # A click would move the focus.
+        page.get_by_role("button", name="Refresh").evaluate("element => element.click()")
+    settle(page)
+    expect(link).to_be_focused()
+
+
+def test_a_press_on_a_small_screen_shows_the_result(open_watch: Open) -> None:
+    watch = open_watch("narrow")
+    page = watch.open("#ask")
+    settle(page)
+    page.get_by_role("button", name="Which hosts can serve this?").click()
+    expect(page.get_by_role("heading", name=re.compile("^[0-9]+ candidates"))).to_be_in_viewport()
+    watch.allowed = ("status of 400",)
+    page.get_by_label("Resource class").last.fill("NO_SUCH")
+    page.get_by_role("button", name="Which hosts can serve this?").click()
+    expect(page.get_by_role("alert").get_by_role("heading")).to_be_in_viewport()
+
+
+def respond(page: Page, path: str, body: object) -> None:
+    """Respond to requests of a path with this body."""
+    page.route(f"**/{path}", lambda route: route.fulfill(json=body))
+
+
+LONG = "n" * 200
+ROOT = "00000000-0000-4000-8000-000000000001"
+
+
+@pytest.mark.parametrize("size", ["wide", "narrow"])
+@pytest.mark.parametrize("place", [f"#tree/{ROOT}", "#consumer?project=p", "#cloud", "#ask"])
+def test_long_names_do_not_widen_the_page(open_watch: Open, place: str, size: str) -> None:
+    watch = open_watch(size)
+    inventory = {"total": 9, "reserved": 0, "allocation_ratio": 1, "min_unit": 1, "max_unit": 9,
+                 "step_size": 1}  # fmt: skip
+    host = {"uuid": ROOT, "name": LONG, "generation": 1, "root_provider_uuid": ROOT,
+            "parent_provider_uuid": None, "inventories": {LONG.upper(): inventory},
+            "usages": {}, "traits": [LONG.upper()], "aggregates": [ROOT]}  # fmt: skip
+    consumer = {"uuid": ROOT, "project_id": LONG, "user_id": LONG, "consumer_type": LONG.upper(),
+                "allocations": {ROOT: {"resources": {LONG.upper(): 1}}}}  # fmt: skip
+    for path, body in {
+        "resource_providers?*": {"resource_providers": [host]},
+        "rollup": {"sharing": {}},
+        "usages?*": {"usages": {LONG.upper(): {"consumer_count": 1, LONG.upper(): 1}}},
+        "consumers?*": {"consumers": [consumer]},
+    }.items():
+        respond(watch.page, path, body)
+    suffixes = [f"_{'W' * 40}_{number}" for number in (1, 2)]
+    request = {
+        "groups": {suffix: {"resources": {"VCPU": 1}} for suffix in suffixes},
+        "same_subtree": [{"of": suffixes, "not": []}],
+    }
+    page = watch.open(f"{place}?request={quote(json.dumps(request))}" if place == "#ask" else place)
+    settle(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if place == "#cloud":
+        table = page.get_by_role("group", name="Totals by class")
+        assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
+    if place == "#ask":  # suffixes often differ at their ends
+        expect(page.locator(".node text")).to_have_text(suffixes)
+
+
 def test_every_control_can_be_reached_with_tab(watch: Watch) -> None:
     page = watch.open("#ask")
     settle(page)

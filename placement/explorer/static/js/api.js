@@ -84,7 +84,7 @@ export class Api {
         call,
         0,
         "No answer",
-        "The service does not answer. Is it running, and is the network up?",
+        "Is it running, and is the network up?",
       );
     }
   }

@@ -1,6 +1,6 @@
 // The form that builds a request, group by group. It edits the request's JSON form.
 
-import { field, fill, h, newId } from "./dom.js";
+import { field, fill, h, redraw } from "./dom.js";
 import { preferences, withCompleteKeys } from "./preferences.js";
 import { SubtreeBoard } from "./subtree_board.js";
 import { tokens } from "./tokens.js";
@@ -26,9 +26,10 @@ export class AskForm {
     this._draw();
   }
 
-  _change(redraw = false) {
+  _change(drawsAgain = false) {
     tidy(this._request);
-    if (redraw) this._draw();
+    // A field changes before the key that leaves it has moved the focus.
+    if (drawsAgain) setTimeout(() => redraw(this._element, () => this._draw()));
     this._onChange(withCompleteKeys(structuredClone(this._request)));
   }
 
@@ -48,7 +49,7 @@ export class AskForm {
         "div",
         { class: "controls" },
         field(
-          "At most so many candidates",
+          "Maximum number of candidates",
           h("input", {
             type: "number",
             min: 1,
@@ -63,15 +64,15 @@ export class AskForm {
 
   _group(suffix) {
     const group = this._request.groups[suffix];
-    const title = suffix ? `Group ${suffix}` : "Any provider of the tree";
+    const title = suffix ? `Group ${suffix}` : "Unsuffixed group";
     const lone = Object.keys(this._request.groups).length === 1;
     const rename = (event) => this._rename(suffix, event.target);
     return h(
       "fieldset",
       {},
       h("legend", {}, title),
-      suffix ? field("Suffix", h("input", { value: suffix, size: 10, onchange: rename })) : null,
-      this._resources(group),
+      suffix ? field("Suffix", h("input", { value: suffix, size: 22, onchange: rename })) : null,
+      this._resources(group, suffix),
       this._lists(group, [REQUIRED]),
       suffix ? this._isolated(suffix) : null,
       h(
@@ -113,14 +114,12 @@ export class AskForm {
     return field(label, input);
   }
 
-  _resources(group) {
+  _resources(group, suffix) {
     const row = ([name, units]) => {
-      const id = newId("class");
       return h(
         "div",
         { class: "resource" },
         h("input", {
-          id,
           value: name,
           list: "classes",
           "aria-label": "Resource class",
@@ -159,7 +158,7 @@ export class AskForm {
         onclick: () => {
           (group.resources ??= {})[""] ??= 1;
           this._draw();
-          this._element.querySelector(".resource:last-of-type input[list]")?.focus();
+          this._focus(suffix, ".resource:last-of-type input");
         },
       }, "Add a resource"),
     );
@@ -229,9 +228,15 @@ export class AskForm {
   _addGroup() {
     let number = 1;
     while (`_${number}` in this._request.groups) number += 1;
-    this._request.groups[`_${number}`] = { resources: {} };
+    const suffix = `_${number}`;
+    this._request.groups[suffix] = { resources: {} };
     this._draw();
-    this._element.querySelector("fieldset:last-of-type input")?.focus();
+    this._focus(suffix, "input");
+  }
+
+  _focus(suffix, selector) {
+    const index = Object.keys(this._request.groups).indexOf(suffix);
+    this._element.children[index].querySelector(selector).focus();
   }
 
   _remove(suffix) {

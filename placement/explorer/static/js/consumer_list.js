@@ -1,7 +1,7 @@
 // The consumers of the cloud or of a project, a page at a time.
 
 import { h } from "./dom.js";
-import { whole } from "./format.js";
+import { spelled } from "./format.js";
 import { address } from "./state.js";
 import { row, table } from "./table.js";
 import { timeLeft } from "./time_left.js";
@@ -36,7 +36,10 @@ export class ConsumerList {
     const body = await api.get(this._next, { signal });
     const next = body.consumers_links?.find((link) => link.rel === "next")?.href;
     this._next = next ? `consumers${next.slice(next.indexOf("?"))}` : null;
+    const from = this._body.children.length;
     this._body.append(...body.consumers.map((consumer) => this._row(consumer)));
+    // The button was hidden while it had the focus.
+    if (from) this._body.children[from]?.querySelector("a").focus();
     this._table.hidden = !this._body.children.length;
     this._state.textContent = this._body.children.length ? "" : "No consumer holds anything yet.";
     this._more.hidden = !this._next;
@@ -56,11 +59,10 @@ export class ConsumerList {
 
   _holdings(allocations) {
     return Object.entries(allocations).map(([uuid, { resources }], index) => {
-      const amounts = Object.entries(resources).map(([name, units]) => `${name} ${whole(units)}`);
       return [
         index ? "; " : "",
         h("strong", { "data-uuid": uuid }, this._page.nameOf(uuid)),
-        ` ${amounts.join(", ")}`,
+        ` ${spelled(resources)}`,
       ];
     });
   }

@@ -44,12 +44,22 @@ export function announce(text) {
   document.getElementById("announcement").textContent = text;
 }
 
-let lastId = 0;
-
-/** Return an id that no other element has. */
-export function newId(prefix) {
-  lastId += 1;
-  return `${prefix}-${lastId}`;
+/**
+ * Draw an element again; the focus stays at its place among the controls, or at the same link.
+ */
+export function redraw(element, draw) {
+  const controls = () => {
+    const all = element.querySelectorAll("a, button, input, select, summary, .node");
+    return [...all].filter((each) => each.checkVisibility());
+  };
+  const active = document.activeElement;
+  const index = controls().indexOf(active);
+  draw();
+  if (index < 0) return;
+  const now = controls();
+  const href = active.getAttribute("href");
+  const next = href ? now.find((each) => each.getAttribute("href") === href) : now[index];
+  (next ?? now.at(-1))?.focus({ preventScroll: true });
 }
 
 /** Make a labelled field: a <label> with its text and its control. */

@@ -12,6 +12,11 @@ export function whole(number) {
   return WHOLE.format(number);
 }
 
+/** Return "VCPU 2, MEMORY_MB 4,096". */
+export function spelled(resources) {
+  return Object.entries(resources).map(([name, units]) => `${name} ${whole(units)}`).join(", ");
+}
+
 /** Return a share, from 0 to 1 and beyond, as a percentage. */
 export function percent(share) {
   return share > 10 ? "over 1000%" : `${Math.round(share * 100)}%`;

@@ -26,8 +26,12 @@ export function useColumns(name) {
   };
 }
 
-/** Return the table of tiles, the largest share first, and the button that shows more. */
-export function hostList(tiles, { caption, titles, cells }) {
+/**
+ * Return the table of tiles, the largest share first, and the button that shows more.
+ *
+ * rows: number of rows that an earlier table showed.
+ */
+export function hostList(tiles, { caption, titles, cells }, rows = 0) {
   const shown = tiles.filter((tile) => !tile.dimmed);
   shown.sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
   const columns = ["Host", ...titles];
@@ -36,14 +40,16 @@ export function hostList(tiles, { caption, titles, cells }) {
   });
   const body = list.querySelector("tbody");
   const more = h("button", { type: "button" }, "Show more");
-  const add = () => {
+  const add = (number) => {
     const from = body.children.length;
-    const next = shown.slice(from, from + ROWS);
+    const next = shown.slice(from, from + number);
     body.append(...next.map((tile) => row(columns, link(tile), cells(tile))));
     more.hidden = body.children.length >= shown.length;
+    return body.children[from];
   };
-  more.addEventListener("click", add);
-  add();
+  // The button may be gone, so the focus goes to the first new row.
+  more.addEventListener("click", () => add(ROWS).querySelector("a").focus());
+  add(Math.max(rows, ROWS));
   return [list, more];
 }
 

@@ -25,6 +25,7 @@ const page = {
   /** Run an action, and show its error if it fails. */
   async run(action) {
     const signal = this.signal;
+    main.querySelector(".fault")?.remove();
     try {
       await action();
     } catch (error) {
@@ -63,17 +64,20 @@ function route() {
   }
   document.title = `${name[0].toUpperCase()}${name.slice(1)} · Placement explorer`;
   const element = h("div", { class: `view ${name}` });
+  const hadFocus = main.contains(document.activeElement);
   fill(main, element);
+  if (hadFocus) main.focus(); // the element that led here is gone
   scrollTo(0, 0); // the browser keeps the position of the view before
   view = new VIEWS[name](page, element);
   page.run(() => view.show(place));
+  catalogue().catch(() => {}); // without the lists, only the completion of names is missing
 }
 
 // Errors are shown above the present content, which is kept.
 function showFault(error) {
-  main.querySelector(".fault")?.remove();
   const known = error instanceof ApiError;
   const again = h("button", { type: "button", onclick: route }, "Try again");
+  main.querySelector(".fault")?.remove();
   main.prepend(
     h(
       "section",
@@ -91,7 +95,8 @@ function showFault(error) {
       again,
     ),
   );
-  for (const state of main.querySelectorAll(".state progress")) {
+  main.firstElementChild.scrollIntoView({ block: "nearest" });
+  for (const state of main.querySelectorAll(".state progress:not([hidden])")) {
     state.parentElement.replaceChildren("Stopped.");
   }
 }
@@ -183,7 +188,7 @@ document.getElementById("calls-button").addEventListener("click", () => {
     h(
       "p",
       {},
-      "What this page has asked, the latest first. The token is left to ",
+      "The requests of this page, the latest first. The commands read the token from ",
       h("code", {}, "$TOKEN"),
       ".",
     ),
@@ -194,7 +199,7 @@ document.getElementById("calls-button").addEventListener("click", () => {
         h(
           "li",
           {},
-          h("code", { class: "long" }, `${call.method} /${call.path}`),
+          h("code", {}, `${call.method} /${call.path}`),
           ` ${call.status ?? "…"} `,
           copyButton("Copy curl", () => page.api.curl(call)),
         )
@@ -207,11 +212,16 @@ document.getElementById("calls-button").addEventListener("click", () => {
 
 // -- names that are completed -----------------------------------------------------------------
 
+let hasCatalogue = false;
+
 async function catalogue() {
+  if (hasCatalogue) return;
   const [classes, traits] = await Promise.all([
     page.api.get("resource_classes"),
     page.api.get("traits"),
   ]);
+  if (hasCatalogue) return; // read by another view
+  hasCatalogue = true;
   const options = (id, names) =>
     h("datalist", { id }, names.map((name) => h("option", { value: name })));
   document.body.append(
@@ -220,6 +230,10 @@ async function catalogue() {
   );
 }
 
+// The address belongs to the views, so the link moves only the focus.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
 addEventListener("hashchange", route);
 route();
-catalogue().catch(() => {}); // without the list, only the completion of names is missing

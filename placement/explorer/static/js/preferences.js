@@ -1,6 +1,6 @@
 // The part of the form that sorts hosts and tolerates taints.
 
-import { fill, h } from "./dom.js";
+import { fill, h, redraw } from "./dom.js";
 import { tokens } from "./tokens.js";
 
 /** Kind of a key -> its label, the member with its name, what completes that, and its two ends. */
@@ -31,7 +31,7 @@ export function preferences(request, onChange) {
   const draw = () =>
     fill(
       keys,
-      (request.order ?? []).map((key) => keyRow(request, key, { onChange, draw })),
+      (request.order ?? []).map((key) => keyRow(request, key, { onChange, redrawn })),
       h("button", {
         type: "button",
         class: "quiet",
@@ -42,6 +42,7 @@ export function preferences(request, onChange) {
         },
       }, "Sort hosts by…"),
     );
+  const redrawn = () => redraw(keys, draw);
   draw();
   return h(
     "details",
@@ -67,13 +68,13 @@ export function withCompleteKeys(request) {
   return rest;
 }
 
-function keyRow(request, key, { onChange, draw }) {
+function keyRow(request, key, { onChange, redrawn }) {
   const index = request.order.indexOf(key);
   const { member, options, ends } = KINDS[key.by];
   const number = `Key ${index + 1}`;
   const replace = (other) => {
     request.order[index] = other;
-    draw();
+    redrawn();
     onChange();
   };
   return h(
@@ -103,7 +104,7 @@ function keyRow(request, key, { onChange, draw }) {
       "aria-label": `Remove key ${index + 1}`,
       onclick: () => {
         request.order.splice(index, 1);
-        draw();
+        redrawn();
         onChange();
       },
     }, "×"),

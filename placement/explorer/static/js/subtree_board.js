@@ -2,7 +2,8 @@
 
 import { h, svg } from "./dom.js";
 
-const WIDTH = 120;
+const LEAST_WIDTH = 120;
+const LETTER = 9; // width of a wide one
 const HEIGHT = 34;
 const SPACE = 36;
 
@@ -13,6 +14,8 @@ export class SubtreeBoard {
     this._request = request;
     this._onChange = onChange;
     this._suffixes = Object.keys(request.groups).filter(Boolean);
+    const longest = Math.max(...this._suffixes.map((suffix) => suffix.length));
+    this._width = Math.max(LEAST_WIDTH, (longest + 2) * LETTER); // of a node
     this._from = null;
     this.element = h(
       "fieldset",
@@ -34,7 +37,7 @@ export class SubtreeBoard {
   }
 
   _drawing() {
-    const width = this._suffixes.length * (WIDTH + SPACE) + SPACE;
+    const width = this._suffixes.length * (this._width + SPACE) + SPACE;
     const height = HEIGHT + 30 + 18 * Math.max(this._rules.length, 1);
     const board = svg("svg", {
       class: "lines",
@@ -50,7 +53,7 @@ export class SubtreeBoard {
   }
 
   _x(suffix) {
-    return SPACE + this._suffixes.indexOf(suffix) * (WIDTH + SPACE);
+    return SPACE + this._suffixes.indexOf(suffix) * (this._width + SPACE);
   }
 
   _node(suffix, board) {
@@ -66,11 +69,11 @@ export class SubtreeBoard {
         transform: `translate(${x} 6)`,
         "data-suffix": suffix,
       },
-      svg("rect", { width: WIDTH, height: HEIGHT, rx: 6 }),
+      svg("rect", { width: this._width, height: HEIGHT, rx: 6 }),
       svg(
         "text",
-        { x: WIDTH / 2, y: HEIGHT / 2 + 5, "text-anchor": "middle" },
-        suffix.length > 14 ? `${suffix.slice(0, 13)}…` : suffix,
+        { x: this._width / 2, y: HEIGHT / 2 + 5, "text-anchor": "middle" },
+        suffix,
       ),
     );
     node.addEventListener("pointerdown", (event) => this._drag(event, node, board));
@@ -88,7 +91,7 @@ export class SubtreeBoard {
     const corner = board.getBoundingClientRect();
     const line = svg("line", {
       class: "drawn",
-      x1: this._x(node.dataset.suffix) + WIDTH / 2,
+      x1: this._x(node.dataset.suffix) + this._width / 2,
       y1: 6 + HEIGHT,
       x2: event.clientX - corner.left,
       y2: event.clientY - corner.top,
@@ -131,7 +134,7 @@ export class SubtreeBoard {
 
   _lines(rule, index) {
     const y = 6 + HEIGHT + 14 + index * 18;
-    const middle = (suffix) => this._x(suffix) + WIDTH / 2;
+    const middle = (suffix) => this._x(suffix) + this._width / 2;
     const down = (suffix) => `M${middle(suffix)} ${6 + HEIGHT}V${y}`;
     const all = [...rule.of, ...(rule.not ?? [])].map(middle);
     return [

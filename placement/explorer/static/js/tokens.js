@@ -39,7 +39,10 @@ export function tokens(label, values, { options = null, onChange }) {
             type: "button",
             class: "quiet",
             "aria-label": `Remove ${text(value)}`,
-            onclick: () => change(values.filter((_, each) => each !== index)),
+            onclick: () => {
+              change(values.filter((_, each) => each !== index));
+              input.focus();
+            },
           }, "×"),
         )
       ),

@@ -47,7 +47,11 @@ function branches(providers, marks, branch) {
     const more = h("button", {
       type: "button",
       class: "quiet",
-      onclick: () => item.replaceWith(...rest.splice(0, MANY).map(branch), ...remaining()),
+      onclick: () => {
+        const [first, ...others] = rest.splice(0, MANY).map(branch);
+        item.replaceWith(first, ...others, ...remaining());
+        first.querySelector("button").focus();
+      },
     });
     const item = h("li", {}, more);
     const remaining = () => {
@@ -154,15 +158,19 @@ function stockBar(provider, name, inventory, used, onConsumer) {
 
 function chips(kind, names) {
   if (!names.length) return null;
-  const chip = (name) =>
-    h("li", { class: kind, title: name }, kind === "aggregate" ? `in ${brief(name)}` : name);
+  const chip = (name) => h("li", { class: kind }, kind === "aggregate" ? `in ${name}` : name);
   const rest = names.slice(FEW);
   const list = h("ul", { class: "chips", "aria-label": `${kind}s` }, names.slice(0, FEW).map(chip));
   if (rest.length) {
     const more = h("button", {
       type: "button",
       class: "quiet",
-      onclick: () => more.parentElement.replaceWith(...rest.map(chip)),
+      onclick: () => {
+        const [first, ...others] = rest.map(chip);
+        more.parentElement.replaceWith(first, ...others);
+        first.tabIndex = -1;
+        first.focus();
+      },
     }, `${rest.length} more`);
     list.append(h("li", { class: "more" }, more));
   }

@@ -4,7 +4,7 @@ import { AskForm } from "../ask_form.js";
 import { announce, copyButton, fill, h } from "../dom.js";
 import { EXAMPLES } from "../examples.js";
 import { drawExplanation } from "../explanation.js";
-import { count, whole } from "../format.js";
+import { count, spelled } from "../format.js";
 import { parse, RequestError, toQuery } from "../request.js";
 import { address, replace } from "../state.js";
 import { drawRoom, roomFor } from "../room.js";
@@ -52,7 +52,7 @@ export class AskView {
     this._formElement = h("div");
     this._form = new AskForm(this._formElement, (request) => this._changed(request));
     this._forms = h("div", { class: "forms" });
-    this._answer = h("section", { class: "answer", "aria-label": "Answer" });
+    this._answer = h("section", { class: "answer", tabindex: "-1", "aria-label": "Answer" });
     fill(
       this._element,
       h("h1", {}, "Ask"),
@@ -72,7 +72,7 @@ export class AskView {
             class: "request",
             onsubmit: (event) => {
               event.preventDefault();
-              this._page.run(() => this._ask());
+              this._page.run(() => this._ask({ reveals: true }));
             },
           },
           // Above what grows: a button that moves away while it is pressed is not pressed.
@@ -131,7 +131,7 @@ export class AskView {
         h("summary", {}, "As URL, JSON and curl"),
         request.order
           ? h("p", { class: "note" }, "A query string cannot state an order: send the JSON.")
-          : [h("p", {}, h("code", { class: "long" }, url)), copyButton("Copy URL", url)],
+          : [h("p", {}, h("code", {}, url)), copyButton("Copy URL", url)],
         copyButton("Copy JSON", JSON.stringify(request, null, 2)),
         copyButton("Copy curl", () => this._page.api.curl(call)),
         h("pre", { tabindex: "0" }, JSON.stringify(request, null, 2)),
@@ -139,7 +139,8 @@ export class AskView {
     );
   }
 
-  async _ask() {
+  // On a small screen, the answer is below the form.
+  async _ask({ reveals = false } = {}) {
     replace(address("ask", "", { request: JSON.stringify(this._request) }));
     fill(this._answer, h("p", { class: "state" }, h("progress"), " Searching…"));
     const body = await this._candidates();
@@ -165,11 +166,15 @@ export class AskView {
       this._drawing,
       explanation && (!candidates.length || explanation.blocked?.length)
         ? drawExplanation(explanation, this._request, {
-          onTry: (request) => this._try(request),
+          onTry: (request) => {
+            this._try(request);
+            this._answer.focus({ preventScroll: true }); // the button is gone
+          },
           nameOf: (uuid) => this._page.nameOf(uuid),
         })
         : null,
     );
+    if (reveals) this._answer.firstElementChild.scrollIntoView({ block: "nearest" });
     const first = this._answer.querySelector(".cards button");
     if (first) await this._light(first, candidates[0], body.provider_summaries);
     if (candidates.length) await this._tellRoom();
@@ -200,8 +205,7 @@ export class AskView {
 
   _try(request) {
     this._set(request);
-    this._page.run(() => this._ask());
-    this._answer.scrollIntoView({ block: "start" });
+    this._page.run(() => this._ask({ reveals: true }));
   }
 
   _card(candidate, index, summaries) {
@@ -250,8 +254,4 @@ export class AskView {
 
 function rootsOf(uuids, summaries) {
   return [...new Set(uuids.map((uuid) => summaries[uuid]?.root_provider_uuid ?? uuid))];
-}
-
-function spelled(resources) {
-  return Object.entries(resources).map(([name, units]) => `${name} ${whole(units)}`).join(", ");
 }

@@ -3,7 +3,7 @@
 import { share } from "../capacity.js";
 import { CloudMap } from "../cloud_map.js";
 import * as colours from "../colours.js";
-import { announce, field, fill, h } from "../dom.js";
+import { announce, field, fill, h, redraw } from "../dom.js";
 import { brief, byName, count, percent, whole } from "../format.js";
 import { Follower } from "../follower.js";
 import { hostList, ROOM_COLUMNS, useColumns } from "../host_list.js";
@@ -71,13 +71,8 @@ export class CloudView {
 
   _build() {
     this._progress = h("progress", { "aria-label": "Loading providers" });
-    this._state = h(
-      "p",
-      { class: "state" },
-      this._progress,
-      " ",
-      this._loaded = h("span", {}, "Loading…"),
-    );
+    this._loaded = h("span", {}, "Loading…");
+    this._state = h("p", { class: "state" });
     this._classes = h("select", {
       onchange: (event) => this._chooseColours(event.target.value),
     });
@@ -184,6 +179,7 @@ export class CloudView {
   }
 
   async _load() {
+    fill(this._state, this._progress, " ", this._loaded); // an error may have replaced them
     this._progress.hidden = false;
     this._progress.removeAttribute("value");
     performance.mark("cloud:begun");
@@ -295,6 +291,9 @@ export class CloudView {
     const tiles = [...cloud.trees.keys()].map((root) =>
       this._room ? this._roomTile(root, largest) : this._tile(root, name)
     );
+    const totals = cloud.totals(
+      this._matching ? [...this._matching].filter((root) => cloud.trees.has(root)) : undefined,
+    );
     fill(
       this._totals,
       h(
@@ -304,10 +303,9 @@ export class CloudView {
           ? `Totals of ${count(this._matching.size, "tree")} that match the filter`
           : "Totals",
       ),
-      totalsTable(cloud.totals(
-        this._matching ? [...this._matching].filter((root) => cloud.trees.has(root)) : undefined,
-      )),
+      totals.size ? totalsTable(totals) : h("p", { class: "state" }, "No inventories."),
     );
+    this._detail.hidden = this._choices.as === "list" || !cloud.trees.size;
     if (!cloud.trees.size) {
       fill(
         this._stage,
@@ -322,7 +320,9 @@ export class CloudView {
       return;
     }
     if (this._choices.as === "list") {
-      fill(this._stage, hostList(tiles, this._room ? ROOM_COLUMNS : useColumns(name)));
+      const rows = this._stage.querySelectorAll("tbody tr").length;
+      const columns = this._room ? ROOM_COLUMNS : useColumns(name);
+      redraw(this._stage, () => fill(this._stage, hostList(tiles, columns, rows)));
     } else this._drawMap(tiles);
     fill(
       this._legend,
@@ -409,7 +409,7 @@ function asked(request) {
     "p",
     { class: "asked", hidden: true },
     "Room for the request ",
-    h("code", { class: "long" }, query),
+    h("code", {}, query),
     " ",
     h("a", { href: address("ask", "", { request }) }, "Change the request"),
   );

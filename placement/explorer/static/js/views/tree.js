@@ -2,7 +2,7 @@
 
 import { departure } from "../departure.js";
 import { announce, copyButton, field, fill, h } from "../dom.js";
-import { count, sorted, UUID } from "../format.js";
+import { count, sorted, spelled, UUID } from "../format.js";
 import { card, drawTree, lightUp } from "../tree_drawing.js";
 import { address, replace } from "../state.js";
 
@@ -37,14 +37,14 @@ export class TreeView {
       h("p", { class: "state" }, h("progress"), " Loading the tree…"),
     );
     const { api, signal } = this._page;
-    const providers = await api.providers(`in_tree=${encodeURIComponent(path)}&include=${ALL}`, {
-      signal,
-    });
+    const providers = UUID.test(path)
+      ? await api.providers(`in_tree=${path}&include=${ALL}`, { signal })
+      : [];
     if (!providers.length) {
       fill(
         this._element,
         h("h1", {}, "Tree"),
-        h("p", { class: "empty" }, `No provider ${path}. It may have been deleted since.`),
+        h("p", { class: "empty" }, `No provider has the UUID ${path}. It may have been deleted.`),
         search,
       );
       return;
@@ -178,10 +178,6 @@ function listed(elsewhere, consumer) {
     return h("li", {}, link, ` ${spelled(resources)}`);
   });
   return h("div", {}, h("p", {}, "It also has allocations elsewhere:"), h("ul", {}, items));
-}
-
-function spelled(resources) {
-  return Object.entries(resources).map(([name, units]) => `${name} ${units}`).join(", ");
 }
 
 /** Return consumer -> class -> units, of all that these providers give. */
