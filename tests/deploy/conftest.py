@@ -36,7 +36,8 @@ def need(program: str) -> None:
 def new_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewMachine]:
     """Create a separate machine."""
     if not is_possible():
-        pytest.skip("no mounts of its own: this needs root, and a kernel or container that lets it")
+        reason = "no mounts of its own: this needs root, and a kernel or container that lets it"
+        pytest.fail(reason) if REQUIRED else pytest.skip(reason)
     directory = tmp_path_factory.mktemp("machines")
     with ExitStack() as exits:
 

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -38,10 +39,10 @@ def is_possible() -> bool:
     """Return whether this machine allows separate mount namespaces."""
     if os.geteuid() or not shutil.which("unshare") or not shutil.which("setpriv"):
         return False
-    script = "d=$(mktemp -d); mount -t tmpfs none $d && mkdir $d/u $d/w && "
-    script += "mount -t overlay overlay -o lowerdir=/,upperdir=$d/u,workdir=$d/w $d; rmdir $d"
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True)
-    return b"mount:" not in done.stderr
+    with tempfile.TemporaryDirectory() as directory:
+        command = ["unshare", "--mount", "sh", "-ec", MOUNTS, "sh", directory]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return done.returncode == 0
 
 
 class Machine:
