@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from tests.kit.builders import database_url
+from tests.kit.engines import is_alive
 from tests.kit.load import Load
 from tests.kit.processes import (
     ANSWER,
@@ -166,7 +167,7 @@ def both_workers(process: Process) -> list[int]:
 def are_gone(process_ids: list[int]) -> bool:
     """Return whether the processes end within a certain time."""
     deadline = time.monotonic() + ANSWER
-    while any(Path(f"/proc/{number}").exists() for number in process_ids):
+    while any(map(is_alive, process_ids)):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.05)

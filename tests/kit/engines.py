@@ -143,10 +143,11 @@ class Server:
         """
         os.kill(self.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, self.pid, os.WSTOPPED)  # it cannot start further processes
-        others = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        listed = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
+        others = [int(number) for number in listed.split()]
         self.stop(signal.SIGKILL)
         deadline = time.monotonic() + START
-        while any(map(_lives, others)):
+        while any(map(is_alive, others)):
             if time.monotonic() > deadline:
                 raise RuntimeError(f"of the server are left: {others}")
             time.sleep(0.02)
@@ -186,8 +187,11 @@ class Server:
                 conn.exec_driver_sql(statement)
 
 
-def _lives(process: str) -> bool:
-    """Return whether a process exists and is not a zombie."""
+def is_alive(process: int) -> bool:
+    """Return whether a process exists and is not a zombie.
+
+    An orphan remains a zombie in a container whose first process does not wait for it.
+    """
     try:
         status = Path(f"/proc/{process}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
