@@ -11,7 +11,7 @@ INSTALL ?= test
 INSTALLED := $(VENV)/installed-$(INSTALL)
 # What a developer has installed has it all; a reader needs no tests, no linters and no browser.
 DOCS_INSTALLED := $(if $(INSTALLED),$(firstword $(wildcard $(VENV)/installed-test $(VENV)/installed-locked) \
-  $(VENV)/installed-docs))
+  $(VENV)/installed-$(if $(filter locked,$(INSTALL)),locked,docs)))
 DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 JAVASCRIPT := --quiet --config placement/explorer/deno.json
 OPEN ?= $(BIN)/python -m webbrowser
