@@ -1,6 +1,7 @@
 """Machines with the service.
 
-Tests of missing programs are skipped, or fail with PLACEMENT_DEPLOY=1.
+Tests are skipped if a program or the permission for mounts is missing. With PLACEMENT_DEPLOY=1,
+they fail.
 """
 
 from __future__ import annotations
