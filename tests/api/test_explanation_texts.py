@@ -234,6 +234,20 @@ def test_all_numbers_count_the_same_hosts(service: Service, query: str) -> None:
     assert sum(each["hosts"] for each in headroom["limited_by"]) == 50
 
 
+def test_the_list_has_the_largest_values_of_the_text(service: Service) -> None:
+    """The text counts hosts without the trait apart, so the list has to do so, too."""
+    query = "resources=MEMORY_MB:200000&required=HW_NUMA_ROOT"
+    path = f"/allocation_candidates?{query}&limit=1&explain=summary"
+    found = service.get(path, version="2.0")["explanation"]
+    assert "36 have no provider with trait HW_NUMA_ROOT; 14 have no provider" in found["text"]
+    assert "(the largest max_unit is 196608, the most free is 188416)" in found["text"]
+    assert found["blocked"][0]["detail"].split("; ") == [
+        "200000 MEMORY_MB asked, the largest max_unit is 196608 (14 hosts)",
+        "200000 MEMORY_MB asked, the largest max_unit is 122880, and no provider with trait "
+        "HW_NUMA_ROOT (10 hosts)",
+    ]
+
+
 def parsed(query: str) -> dict[str, int]:
     name, _colon, units = query.removeprefix("resources=").partition(":")
     return {name: int(units)}

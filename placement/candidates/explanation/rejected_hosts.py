@@ -90,6 +90,9 @@ class CauseHosts:
     # The traits that all providers have for which a group is missing in a rule, or None if
     # there are no such providers.
     parent_traits: frozenset[str] | None = None
+    # The causes that the text states for these hosts in place of the others, or empty if it states
+    # the others. They belong to the code of their terms.
+    stated: Causes = ()
 
 
 class RejectedHosts:
@@ -100,8 +103,8 @@ class RejectedHosts:
         self.hosts = 0
         # UUIDs of some hosts.
         self.examples: list[str] = []
-        # Causes -> their hosts. Each host is counted once.
-        self._by_causes: dict[Causes, CauseHosts] = {}
+        # Causes, and those stated in their place -> the hosts. Each host is counted once.
+        self._by_causes: dict[tuple[Causes, Causes], CauseHosts] = {}
 
     @classmethod
     def of_host(cls, fit: Fit, pool: Pool) -> "RejectedHosts":
@@ -116,22 +119,25 @@ class RejectedHosts:
         """Add the hosts of a tally with some of its rejections."""
         self.hosts += tally.hosts
         self.examples += tally.examples[: MAX_EXAMPLES - len(self.examples)]
-        # Slots with equal requests have the same cause.
-        causes = tuple(dict.fromkeys(rejection.cause for rejection in rejections))
-        totals = self._by_causes.get(causes)
+        causes = _causes_of(rejections)
+        # Hosts whose text states another reason are counted apart, so that the list and the text
+        # report the extremes of the same hosts.
+        is_other = rejections is not tally.stated and not tally.fit.is_tainted
+        stated = _causes_of(tally.stated) if is_other else ()
+        totals = self._by_causes.get((causes, stated))
         if totals is None:
             if len(self._by_causes) >= MAX_CAUSES:
                 # Count by the last term, because the number of last terms is at most the number of
                 # terms.
-                causes = (RejectionCause(causes[0].terms[-1:]),)
-            totals = self._by_causes.setdefault(causes, CauseHosts(causes))
+                causes, stated = (RejectionCause(causes[0].terms[-1:]),), ()
+            totals = self._by_causes.setdefault((causes, stated), CauseHosts(causes, stated=stated))
         totals.hosts += tally.hosts
         totals.mentioned_apart += tally.mentioned_apart
         if tally.fit.is_tainted and rejections is not tally.fit.rejections:
             totals.tainted += tally.hosts - tally.mentioned_apart
         totals.parent_traits = _common(totals.parent_traits, tally.parent_traits)
         for cause, faults in tally.sharing.items():
-            if cause in causes:
+            if cause in causes or cause in stated:
                 totals.sharing.setdefault(cause, {}).update(faults)
         for measure in tally.measures:
             if measure.extreme is not None and measure.cause in causes:
@@ -157,6 +163,11 @@ class RejectedHosts:
                 replace(each, hosts=each.hosts - each.mentioned_apart) for each in by_causes
             ]
         return sorted([each for each in by_causes if each.hosts], key=lambda each: -each.hosts)
+
+
+def _causes_of(rejections: Sequence[Rejection]) -> Causes:
+    """Return the causes of rejections. Slots with equal requests have the same cause."""
+    return tuple(dict.fromkeys(rejection.cause for rejection in rejections))
 
 
 def _common(known: frozenset[str] | None, traits: frozenset[str] | None) -> frozenset[str] | None:

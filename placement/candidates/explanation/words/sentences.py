@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from operator import attrgetter
 
 from placement.candidates.explanation.causes import RejectionCause
@@ -82,6 +83,10 @@ class Words:
         details, hosts = [], sum([cause_hosts.hosts for cause_hosts in by_causes])
         for cause_hosts in by_causes[:MAX_TERMS]:
             detail = " and ".join([each.detail for each in self._phrases(code, cause_hosts)])
+            if cause_hosts.stated:
+                stated = replace(cause_hosts, causes=cause_hosts.stated)
+                (other,) = self._phrases(stated.causes[0].terms[0].code, stated)
+                detail += f", and {other.detail}"
             count = "" if cause_hosts.hosts == hosts else f" ({count_of(cause_hosts.hosts)})"
             details.append(detail + count)
         more = len(by_causes) - len(details)
