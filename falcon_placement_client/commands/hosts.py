@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from falcon_placement_client import hosts
 from falcon_placement_client.commands.command import Lister, Output
@@ -14,8 +14,13 @@ from falcon_placement_client.hosts import DEFAULT_TRAIT, DrainRow, HostRow, Stuc
 from falcon_placement_client.progress import progress
 from falcon_placement_client.rest import RestApi
 
+MAX_NAMES = 5  # of hosts in a warning
+
 
 class _Hosts(Lister):
+    # Whether the command has failed if searches still find a host with the trait.
+    takes_out: ClassVar[bool] = False
+
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument(
             "--trait",
@@ -28,14 +33,16 @@ class _Hosts(Lister):
 
     def output(self, call: Call) -> Output:
         rows, trait = self.rows(call), call.options.trait
-        warnings = [
-            f"{trait} is no taint of the service, so searches still find {row.name}: "
-            "add it to [placement] taints of all servers"
-            for row in rows
-            if row.is_taint is False
-        ]
+        found = [row.name for row in rows if row.is_taint is False]
+        more = f" and {len(found) - MAX_NAMES:,} more" if len(found) > MAX_NAMES else ""
+        warning = (
+            f"{trait} is no taint of the service, so searches still find "
+            f"{', '.join(found[:MAX_NAMES])}{more}: add it to [placement] taints of all servers, "
+            "and reload them"
+        )
         shown = [(row.uuid, row.name, row.taints) for row in rows]
-        return Output(("uuid", "name", "taints"), shown, warnings=warnings)
+        code = 1 if found and self.takes_out else 0
+        return Output(("uuid", "name", "taints"), shown, code, [warning] if found else [])
 
 
 class _Change(_Hosts):
@@ -44,8 +51,9 @@ class _Change(_Hosts):
         super().add_arguments(parser)
 
     def rows(self, call: Call) -> Sequence[HostRow]:
-        options = call.options
-        return [self.change(call.api, host, options.trait) for host in options.host]
+        # Look all of them up first, so that a name that does not exist leaves no host changed.
+        named = hosts.find_hosts(call.api, call.options.host)
+        return [self.change(call.api, host.uuid, call.options.trait) for host in named]
 
     def change(self, api: RestApi, host: str, trait: str) -> HostRow:
         raise NotImplementedError
@@ -55,10 +63,16 @@ class TaintHost(_Change):
     """Take hosts out of use, so that searches leave them out.
 
     A trait is added to the root provider of each host. Searches leave the host out if the option
-    [placement] taints of the service lists this trait. Allocations do not change.
+    [placement] taints of the service lists this trait; otherwise, the exit code is 1. Allocations
+    do not change.
     """
 
     example = "placement host taint compute-1"
+    description = (
+        "Exit code: 0 if searches leave the hosts out, 1 for errors, and if the option [placement] "
+        "taints of the service does not list the trait."
+    )
+    takes_out = True
 
     def change(self, api: RestApi, host: str, trait: str) -> HostRow:
         return hosts.taint_host(api, host, trait)

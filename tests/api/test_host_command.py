@@ -59,7 +59,7 @@ def test_a_host_is_tainted_listed_and_put_back(
     client.expect(200, "PUT", f"/resource_providers/{H1}/traits", body)
     for _ in range(2):  # the second time changes nothing
         code, out, err = host("taint", named, "--url", url)
-        assert (code, "compute-1" in out) == (0, True)
+        assert (code, "compute-1" in out) == (int(not has_taints), True)
         assert ("CUSTOM_MAINTENANCE is no taint of the service" in err) is not has_taints
         assert "HW_CPU_X86_AVX2" not in out
         assert traits_of(client, H1) == sorted([*others, "CUSTOM_MAINTENANCE"])
@@ -88,19 +88,29 @@ def test_several_hosts_are_tainted(host: Any, server: tuple[str, Client, bool]) 
     url, _client, has_taints = server
     code, out, err = host("taint", "compute-1", "compute-2", "--url", url, "--json")
     taints = ["CUSTOM_MAINTENANCE"] if has_taints else []
-    assert code == 0
+    assert code == int(not has_taints)
     assert [(each["name"], each["taints"]) for each in json.loads(out)] == [
         ("compute-1", taints),
         ("compute-2", taints),
     ]
-    assert err.count("is no taint of the service") == (0 if has_taints else 2)
+    assert err.count("\n") == (0 if has_taints else 1)
+    assert ("still find compute-1, compute-2: add it to [placement] taints" in err) != has_taints
+
+
+def test_a_host_that_does_not_exist_leaves_all_others_unchanged(
+    host: Any, server: tuple[str, Client, bool]
+) -> None:
+    url, client, _has_taints = server
+    code, out, err = host("taint", "compute-1", "compute-9", "--url", url)
+    assert (code, out, err) == (1, "", "placement: compute-9: there is no such host\n")
+    assert traits_of(client, H1) == []
 
 
 def test_another_trait(host: Any, server: tuple[str, Client, bool]) -> None:
     url, client, _has_taints = server
     assert host("list", "--tainted", "--trait", "CUSTOM_NONE", "--url", url)[0] == 0
     code, _out, err = host("taint", "compute-2", "--trait", "CUSTOM_OTHER", "--url", url)
-    assert (code, "CUSTOM_OTHER is no taint of the service" in err) == (0, True)
+    assert (code, "CUSTOM_OTHER is no taint of the service" in err) == (1, True)
     assert traits_of(client, "00000000-0000-0000-0000-0000000000c2") == ["CUSTOM_OTHER"]
 
 
