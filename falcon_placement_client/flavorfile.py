@@ -20,7 +20,8 @@ def read_requests(path: Path) -> dict[str, JsonRequest]:
     try:
         content = document.read(path).value
     except UnusableFile as error:
-        raise RequestError(str(path), str(error)) from None
+        where, _colon, text = str(error).partition(": ")  # the file and the line
+        raise RequestError(where, text) from None
     if not isinstance(content, dict) or not content:
         raise RequestError(str(path), "expected a mapping of names to flavors or requests")
     return {str(name): _request(f"{path}: {name}", value) for name, value in content.items()}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Union
 from urllib.parse import urlsplit
 
-from falcon_placement_client.errors import RestError, reason
+from falcon_placement_client.errors import RestError, reason, unreachable
 
 if TYPE_CHECKING:
     # PERF: commands that do not need an adapter start faster without these.
@@ -49,7 +49,7 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
     Raises:
         RestError: the identity cannot be used, or there is no endpoint.
     """
-    from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
+    from keystoneauth1.exceptions import ClientException, ConnectFailure  # noqa: PLC0415
 
     if caller is None:
         caller = _named_by_environment()
@@ -66,7 +66,8 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
         if adapter.get_endpoint() is None:
             raise RestError("the identity has no placement endpoint; state one with --url")
     except ClientException as error:
-        raise RestError(f"the identity cannot be used: {reason(error)}") from None
+        text = unreachable(error) if isinstance(error, ConnectFailure) else reason(error)
+        raise RestError(f"the identity cannot be used: {text}") from None
     except Exception as error:
         # keystoneauth1 raises a plain Exception if an option is missing.
         if type(error) is not Exception:

@@ -9,7 +9,7 @@ from typing import Any
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.commands import over_rest
 from falcon_placement_client.commands.command import Command
-from falcon_placement_client.commands.over_rest import Call
+from falcon_placement_client.commands.over_rest import Call, seconds
 from falcon_placement_client.drawing import draw
 from falcon_placement_client.errors import RestError
 from falcon_placement_client.loader import (
@@ -34,7 +34,7 @@ UNNAMED = (
 class _CloudFile(Command):
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument(
-            "--wait", type=float, default=0.0, help="seconds to wait for the server to respond"
+            "--wait", type=seconds, default=0.0, help="seconds to wait for the server to respond"
         )
 
 

@@ -16,6 +16,7 @@ from falcon_placement_client.identity import DEFAULT_TOKEN, DEFAULT_URL, Identit
 from falcon_placement_client.rest import Version
 
 USAGE = 2  # exit code for an invalid command line, as in argparse
+MAX_SECONDS = 10**8  # of an argument; three years
 NEGATIVE = 3  # exit code for a negative result, such as a host that cannot be emptied
 
 # Variables that select a cloud or an identity service, and thus a server (`identity.connect`).
@@ -76,6 +77,22 @@ def _add_server(parser: Any, *, named: bool) -> None:
     )
 
 
+def count(text: str) -> int:
+    """Return the value of an argument that is a number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number of at least 1")
+    return number
+
+
+def seconds(text: str) -> float:
+    """Return the value of an argument that is a duration."""
+    number = float(text)
+    if not 0 <= number < MAX_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text}: expected seconds, such as 1 or 0.5")
+    return number
+
+
 def _is_named(options: Any) -> bool:
     if options.url or options.os_cloud:
         return True
@@ -106,7 +123,7 @@ def set_up(parser: Any, run: Callable[[Call], int], version: Version, *, named: 
             except UsageError as error:
                 fail(error)
                 return USAGE
-            except (ClientError, OSError) as error:
+            except ClientError as error:
                 fail(error)
         return 1
 

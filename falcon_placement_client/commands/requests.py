@@ -9,8 +9,13 @@ from typing import Any
 from falcon_placement_client import flavors, headroom
 from falcon_placement_client.commands import explanation
 from falcon_placement_client.commands.command import Cell, Command, Lister, Output
-from falcon_placement_client.commands.over_rest import NEGATIVE, Call, UsageError, table_text
-from falcon_placement_client.errors import RequestError
+from falcon_placement_client.commands.over_rest import (
+    NEGATIVE,
+    Call,
+    UsageError,
+    seconds,
+    table_text,
+)
 from falcon_placement_client.headroom import HeadroomRow
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query
@@ -37,7 +42,7 @@ class Explain(Command):
     def run(self, call: Call) -> int:
         options = call.options
         if (options.query is None) == (options.flavor is None):
-            raise RequestError("explain", "expected a query, or --flavor with a file or key=value")
+            raise UsageError("explain: expected a query, or --flavor with a file or key=value")
         if options.flavor is None:
             request = parse_query(options.query)
         else:
@@ -61,7 +66,7 @@ class Headroom(Lister):
         parser.add_argument(
             "--watch",
             nargs="?",
-            type=float,
+            type=seconds,
             const=WATCH_SECONDS,
             metavar="SECONDS",
             help=f"print the table again every {WATCH_SECONDS:g} seconds, until interrupted",

@@ -7,7 +7,7 @@ from typing import Any
 
 from falcon_placement_client import watching
 from falcon_placement_client.commands.command import Command
-from falcon_placement_client.commands.over_rest import Call, escaped
+from falcon_placement_client.commands.over_rest import Call, UsageError, count, escaped, seconds
 from falcon_placement_client.errors import ClientError
 from falcon_placement_client.watching import INTERVAL, WatchedTree, WatchEvent
 
@@ -23,12 +23,12 @@ class Watch(Command):
         )
         parser.add_argument(
             "--interval",
-            type=float,
+            type=seconds,
             default=INTERVAL,
             metavar="SECONDS",
             help=f"seconds between two polls (default: {INTERVAL:g})",
         )
-        parser.add_argument("--count", type=int, metavar="N", help="exit after N lines")
+        parser.add_argument("--count", type=count, metavar="N", help="exit after N lines")
         parser.add_argument(
             "--exec",
             metavar="CMD",
@@ -40,7 +40,10 @@ class Watch(Command):
     def run(self, call: Call) -> int:
         options, printed = call.options, 0
         shows_listed = getattr(options, "listed", True)  # `placement-manage` has no such option
-        command = shlex.split(options.command or "")
+        try:
+            command = shlex.split(options.command or "")
+        except ValueError as error:
+            raise UsageError(f"--exec {options.command}: {str(error).lower()}") from None
         trees = watching.watch(call.api, options.interval)
         for tree, name in watching.with_names(call.api, trees):
             if tree.event is WatchEvent.LISTED and not shows_listed:
@@ -79,4 +82,6 @@ def _run(command: list[str], change: str) -> None:
         # The command was specified by the operator.
         subprocess.run(command, input=f"{change}\n", text=True, check=True)  # noqa: S603
     except subprocess.CalledProcessError as error:
-        raise ClientError(str(error)) from None
+        raise ClientError(f"{shlex.join(command)}: exit status {error.returncode}") from None
+    except OSError as error:
+        raise ClientError(f"{command[0]}: {error.strerror}") from None

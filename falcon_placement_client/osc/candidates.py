@@ -8,7 +8,7 @@ from osc_lib import exceptions
 from falcon_placement_client import candidates
 from falcon_placement_client.candidates import CandidateRow, RejectionRow
 from falcon_placement_client.commands.command import Lister, Output
-from falcon_placement_client.commands.over_rest import NEGATIVE, Call
+from falcon_placement_client.commands.over_rest import NEGATIVE, Call, count
 from falcon_placement_client.commands.requests import add_by_aggregate, headroom_output
 from falcon_placement_client.osc.base import command_of
 from falcon_placement_client.osc.requests import add_request, read_request
@@ -29,7 +29,7 @@ class ListCandidates(Lister):
         add_request(parser)
         parser.add_argument(
             "--limit",
-            type=int,
+            type=count,
             help=f"maximum number of candidates (default: the limit in the request, or {LIMIT})",
         )
 

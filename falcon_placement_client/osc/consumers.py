@@ -7,7 +7,7 @@ from osc_lib import exceptions
 
 from falcon_placement_client import holds, listing
 from falcon_placement_client.commands.command import Lister, Output
-from falcon_placement_client.commands.over_rest import Call
+from falcon_placement_client.commands.over_rest import Call, count
 from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.holds import ClaimRow, HoldRow
 from falcon_placement_client.listing import ConsumerRow
@@ -50,7 +50,9 @@ class ListConsumers(Lister):
         parser.add_argument(
             "--spread-group", metavar="NAME", help="only members of this group; needs --project"
         )
-        parser.add_argument("--limit", type=int, help="maximum number of consumers (default: all)")
+        parser.add_argument(
+            "--limit", type=count, help="maximum number of consumers (default: all)"
+        )
 
     def output(self, call: Call) -> Output:
         stated = ((name, getattr(call.options, name)) for name in FILTERS)
@@ -99,7 +101,7 @@ class CreateClaim(Lister):
         owner.add_argument("--type", default="INSTANCE", help="default: INSTANCE")
         parser.add_argument(
             "--expires-in",
-            type=int,
+            type=count,
             metavar="SECONDS",
             help="create a hold that expires after this time",
         )
@@ -109,7 +111,7 @@ class CreateClaim(Lister):
         parser.add_argument("--spread-group", metavar="NAME", help="join this group of the project")
         parser.add_argument(
             "--max-per-host",
-            type=int,
+            type=count,
             help="maximum number of members on one host (default: 1); needs --spread-group",
         )
 
@@ -173,7 +175,7 @@ class ExtendClaim(_HoldCommand):
     def add_arguments(self, parser: Any) -> None:
         super().add_arguments(parser)
         parser.add_argument(
-            "--expires-in", type=int, required=True, metavar="SECONDS", help="remaining time"
+            "--expires-in", type=count, required=True, metavar="SECONDS", help="remaining time"
         )
 
     def change(self, call: Call, consumer: str) -> HoldRow:

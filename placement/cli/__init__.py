@@ -1,6 +1,5 @@
 """The commands of `placement-manage` for operators."""
 
-import os
 import sys
 from collections.abc import Sequence
 from itertools import takewhile
@@ -8,33 +7,13 @@ from itertools import takewhile
 from placement import __version__
 from placement.cli.commands import COMMANDS, describe, names, setup_of
 from placement.entry import console
-from placement.errors import ConfigurationError
-
-INTERRUPTED = 130  # exit code of a process that is ended by a signal: SIGINT
-OUTPUT_CLOSED = 141  # SIGPIPE
+from placement.errors import ConfigurationError, UsageError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    try:
-        code = _run(arguments)
-        # Inside of the try block, because the reader of the output may have exited.
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        console.fail(Exception("interrupted"))
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of the output, such as `head`, has closed the output. Discard the remaining
-        # output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OUTPUT_CLOSED
-    except Exception as error:
-        if not console.is_expected(error):
-            raise
-        console.fail(error)
-        return 1
-    return code
+    return console.run(lambda: _run(arguments))
 
 
 def _run(arguments: list[str]) -> int:
@@ -52,6 +31,8 @@ def _run(arguments: list[str]) -> int:
         print(__version__)
         return 0
     path = console.command_path(arguments, names())
+    if not path:
+        raise UsageError("there is no command in the arguments; --help lists them")
     try:
         set_up = setup_of(path)
     except ConfigurationError as error:

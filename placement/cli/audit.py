@@ -16,7 +16,7 @@ from prettytable import PrettyTable
 from placement.cli.database import connect
 from placement.cli.owners import read_owners
 from placement.db.engine import Database
-from placement.errors import ConfigurationError
+from placement.errors import UsageError
 from placement.objects import online_migrations, repairs
 from placement.objects.checks import REVIEWS, Check
 from placement.objects.findings import WITHOUT_OWNER, Finding, Inspection, Owners, Row
@@ -96,11 +96,11 @@ def _audit(conf: cfg.ConfigOpts) -> int:
 
 
 def _refuse_unsafe(options: Any) -> None:
-    """Raise ConfigurationError for a deletion without a list of owners or without consent."""
+    """Raise UsageError for a deletion without a list of owners or without consent."""
     if options.delete and not options.owners:
-        raise ConfigurationError("--delete needs --owners: it deletes consumers without an owner")
+        raise UsageError("--delete needs --owners: it deletes consumers without an owner")
     if options.delete and not options.yes and not _can_ask():
-        raise ConfigurationError("--delete needs --yes if standard input is not a terminal")
+        raise UsageError("--delete needs --yes if standard input is not a terminal")
 
 
 def _owners(options: Any) -> Owners | None:
@@ -111,7 +111,7 @@ def _owners(options: Any) -> Owners | None:
     try:
         created_before = now - timedelta(seconds=options.older_than)
     except OverflowError:
-        raise ConfigurationError(
+        raise UsageError(
             f"--older-than {options.older_than}: that is before the first year"
         ) from None
     return Owners(read_owners(options.owners), created_before, options.consumer_type)
@@ -122,7 +122,7 @@ def _checks(options: Any) -> list[Check]:
     names = set(options.check or (check.name for check in REVIEWS))
     if not options.owners:
         if options.check and WITHOUT_OWNER in names:
-            raise ConfigurationError(f"--check {WITHOUT_OWNER} needs --owners")
+            raise UsageError(f"--check {WITHOUT_OWNER} needs --owners")
         names.discard(WITHOUT_OWNER)
     return [check for check in REVIEWS if check.name in names]
 

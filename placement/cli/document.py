@@ -7,7 +7,7 @@ from oslo_config import cfg
 
 from placement.api import openapi
 from placement.api.history import HISTORY, LATEST, LINES
-from placement.errors import ConfigurationError
+from placement.errors import UsageError
 
 
 def set_up(parser: Any) -> None:
@@ -18,11 +18,11 @@ def set_up(parser: Any) -> None:
 
 
 def _describe(conf: cfg.ConfigOpts) -> int:
-    """Print the document of a microversion. Raises ConfigurationError if it does not exist."""
+    """Print the document of a microversion. Raises UsageError if it does not exist."""
     versions = {str(version): version for version in HISTORY}
     stated = conf.category.microversion
     if stated not in versions:
         ranges = " and ".join(f"{line.oldest} to {line.newest}" for line in LINES)
-        raise ConfigurationError(f"--microversion {stated}: this service has {ranges}")
+        raise UsageError(f"--microversion {stated}: this service has {ranges}")
     print(json.dumps(openapi.describe(versions[stated]), indent=2))
     return 0

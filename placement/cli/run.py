@@ -28,7 +28,9 @@ def run(arguments: Sequence[str], path: Sequence[str], set_up: Callable[[Any], N
         _add_commands(subparsers, COMMANDS, path, set_up)
 
     conf.register_cli_opt(cfg.SubCommandOpt("category", title="commands", handler=add_all))
-    config.parse(conf, arguments)
+    words = " ".join(path)
+    usage = f"placement-manage [OPTION …] {words} [ARGUMENT …] (placement-manage {words} --help)"
+    config.parse(conf, arguments, usage=usage)
     config.log_to_stderr(conf)
     action: Callable[[cfg.ConfigOpts], int] = conf.category.action
     return action(conf)
@@ -42,7 +44,8 @@ def _add_commands(
 ) -> None:
     """Add the commands to a parser, and the arguments of the one at the path."""
     for name, command in commands.items():
-        parser = subparsers.add_parser(name, help=command.help)
+        program = {"prog": f"placement-manage {name}"} if commands is COMMANDS else {}
+        parser = subparsers.add_parser(name, help=command.help, **program)
         if name not in path[:1]:
             continue
         if set_up is not None and not command.actions:

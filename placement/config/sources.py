@@ -106,7 +106,12 @@ def named_files() -> list[str] | None:
     return [str(path)]
 
 
-def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = None) -> None:
+def parse(
+    conf: cfg.ConfigOpts,
+    argv: Sequence[str],
+    files: list[str] | None = None,
+    usage: str | None = None,
+) -> None:
     """Parse command line, files and environment.
 
     Args:
@@ -115,6 +120,7 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
         files: the only files to read, unless the command line names others. None means the file in
             the directory that the environment names, or else the file in the usual directories;
             `placement.conf.d` of these directories is read as well.
+        usage: printed before errors in the command line. None means a list of all options.
 
     Raises:
         ConfigurationError: a file cannot be read, or a value is not allowed.
@@ -128,6 +134,7 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
         conf(
             list(argv),
             project="placement",
+            usage=usage,
             version=__version__,
             default_config_files=files,
             default_config_dirs=directories,

@@ -109,7 +109,10 @@ def stamp(conn: Connection, revision: str) -> None:
                 conn.execute(sa.delete(sa.table(VERSION_TABLE)))
             _migration_context(conn).stamp(_script(), revision)
     except CommandError as error:
-        raise ConfigurationError(f"cannot stamp {revision}: {error}") from None
+        known = sorted(each.revision for each in _script().walk_revisions())
+        raise ConfigurationError(
+            f"cannot stamp {revision}: {error}; this release has {', '.join(known)}"
+        ) from None
 
 
 def _stamp_adopted(conn: Connection, revision: str) -> None:

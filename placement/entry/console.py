@@ -1,15 +1,18 @@
 """The common parts of entry points: options, commands and error messages."""
 
+import os
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from placement.errors import ConfigurationError, PlacementError
+from placement.errors import ConfigurationError, PlacementError, UsageError
 from placement.runtime.logs import escaped
 from placement.runtime.suggestions import did_you_mean, nearest
 
 USAGE = 2  # exit code for an invalid command line, as in argparse
+INTERRUPTED = 130  # exit code of a process that is ended by a signal: SIGINT
+OUTPUT_CLOSED = 141  # SIGPIPE
 HELP = frozenset(("-h", "--help"))
 
 _WIDTH = 80  # columns
@@ -34,6 +37,34 @@ OPTIONS_WITH_VALUE = frozenset(
 )  # fmt: skip
 
 
+def run(command: Callable[[], int]) -> int:
+    """Run a command. Return its exit code, or print one line about an expected error."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the end of the process
+    try:
+        code = command()
+        # Inside of the try block, because the reader of the output may have exited.
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        fail(Exception("interrupted"))
+        return INTERRUPTED
+    except OSError as error:
+        if error.filename is None:
+            # The reader of the output, such as `head`, has closed it, or the file system is full.
+            # Discard the remaining output, which Python would write at the end of the process.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return OUTPUT_CLOSED
+        fail(error)
+        return 1
+    except Exception as error:
+        if not is_expected(error):
+            raise
+        fail(error)
+        return USAGE if isinstance(error, UsageError) else 1
+    return code
+
+
 def configuration_first(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with --config-file and --config-dir before the command.
 
@@ -49,9 +80,10 @@ def configuration_first(arguments: Sequence[str]) -> list[str]:
         if name not in _CONFIGURATION:
             rest.append(argument)
             continue
-        moved.append(argument)
-        if not equals:
-            moved += [value for value in [next(following, None)] if value is not None]
+        value = None if equals else next(following, None)
+        if not equals and value is None:
+            raise UsageError(f"{name} needs a value")
+        moved += [argument] if value is None else [argument, value]
     return [*moved, *rest, *following]
 
 
@@ -114,6 +146,8 @@ def describe(error: Exception) -> str:
     """Return one line about an error for operators. It may contain more than the client's text."""
     if isinstance(error, PlacementError):
         return error.complaint
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if not _is_of_database(error):
         return str(error)
     from placement.db.messages import one_line  # noqa: PLC0415

@@ -24,8 +24,9 @@ from placement.objects import online_migrations, preflight
 
 UNEXPECTED = 255
 COMMANDS: dict[str, Any] = {"upgrade": {"check": {}}}
-HELP = """\
-usage: placement-status [OPTION …] upgrade check [--json]
+USAGE = "placement-status [OPTION …] upgrade check [--json]"
+HELP = f"""\
+usage: {USAGE}
 
 Says whether a deployment is ready to be upgraded: its database, options and policy
 rules. Exit code: 0 success, 1 a warning, 2 a failure, 255 the checks could not be
@@ -37,6 +38,13 @@ REMEDY = "Run placement-manage db online_data_migrations."
 OLD_SCHEMA = "The schema is {}, and this release needs {}. Run placement-manage db sync."
 PREFLIGHT = "{}. See placement-manage db preflight."
 CHARSETS = "Names can have the characters of these character sets: {}."
+NARROW_CHARSET = (
+    "[placement_database] connection has charset={}, which cannot transfer all characters of the "
+    "columns, such as emoji. Remove it: the default is utf8mb4."
+)
+# Names of the checks that read tables.
+ROOTS, CONSUMERS = "Missing Root Provider IDs", "Incomplete Consumers"
+COLUMNS = "Character Sets"
 _NO_TABLES = Result(Code.FAILURE, NO_TABLES)
 
 
@@ -52,6 +60,12 @@ class Checks(upgradecheck.UpgradeCommands):
         """Connect to the configured database. Raises ConfigurationError if it cannot be used."""
         self._database = Database(config.database_settings(self._conf))
         self._database.connect_first(patience=COMMAND_PATIENCE)
+        if self._schema().code is Code.FAILURE:
+            # One of the checks reports the reason. The others would repeat it.
+            unreadable = (ROOTS, CONSUMERS, COLUMNS)
+            self._upgrade_checks = tuple(
+                check for check in self._upgrade_checks if check[0] not in unreadable
+            )
 
     def _read(self, result: Callable[[Connection], Result]) -> Result:
         """Return a result that is read from the database.
@@ -93,8 +107,12 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _charsets(self) -> Result:
         def described(conn: Connection) -> Result:
-            columns = [f"{name} ({charset})" for name, charset in schema.charsets(conn).items()]
+            known = schema.charsets(conn)
+            columns = [f"{name} ({charset})" for name, charset in known.items()]
             details = CHARSETS.format(", ".join(columns)) if columns else None
+            charset = conn.engine.url.query.get("charset")
+            if charset in ("utf8", "utf8mb3") and "utf8mb4" in known.values():
+                return _warn_of([NARROW_CHARSET.format(charset)], details)
             return Result(Code.SUCCESS, details)
 
         return self._read(described)
@@ -121,16 +139,16 @@ class Checks(upgradecheck.UpgradeCommands):
         except ConfigurationError as error:
             return Result(Code.FAILURE, console.describe(error))
 
-    _upgrade_checks = (
-        ("Missing Root Provider IDs", _roots),
-        ("Incomplete Consumers", _consumers),
+    _upgrade_checks: tuple[Any, ...] = (
+        (ROOTS, _roots),
+        (CONSUMERS, _consumers),
         (
             "Policy File JSON to YAML Migration",
             lambda self: common_checks.check_policy_json(self, self._conf),
         ),
         ("Options", _options),
         ("Policy Rules", _rules),
-        ("Character Sets", _charsets),
+        (COLUMNS, _charsets),
         ("Database Settings", _settings),
         ("Schema Revision", _schema),
     )
@@ -145,7 +163,12 @@ def _warn_of(warnings: Iterable[str], information: str | None = None) -> Result:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the checks. Return the worst result, or another exit code in the module's docstring."""
-    arguments = console.configuration_first(sys.argv[1:] if argv is None else argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return console.run(lambda: _run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    arguments = console.configuration_first(arguments)
     unknown = console.unknown_command(arguments, COMMANDS)
     if unknown is not None:
         console.fail(Exception(unknown))
@@ -165,7 +188,7 @@ def _check(arguments: Sequence[str]) -> int:
     checks = Checks(conf)
     upgradecheck.register_cli_options(conf, checks)
     try:
-        config.parse(conf, arguments)
+        config.parse(conf, arguments, usage=USAGE)
         config.log_to_stderr(conf)
         checks.connect()
         upgradecheck.CONF = conf  # the library reads --json from this value

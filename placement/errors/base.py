@@ -53,3 +53,7 @@ def at_member(path: str) -> Iterator[None]:
 
 class ConfigurationError(Exception):
     """The service cannot run with this configuration. The text is one line for operators."""
+
+
+class UsageError(ConfigurationError):
+    """The arguments of a command are missing, contradict each other, or have invalid values."""

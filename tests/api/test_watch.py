@@ -17,6 +17,7 @@ from falcon_placement_client.errors import RefusedError, ServiceTooOld
 from placement import cli
 from placement.db import tables as t
 from placement.direct import PlacementDirect
+from placement.entry import console
 from placement.objects import change_numbering
 from tests.api.test_changes import Cloud
 from tests.kit.listener import listening
@@ -174,7 +175,7 @@ def test_the_command_prints_lines_and_runs_a_command_for_each(
     cloud.expect(200, "PUT", path, old)
     acts = (lambda: cloud.expect(200, "PUT", path, new), lambda: cloud.delete(uuid))
     monkeypatch.setattr(watching, "time", Pauses(lambda: None, *acts))
-    assert cli.main(["watch", "--url", url]) == cli.INTERRUPTED
+    assert cli.main(["watch", "--url", url]) == console.INTERRUPTED
     assert capsys.readouterr().out.splitlines() == [
         f"listed  {uuid} old name",
         f"changed {uuid} new name",
@@ -187,7 +188,7 @@ def test_the_command_prints_lines_and_runs_a_command_for_each(
     source = f"import sys; open({str(copies)!r}, 'a').write(sys.stdin.read())"
     monkeypatch.setattr(watching, "time", Pauses(lambda: cloud.touch(uuid)))
     command = f'{sys.executable} -c "{source}"'
-    assert cli.main(["watch", "--url", url, "--json", "--exec", command]) == cli.INTERRUPTED
+    assert cli.main(["watch", "--url", url, "--json", "--exec", command]) == console.INTERRUPTED
     lines = capsys.readouterr().out
     assert [json.loads(line) for line in lines.splitlines()] == [
         {"uuid": uuid, "name": "old name", "event": "listed"},

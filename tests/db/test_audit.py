@@ -308,7 +308,7 @@ def test_a_list_that_is_none_is_refused(
 )
 def test_what_is_asked_must_fit_together(run: Run, arguments: list[str], complaint: str) -> None:
     code, out, err = run(*arguments)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert complaint in err
 
 

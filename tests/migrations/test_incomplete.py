@@ -151,8 +151,10 @@ def test_an_upgrade_check_of_an_empty_database_names_the_command(
 ) -> None:
     assert upgrade_check("--json") == 2
     shown = json.loads(capsys.readouterr().out)
-    assert [each["result"] for each in shown["checks"]] == [2, 2, 0, 0, 0, 2, UNFLUSHED, 2]
-    assert shown["checks"][0]["details"] == status.NO_TABLES
+    # One check states the reason.
+    assert [each["result"] for each in shown["checks"]] == [0, 0, 0, UNFLUSHED, 2]
+    assert shown["checks"][-1]["check"] == "Schema Revision"
+    assert shown["checks"][-1]["details"] == status.NO_TABLES
 
 
 def test_an_upgrade_check_of_an_older_schema_names_the_command(
@@ -176,7 +178,8 @@ def test_an_upgrade_check_of_an_unknown_schema_says_what_db_sync_would(
     refusal = capsys.readouterr().err.strip().removeprefix("placement: ")
     assert upgrade_check("--json") == 2
     shown = json.loads(capsys.readouterr().out)
-    assert [each["details"] for each in shown["checks"]][:2] == [refusal, refusal]
+    assert [each["details"] for each in shown["checks"]].count(refusal) == 1
+    assert shown["checks"][-1]["details"] == refusal
     assert upgrade_check() == 2
     assert "b4ed3a175331" in capsys.readouterr().out
 

@@ -1,5 +1,6 @@
 """The revisions of the schema, one at a time, and the commands that run them."""
 
+import json
 import os
 import re
 import subprocess
@@ -108,6 +109,26 @@ def test_an_existing_database_gets_our_columns_and_keeps_everything_else(
     with database.read() as conn:
         assert schema.adopted_version(conn) == version
         assert schema.version(conn) == schema.newest()
+
+
+@pytest.mark.skipif(ENGINE != "mariadb", reason="other databases have one encoding")
+@pytest.mark.parametrize(("charset", "code"), [("utf8", 1), ("utf8mb4", 0)])
+def test_a_connection_that_cannot_transfer_the_characters_of_columns_is_a_warning(
+    database: Database,
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    charset: str,
+    code: int,
+) -> None:
+    existing.make(database)
+    charsets.convert(database.writer, {t.resource_providers.c.name: "utf8mb4_bin"})
+    monkeypatch.setenv(ENVIRONMENT, f"{url}{'&' if '?' in url else '?'}charset={charset}")
+    status.main(["upgrade", "check", "--json"])
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    (found,) = [each for each in checks if each["check"] == "Character Sets"]
+    assert found["result"] == code
+    assert ("has charset=utf8, which cannot transfer" in found["details"]) is bool(code)
 
 
 @pytest.mark.skipif(ENGINE != "mariadb", reason="other databases have one encoding")

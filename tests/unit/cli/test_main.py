@@ -15,6 +15,8 @@ from falcon_placement_client.commands import clouds
 from placement import cli, client
 from placement.cli import document
 from placement.entry import console
+from tests.kit.builders import make_app
+from tests.kit.listener import listening
 
 COMMAND = (sys.executable, "-c", "import sys; from placement.cli import main; sys.exit(main())")
 
@@ -25,7 +27,45 @@ def test_a_closed_pipe_ends_a_command_without_an_error(command: list[str]) -> No
     assert process.stdout is not None
     process.stdout.close()
     _none, complaints = process.communicate()
-    assert (process.returncode, complaints) == (cli.OUTPUT_CLOSED, b"")
+    assert (process.returncode, complaints) == (console.OUTPUT_CLOSED, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+def test_a_full_file_system_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        process = subprocess.run(
+            [*COMMAND, "openapi"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (process.returncode, process.stderr) == (1, "placement: No space left on device\n")
+
+
+def test_a_reader_that_exits_ends_a_command_over_rest_equally(tmp_path: Path) -> None:
+    with listening(make_app(tmp_path)) as url:
+        process = subprocess.Popen(
+            [*COMMAND, "dump-cloud", "--url", url], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        process.stdout.close()
+        _none, complaints = process.communicate()
+    assert (process.returncode, b"Broken pipe" in complaints) == (console.OUTPUT_CLOSED, False)
+
+
+def test_a_reader_that_exits_ends_the_check_before_an_upgrade_equally(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{tmp_path / 'placement.db'}",
+    }
+    code = "import sys; from placement.entry.status import main; sys.exit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "upgrade", "check"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _none, complaints = process.communicate()
+    assert (process.returncode, b"Error" in complaints) == (console.OUTPUT_CLOSED, False)
 
 
 @pytest.mark.parametrize("command", [["db", "version"], ["db"]], ids=" ".join)
@@ -43,7 +83,7 @@ def test_a_short_unread_output_ends_a_command_equally(tmp_path: Path, command: l
     assert process.stdout is not None
     process.stdout.close()
     _none, complaints = process.communicate()
-    assert (process.returncode, complaints) == (cli.OUTPUT_CLOSED, b"")
+    assert (process.returncode, complaints) == (console.OUTPUT_CLOSED, b"")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +104,7 @@ def test_an_interrupted_command_says_so_in_one_line(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(owner, name, interrupted)
-    assert cli.main(arguments) == cli.INTERRUPTED
+    assert cli.main(arguments) == console.INTERRUPTED
     assert capsys.readouterr().err == "placement: interrupted\n"
 
 

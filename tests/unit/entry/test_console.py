@@ -40,12 +40,38 @@ def test_the_command_that_was_meant_is_proposed(arguments: str, message: str | N
         ("load x --config-file=f --yes", "--config-file=f load x --yes"),
         ("--config-file a db sync --config-file b", "--config-file a --config-file b db sync"),
         ("load -- --config-file x", "load -- --config-file x"),
-        ("db sync --config-dir", "--config-dir db sync"),
         ("load x", "load x"),
     ],
 )
 def test_options_that_name_the_configuration_come_first(arguments: str, ordered: str) -> None:
     assert console.configuration_first(arguments.split()) == ordered.split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ("db version --config-file", "placement: --config-file needs a value"),
+        ("--debug", "placement: there is no command in the arguments; --help lists them"),
+        ("openapi --microversion 9.9", "placement: --microversion 9.9: this service has 1.0 to "),
+        ("explain", "placement: explain: expected a query, or --flavor "),
+        ("audit --delete", "placement: --delete needs --owners"),
+        ("db sync --bogus", "error: unrecognized arguments: --bogus"),
+        ("watch --interval nan", "placement-manage watch: error: argument --interval: nan: "),
+        ("watch --interval -1", "placement-manage watch: error: argument --interval: -1: "),
+        ("watch --count 0", "placement-manage watch: error: argument --count: 0: "),
+    ],
+)
+def test_an_invalid_command_line_is_a_short_error_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], arguments: str, error: str
+) -> None:
+    try:
+        code = cli.main(arguments.split())
+    except SystemExit as exit:
+        code = int(exit.code or 0)
+    lines = capsys.readouterr().err.splitlines()
+    assert code == console.USAGE
+    assert error in lines[-1]
+    assert len(lines) < 9
 
 
 def test_all_options_of_oslo_that_take_a_value_are_known() -> None:
