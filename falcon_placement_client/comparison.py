@@ -45,6 +45,8 @@ UNLIMITED = 10  # rounds with one search without a limit, whose responses are la
 MAX_KNOWN = 100  # searches without a limit whose candidates are kept
 MAX_SHOWN = 5  # differences of a kind of request, and lines of a difference
 MAX_TEXT = 300  # characters of a line
+# Parts of a line that differ between requests with the same cause of a difference.
+_VARIABLE = re.compile(rf"{_UUID.pattern}|\d+")
 
 
 class Difference(NamedTuple):
@@ -57,6 +59,17 @@ class Difference(NamedTuple):
 
     def __str__(self) -> str:
         return "\n".join((f"{self.request}: {self.aspect}", *self.lines))
+
+
+class DifferenceCause(NamedTuple):
+    """Differences that are equal except for UUIDs and numbers."""
+
+    requests: int
+    # The first of the differences.
+    example: Difference
+
+    def __str__(self) -> str:
+        return f"{self.requests:,} × {self.example}"
 
 
 class AnnouncedDifference(NamedTuple):
@@ -198,6 +211,8 @@ class Comparison:
     def __init__(self, first: RestClient, other: RestClient) -> None:
         self._servers = first, other
         self._kinds: defaultdict[str, _Kind] = defaultdict(_Kind)
+        # Aspect and lines without UUIDs and numbers -> the number of requests, and the first one.
+        self._causes: dict[tuple[str, ...], DifferenceCause] = {}
         # Search without its limit -> the candidates that both services have returned.
         self._known: dict[tuple[str, int], set[str]] = {}
         for server in self._servers:
@@ -224,10 +239,18 @@ class Comparison:
             target = f"GET {request.target} at 1.{request.minor}"
             found = [Difference(target, name, _lines(*left[name])) for name in sorted(left)]
             kind.examples += found[: MAX_SHOWN - len(kind.examples)]
+            for each in found:
+                cause = each.aspect, *(_VARIABLE.sub("{}", line) for line in each.lines)
+                number, first = self._causes.get(cause, (0, each))
+                self._causes[cause] = DifferenceCause(number + 1, first)
 
     def rows(self) -> list[KindRow]:
         """Return a row for each kind of request."""
         return [_row(name, kind) for name, kind in sorted(self._kinds.items())]
+
+    def causes(self) -> list[DifferenceCause]:
+        """Return the causes of differences that are not announced, the most requests first."""
+        return sorted(self._causes.values(), key=lambda cause: -cause.requests)
 
     def _strangers(self, pair: Exchange) -> Differences:
         """Return candidates of limited searches that the same search without a limit lacks."""

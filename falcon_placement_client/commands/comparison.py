@@ -11,10 +11,11 @@ from typing import Any
 
 from falcon_placement_client.command_client import MICROVERSION, RestClient
 from falcon_placement_client.commands.command import Lister, Output
-from falcon_placement_client.commands.over_rest import NEGATIVE, Call, escaped, table_text
+from falcon_placement_client.commands.over_rest import NEGATIVE, Call, count, escaped, table_text
 from falcon_placement_client.comparison import (
     AnnouncedDifference,
     Comparison,
+    DifferenceCause,
     KindRow,
     cloud_requests,
     read_log,
@@ -25,6 +26,7 @@ from falcon_placement_client.progress import progress
 from falcon_placement_client.responses import Request
 
 _COLUMNS = ("GET", "requests", "median", "other", "p99", "other p99", "changed", "different")
+MAX_CAUSES = 20  # of differences, in the text
 
 
 class Compare(Lister):
@@ -59,7 +61,7 @@ class Compare(Lister):
             "input) instead of requests for objects of the cloud",
         )
         parser.add_argument(
-            "--requests", type=int, default=1000, help="most requests to send (default: 1000)"
+            "--requests", type=count, default=1000, help="most requests to send (default: 1000)"
         )
         parser.add_argument("--seed", type=int, default=1, help="selects the requests (default: 1)")
         parser.add_argument(
@@ -73,9 +75,7 @@ class Compare(Lister):
         options = call.options
         minors = options.microversion or [MICROVERSION[1]]
         if options.access_log is None:
-            requests = [
-                *islice(cloud_requests(call.api, options.seed, minors), max(1, options.requests))
-            ]
+            requests = [*islice(cloud_requests(call.api, options.seed, minors), options.requests)]
         else:
             requests = _of_log(options, minors)
         with closing(_other(call)) as other:
@@ -85,7 +85,7 @@ class Compare(Lister):
                     comparison.send(request)
         rows = comparison.rows()
         code = NEGATIVE if any(row.different for row in rows) else 0
-        return Output(KindRow._fields, rows, code, text=_text(rows))
+        return Output(KindRow._fields, rows, code, text=_text(rows, comparison.causes()))
 
 
 def _of_log(options: Any, minors: Sequence[int]) -> list[Request]:
@@ -95,7 +95,7 @@ def _of_log(options: Any, minors: Sequence[int]) -> list[Request]:
         requests = list(read_log(lines, minors))
     if not requests:
         raise RestError(f"{path}: no GET of an access log")
-    number = min(max(1, options.requests), len(requests))
+    number = min(options.requests, len(requests))
     chosen = random.Random(options.seed).sample(range(len(requests)), number)
     return [requests[index] for index in sorted(chosen)]
 
@@ -113,13 +113,13 @@ def _other(call: Call) -> RestClient:
 
 def _minor(text: str) -> int:
     major, _, minor = text.partition(".")
-    if major != "1" or not minor.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no version such as 1.39")
+    if major != "1" or not minor.isdecimal() or int(minor) > MICROVERSION[1]:
+        raise argparse.ArgumentTypeError(f"{text!r} is no version from 1.0 to 1.{MICROVERSION[1]}")
     return int(minor)
 
 
-def _text(rows: Sequence[KindRow]) -> str:
-    """Return durations in milliseconds as a table, and the differences."""
+def _text(rows: Sequence[KindRow], causes: Sequence[DifferenceCause]) -> str:
+    """Return durations in milliseconds as a table, and the differences by cause."""
     shown = [(*row[:6], row.changed, row.different) for row in rows]
     parts = [table_text(_COLUMNS, shown, numbers=_COLUMNS[1:])]
     announced: Counter[tuple[str, str, str]] = Counter()
@@ -129,9 +129,10 @@ def _text(rows: Sequence[KindRow]) -> str:
         parts.append("announced differences:")
         for (name, *texts), number in sorted(announced.items()):
             parts.append(f"  {AnnouncedDifference(name, number, *texts)}")
-    for row in rows:
-        for example in row.examples:
-            parts += ["  ".join(("", escaped(line))) for line in str(example).split("\n")]
+    for cause in causes[:MAX_CAUSES]:
+        parts += ["  ".join(("", escaped(line))) for line in str(cause).split("\n")]
+    if len(causes) > MAX_CAUSES:
+        parts.append(f"  … {len(causes) - MAX_CAUSES:,} more causes")
     number, changed, different = (
         sum(each) for each in zip(*((row.requests, *row[7:9]) for row in rows), strict=True)
     )

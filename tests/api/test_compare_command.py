@@ -180,7 +180,9 @@ def test_a_planted_difference_is_found(
     }
     code, out, _err = compare(other, "--access-log", file)
     assert code == 3
-    assert f"  GET {path} at 1.39: {aspect}\n  {lines[0]}\n  {lines[1]}\n" in out
+    # Both requests have one cause.
+    assert out.count(f"GET {path}") == 1
+    assert f"  2 × GET {path} at 1.39: {aspect}\n  {lines[0]}\n  {lines[1]}\n" in out
     assert out.endswith(
         "3 requests: 2 with differences that are not announced, 0 of providers that have changed\n"
     )
@@ -281,8 +283,10 @@ def test_providers_that_have_changed_since_the_copy_are_counted_apart(
     [
         (["http://127.0.0.1:1"], 1, "connection refused"),
         (["nowhere"], 1, "'nowhere' is not the URL of a server"),
-        (["http://127.0.0.1:1", "--microversion", "2.0"], 2, "'2.0' is no version such as 1.39"),
-        (["http://127.0.0.1:1", "--access-log", "/nowhere"], 1, "No such file"),
+        (["http://127.0.0.1:1", "--microversion", "2.0"], 2, "'2.0' is no version from 1.0"),
+        (["http://127.0.0.1:1", "--microversion", "1.40"], 2, "'1.40' is no version from 1.0"),
+        (["http://127.0.0.1:1", "--requests", "-4"], 2, "-4: expected a number of at least 1"),
+        (["http://127.0.0.1:1", "--access-log", "/nowhere"], 1, ": /nowhere: No such file"),
     ],
 )
 def test_what_cannot_be_compared(
