@@ -195,7 +195,7 @@ def test_without_an_identity_service_a_token_is_sent_as_it_is(
         ),
         (
             {**USER, "OS_AUTH_URL": "http://127.0.0.1:1/v3"},
-            "the identity cannot be used: connection refused",
+            "the identity cannot be used: cannot reach http://127.0.0.1:1/v3: connection refused",
         ),
         (
             {**USER, "OS_PASSWORD": ""},

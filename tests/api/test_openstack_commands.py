@@ -308,7 +308,8 @@ def test_hosts_in_maintenance_are_left_out(openstack: Openstack, either: str) ->
     assert openstack.rows("placement", "host", "list", "--tainted") == [row]
     openstack.rows("placement", "host", "untaint", "compute-1")
     assert len(openstack.rows(*listing)) == 2
-    openstack.rows("placement", "host", "taint", "compute-2", "--trait", "CUSTOM_OTHER")
+    other = ("placement", "host", "taint", "compute-2", "--trait", "CUSTOM_OTHER")
+    openstack.rows(*other, code=1)
     assert "CUSTOM_OTHER is no taint of the service" in openstack.complaint
 
 

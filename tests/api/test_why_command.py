@@ -170,4 +170,4 @@ def test_an_unknown_id_and_a_missing_file_are_one_line(log: Log, why: Any) -> No
     assert missing == (1, "", ["placement: no line of the log belongs to the request req-x"])
     code, out, (complaint,) = why("req-x", "/nowhere.log")
     assert (code, out) == (1, "")
-    assert complaint.endswith("No such file or directory: '/nowhere.log'")
+    assert complaint == "placement: /nowhere.log: No such file or directory"
