@@ -1,6 +1,7 @@
 """Rows of a database of any origin, which can be written, read and compared."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,7 +25,11 @@ Contents = Mapping[str, tuple[list[str], set[tuple[Any, ...]]]]
 
 def insert(conn: sa.Connection, table: str, *rows: Mapping[str, object]) -> None:
     """Insert rows, with or without ids."""
-    columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in rows[0]]
+    columns: list[sa.ColumnClause[Any]] = [
+        # Without a type, sqlite3 would convert the time, which is deprecated since Python 3.12.
+        sa.column(name, sa.DateTime() if isinstance(value, datetime) else None)
+        for name, value in rows[0].items()
+    ]
     conn.execute(sa.insert(sa.table(table, *columns)), [dict(row) for row in rows])
     if conn.dialect.name == "postgresql" and "id" in rows[0]:
         sequence = f"pg_get_serial_sequence('{table}', 'id')"
