@@ -1,5 +1,6 @@
 """The command `placement-manage db preflight`, which lists hazardous settings of the database."""
 
+import argparse
 import json
 import os
 from collections.abc import Sequence
@@ -28,18 +29,25 @@ def set_up(parser: Any) -> None:
     parser.add_argument("--strict", action="store_true", help="exit with 1 for notes, too")
     parser.add_argument(
         "--processes",
-        type=int,
+        type=_count,
         default=os.environ.get("WEB_CONCURRENCY", preflight.DEFAULT_PROCESSES),
         help="number of processes of the service on all machines (default: WEB_CONCURRENCY, or "
         f"{preflight.DEFAULT_PROCESSES})",
     )
     parser.add_argument(
         "--threads",
-        type=int,
+        type=_count,
         default=preflight.DEFAULT_THREADS,
         help=f"number of threads of a process (default: {preflight.DEFAULT_THREADS})",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number of at least 1")
+    return number
 
 
 def _preflight(conf: cfg.ConfigOpts) -> int:

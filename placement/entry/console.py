@@ -1,5 +1,6 @@
 """The common parts of entry points: options, commands and error messages."""
 
+import io
 import os
 import sys
 import textwrap
@@ -41,6 +42,9 @@ def run(command: Callable[[], int]) -> int:
     """Run a command. Return its exit code, or print one line about an expected error."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the end of the process
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The encoding of the locale may lack characters of names and of the help.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = command()
         # Inside of the try block, because the reader of the output may have exited.

@@ -30,6 +30,12 @@ def test_a_closed_pipe_ends_a_command_without_an_error(command: list[str]) -> No
     assert (process.returncode, complaints) == (console.OUTPUT_CLOSED, b"")
 
 
+def test_characters_that_the_locale_lacks_are_escaped() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    out = subprocess.run([*COMMAND, "--help"], capture_output=True, check=True, env=environment)
+    assert out.stdout.startswith(b"usage: placement-manage [OPTION \\u2026]")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
 def test_a_full_file_system_is_one_line() -> None:
     with open("/dev/full", "w") as full:

@@ -54,6 +54,7 @@ def test_options_that_name_the_configuration_come_first(arguments: str, ordered:
         ("--debug", "placement: there is no command in the arguments; --help lists them"),
         ("openapi --microversion 9.9", "placement: --microversion 9.9: this service has 1.0 to "),
         ("explain", "placement: explain: expected a query, or --flavor "),
+        ("db preflight --threads -1", "argument --threads: -1: expected a number of at least 1"),
         ("audit --delete", "placement: --delete needs --owners"),
         ("db sync --bogus", "error: unrecognized arguments: --bogus"),
         ("watch --interval nan", "placement-manage watch: error: argument --interval: nan: "),
