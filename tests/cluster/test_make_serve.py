@@ -163,7 +163,7 @@ def test_documentation_installs_no_tests_and_no_linters(tmp_path: Path) -> None:
     venv = tmp_path / "venv"
     venv.mkdir()
     (venv / "pyvenv.cfg").touch()
-    command = ["make", "--dry-run", "docs", f"VENV={venv}", "OPEN="]
+    command = ["make", "--dry-run", "docs", f"VENV={venv}", "OPEN=", "INSTALL=test"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert "--editable '.[docs]'" in done.stdout
     # A developer's environment has it all, and is not installed into a second time.
