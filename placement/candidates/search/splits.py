@@ -206,8 +206,7 @@ def split_solutions(
         total = prod(map(len, choices))
         for number, chosen in enumerate(product(*choices), 1):
             budget.step(cost=COST_PER_RESULT + COST_PER_STEP * sum(map(len, chosen)))
-            serving = list(_serving(plan, assignment, chosen))
-            if all(check(serving) for check in checks):
+            if all(check(_serving(plan, assignment, chosen)) for check in checks):
                 yield assignment, chosen, last and number == total
 
 
