@@ -237,7 +237,7 @@ def test_the_document_of_any_version_is_printed(
     assert json.loads(capsys.readouterr().out) == describe(LATEST)
     assert cli.main(["openapi", "--microversion", "1.12"]) == 0
     assert json.loads(capsys.readouterr().out) == describe(v("1.12"))
-    assert cli.main(["openapi", "--microversion", "1.99"]) == 1
+    assert cli.main(["openapi", "--microversion", "1.99"]) == 2
     assert "1.99" in capsys.readouterr().err
 
 
