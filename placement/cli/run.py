@@ -52,7 +52,9 @@ def _add_commands(
             set_up(parser)
             continue
         parser.set_defaults(action=_print_help(parser))
-        _add_commands(parser.add_subparsers(title="actions"), command.actions, path[1:], set_up)
+        # Since Python 3.13, argparse does not wrap a usage between the names of actions.
+        actions = parser.add_subparsers(title="actions", metavar="ACTION")
+        _add_commands(actions, command.actions, path[1:], set_up)
 
 
 def _print_help(parser: Any) -> Callable[[cfg.ConfigOpts], int]:
