@@ -1,11 +1,13 @@
-"""A picture of how requests scale with the cloud. Both axes are logarithmic."""
+"""How requests scale with the cloud: a table, and a picture whose axes are logarithmic."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
-from bench.tables import Cell, Table
+from bench.aims import Row
+from bench.tables import Cell, Table, figure
 
 # Colours with enough contrast on white and on black pages.
 COLOURS = ("#2f81f7", "#d2691e", "#2ea043", "#a371f7", "#db3d8a")
@@ -13,16 +15,39 @@ GREY = "#808080"
 LEFT, TOP, WIDTH, HEIGHT = 80, 30, 500, 305  # size of the plot area, in pixels
 MOST = 5  # end of the time axis as a power of ten; the axis begins at 1 ms
 PEER = ", peer"
+# The requests in the picture, which would be crowded with all of them.
+DRAWN = (
+    "limit 10",
+    "limit 1000",
+    "3 match, limit 10",
+    "PUT allocations",
+    "first page of providers",
+)
+
+_SIZED = re.compile(r"light (?P<hosts>[\d,]+) hosts x 2 consumers, (?P<request>.+)")
+
+
+def by_size(engine: str, rows: Iterable[Row]) -> Table:
+    """Return the medians in ms of the same requests, with a column for each size of the cloud."""
+    medians: dict[str, dict[str, Cell]] = {}
+    for row in rows:
+        scenario = _SIZED.fullmatch(row["scenario"])
+        for side, mark in (("ours", ""), ("peer", PEER)):
+            if scenario and side in row:
+                cells = medians.setdefault(scenario["request"] + mark, {})
+                cells[scenario["hosts"]] = figure(row[side]["median"])
+    sizes = list(dict.fromkeys(size for cells in medians.values() for size in cells))
+    table = {name: [cells.get(size) for size in sizes] for name, cells in medians.items()}
+    return Table.of_run(engine, "request", sizes, table)
 
 
 def draw(table: Table) -> str:
     """Return an SVG of milliseconds by hosts. Rows whose names end with "peer" are dotted."""
     sizes = [math.log10(int(column.replace(",", ""))) for column in table.columns]
     parts = [*_frame(table, sizes)]
-    names = [name.removesuffix(PEER) for name in table.rows]
-    requests = list(dict.fromkeys(names))
-    for place, (request, (name, cells)) in enumerate(zip(names, table.rows.items(), strict=True)):
-        colour = COLOURS[requests.index(request)]
+    rows = {name: cells for name, cells in table.rows.items() if name.removesuffix(PEER) in DRAWN}
+    for place, (name, cells) in enumerate(rows.items()):
+        colour = COLOURS[DRAWN.index(name.removesuffix(PEER))]
         dotted = ' stroke-dasharray="2 4"' if name.endswith(PEER) else ""
         style = f'fill="none" stroke="{colour}" stroke-width="2"{dotted}'
         points = list(_points(sizes, cells))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from bench import aims
+from bench import aims, growth
 from bench.aims import Row
 from bench.measure import Figures
 from bench.scenario import Scenario
@@ -33,7 +33,7 @@ class Results:
         print("  ".join([scenario.name, *map(shown, cells(row, self._others))]), flush=True)
 
     def finish(self) -> None:
-        """Write a table of all rows, and a table of the rows that have an aim."""
+        """Write a table of all rows, one of the rows that have an aim, and one by sizes."""
         every = {str(row["scenario"]): cells(row, self._others) for row in self._rows}
         tables = {"all": Table.of_run(self._engine, "scenario", columns(self._others), every)}
         text = tables["all"].text()
@@ -41,6 +41,9 @@ class Results:
             tables["aims"] = aims.report(self._rows, self._engine)
             text += f"\n{tables['aims'].text()}{aims.count(tables['aims'])}"
         text += aims.summary(self._rows)
+        by_size = growth.by_size(self._engine, self._rows)
+        if by_size.rows:
+            tables["growth"] = by_size
         for name, table in tables.items():
             table.write(self._directory / f"{self._engine}-{name}.json")
         print(f"\n{text}written to {self._directory}")

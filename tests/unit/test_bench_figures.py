@@ -93,8 +93,27 @@ def test_a_result_replaces_the_rows_of_a_table_and_keeps_its_columns(
     assert table.origin() == "*Commit abc, 2026-11-27, sqlite; without load.*\n"
 
 
-def test_the_picture_has_a_line_for_each_row_and_a_point_for_each_figure() -> None:
-    rows: dict[str, list[Cell]] = {"one": [1, 10.0], "one, peer": [100, None]}
+def test_the_same_requests_to_clouds_of_several_sizes_share_a_row() -> None:
+    rows = [
+        {"scenario": "light 1,000 hosts x 2 consumers, limit 10", "ours": {"median": 1.84}},
+        {"scenario": "shared disks, 1,000 hosts, limit 10", "ours": {"median": 9}},
+        {
+            "scenario": "light 10,000 hosts x 2 consumers, limit 10",
+            "ours": {"median": 2},
+            "peer": {"median": 3950.2},
+        },
+    ]
+    table = growth.by_size("mariadb", rows)
+    assert table.columns == ["1,000", "10,000"]
+    assert table.rows == {"limit 10": [1.8, 2], "limit 10, peer": [None, 3950]}
+
+
+def test_the_picture_has_lines_of_some_rows_and_a_point_for_each_figure() -> None:
+    rows: dict[str, list[Cell]] = {
+        "limit 10": [1, 10.0],
+        "limit 10, peer": [100, None],
+        "none match": [1, 1],
+    }
     drawing = growth.draw(replace(TABLE, columns=["1,000", "10,000"], rows=rows))
     lines = re.findall(r'<polyline points="(.*?)"', drawing)
     assert [len(points.split()) for points in lines] == [2, 1]
