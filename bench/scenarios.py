@@ -312,17 +312,11 @@ def _growth(hosts: int) -> list[Scenario]:
         ("first page with parts", "get at 2.0", f"{page}&include={PARTS}"),
         ("provisioning a host", "provision", ""),
     ]
-    beside_disks = f"shared disks, {hosts:,} hosts, limit 10"
     at_peer = {"limit 10", "limit 1000", "3 match, limit 10", "PUT allocations"}
     return [
-        # With more than 100,000 hosts, the peer takes more than a minute.
-        *(
-            Scenario(
-                f"{title}, {name}", cloud, does, what, peer=name in at_peer and hosts <= 100_000
-            )
-            for name, does, what in rows
-        ),
-        Scenario(beside_disks, sharing(hosts), "get", limited(FLAT, 10), peer=hosts <= 10_000),
+        # With 100,000 hosts, the peer takes more than a minute.
+        Scenario(f"{title}, {name}", cloud, does, what, peer=name in at_peer and hosts <= 10_000)
+        for name, does, what in rows
     ]
 
 
