@@ -2,7 +2,7 @@
 
 from placement.candidates.claims.choices import ClaimRequest
 from placement.candidates.claims.claiming import Claimed, claim
-from placement.candidates.explanation import Explanation, explain, explain_refused
+from placement.candidates.explanation import Explanation, Reasons, explain, explain_refused
 from placement.candidates.headroom import Headroom, HeadroomQuery, find_headroom
 from placement.candidates.order import Order
 from placement.candidates.request import CandidateRequest
@@ -21,6 +21,7 @@ __all__ = [
     "Headroom",
     "HeadroomQuery",
     "Order",
+    "Reasons",
     "SearchResult",
     "SearchTuning",
     "TreeCache",

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bench.clouds import nested, unequal
-from bench.scenarios import APART, FLAT, FOUR_GROUPS, NOBODY, UNMET
+from bench.clouds import nested, sharing, unequal
+from bench.scenarios import APART, FLAT, FOUR_GROUPS, IN_BOTH, NOBODY, UNMET
 from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v
 from placement.api.parameters import pairs
@@ -20,6 +20,7 @@ from placement.candidates import (
     Explanation,
     SearchTuning,
     explain,
+    explain_refused,
     find_candidates,
 )
 from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_RESULT, COST_PER_STEP
@@ -108,6 +109,26 @@ def test_an_explanation_reads_nothing_again_that_its_search_has_read(
             alone = explain(Scan.of(conn, request), cloud.trees, settings)
         assert explanation == alone
     assert costs == [0, 1, 1]
+
+
+def test_a_log_line_reads_no_names_that_only_details_contain(directory: Path) -> None:
+    """No host is in both aggregates. The details also name the shared disks, the text does not."""
+    searcher = warmed(directory, sharing(20))
+    request = parse_candidates(pairs(IN_BOTH.rpartition("?")[2]), v("2.0"))
+    settings = searcher.settings.candidates
+    costs = []
+    with counted(searcher.database) as statements, searcher.database.read_trees() as conn:
+        result = find_candidates(conn, searcher.trees, request, settings)
+        costs.append(len(statements))
+        reasons = explain_refused(result.scan, result.trace, searcher.trees, settings)
+        costs.append(len(statements) - sum(costs))
+        explanation = explain(result.scan, searcher.trees, settings)
+        costs.append(len(statements) - sum(costs))
+    searcher.database.dispose()
+    assert costs[1:] == [0, 1]
+    assert reasons.counts == explanation.counts == {"not_in_aggregate": 20}
+    assert "provider" not in reasons.text.partition(".")[2]
+    assert all("on the sharing provider" in each.detail for each in explanation.blocked)
 
 
 def test_roots_that_are_not_kept_are_read_once_more(

@@ -33,6 +33,7 @@ from placement.api.policy import EXPLAIN
 from placement.api.shapes import Array, Custom, Json, Object, Property, Renderer, Table, View, ready
 from placement.candidates import (
     CandidateRequest,
+    Reasons,
     SearchResult,
     explain,
     explain_refused,
@@ -257,7 +258,7 @@ def _log_empty(call: Call, result: SearchResult, explained: Explained | None = N
     """Log and count why a response contains no candidates, in the transaction of the search."""
     if result.candidates:
         return
-    why = None if explained is None else explained.explanation
+    why: Reasons | None = None if explained is None else explained.explanation
     if why is None and LOG.isEnabledFor(logging.INFO):
         service = call.service
         bounds = result.stats.bounds_after(service.settings.candidates)

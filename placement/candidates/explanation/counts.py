@@ -110,10 +110,14 @@ class HostCounts:
 
     # -- results -------------------------------------------------------------------------------
 
-    def end(self) -> Collection[str]:
-        """Compute the totals, and return the UUIDs of providers whose names the text contains."""
+    def end(self, *, details: bool) -> Collection[str]:
+        """Compute the totals, and return the UUIDs of providers whose names the text contains.
+
+        Args:
+            details: Whether to include those whose names only the details of steps contain.
+        """
         self._fold()
-        steps = [*self._rejected.values(), *self._stated.values()]
+        steps = [*self._stated.values(), *(self._rejected.values() if details else ())]
         return set(self._named.uuids).union(*(rejected.uuids for rejected in steps))
 
     def name(self, names: Names) -> None:
@@ -124,6 +128,13 @@ class HostCounts:
         """Return a sentence about two properties that no host has together, or an empty text."""
         conflict = self._features.conflict()
         return "" if conflict is None else sentences.conflict(*conflict)
+
+    def by_code(self) -> Mapping[Refusal, int]:
+        """Return the number of rejected hosts by code, most hosts first."""
+        counts: Counter[Refusal] = Counter()
+        for (code, _group), rejected in _sorted(self._rejected):
+            counts[code] += rejected.hosts
+        return dict(counts.most_common())
 
     def groups(self) -> Mapping[str, Sequence[Step]]:
         """Return the steps of each group."""

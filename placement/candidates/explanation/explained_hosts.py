@@ -18,7 +18,7 @@ from placement.candidates.explanation.fits import Fits
 from placement.candidates.explanation.gains import ChangeCounts, SplitGains
 from placement.candidates.explanation.named_hosts import SingleHosts
 from placement.candidates.explanation.smaller_amounts import Key, SmallerAmounts
-from placement.candidates.explanation.value import Explanation, Hosts, Relaxed
+from placement.candidates.explanation.value import Explanation, Hosts, Reasons, Relaxed
 from placement.candidates.explanation.words import sentences
 from placement.candidates.explanation.words.facts import Names
 from placement.candidates.model import Pool, Roots, Tree
@@ -146,15 +146,32 @@ class ExplainedHosts:
         key, full_hosts = pool.profile, plan.request.full_hosts
         return (key, pool.root in full_hosts) if full_hosts else key
 
-    def explanation(self, total: int | None, names: ReadNames) -> Explanation:
-        """Return the explanation of the hosts so far.
+    def explanation(self, total: int, names: ReadNames) -> Explanation:
+        """Return the explanation of the hosts so far. For the arguments, see `reasons`."""
+        reasons, counts = self.reasons(total, names, details=True), self._counts
+        return Explanation(
+            reasons.hosts,
+            reasons.counts,
+            reasons.text,
+            counts.groups(),
+            counts.together(),
+            counts.blocked(),
+            self._relaxations(),
+        )
+
+    def _relaxations(self) -> Sequence[Relaxed]:
+        return [*self._changes.relaxed(self._counts.served), *self._amounts.relaxed()]
+
+    def reasons(self, total: int | None, names: ReadNames, *, details: bool = False) -> Reasons:
+        """Return the reasons for which the hosts so far are rejected.
 
         Args:
             total: The number of all trees, or None if it is unknown.
             names: Returns the names of the providers that the text contains.
+            details: Whether to read the names for the details of an explanation as well.
         """
         counts, changes, amounts = self._counts, self._changes, self._amounts
-        uuids = counts.end()
+        uuids = counts.end(details=details)
         if uuids:
             counts.name(names(sorted(uuids)))
         undecided = amounts.undecided and not amounts.served
@@ -169,9 +186,8 @@ class ExplainedHosts:
             counts.sharing_trees,
             counts.serving_trees,
         )
-        relaxations = [*changes.relaxed(counts.served), *amounts.relaxed()]
-        suggested: Sequence[Relaxed] = relaxations
-        if complete and not relaxations:
+        suggested = self._relaxations()
+        if complete and not suggested:
             suggested = changes.relaxed_with_taint(counts.served)
         conflict = counts.conflict() if complete else ""
         several = len(self._plan.groups) > 1
@@ -182,9 +198,7 @@ class ExplainedHosts:
         missing = sentences.nonexistent([*self._plan.root_terms, *self._plan.stated])
         reasons = missing or counts.reasons(conflict)
         text = " ".join([sentences.outcome(hosts), *reasons, *advice])
-        return Explanation(
-            hosts, counts.groups(), counts.together(), counts.blocked(), relaxations, text
-        )
+        return Reasons(hosts, counts.by_code(), text)
 
 
 def explain(
@@ -230,12 +244,12 @@ def explain_refused(
     settings: CandidateSettings,
     tuning: SearchTuning = DEFAULT_TUNING,
     ahead: Mapping[int, Tree] = NO_TREES,
-) -> Explanation:
+) -> Reasons:
     """Explain an empty result from the hosts that its search has refused, for the log.
 
     No other hosts are read. Of many hosts, every second, third, … is evaluated, because a search
     may refuse equal hosts together, and is then several times faster than an evaluation of each
-    host. The explanation contains no relaxations, because they could help other hosts.
+    host. The text contains no relaxations, because they could help other hosts.
 
     Args:
         scan: The request, and the data that its search has read in the same snapshot.
@@ -253,9 +267,9 @@ def explain_refused(
         roots = dict(list(trace.refused.items())[::interval])
         _evaluate(hosts, _reader(scan, cache, budget, ahead), roots, tuning)
     total = len(trace.refused) if interval > 1 else None
-    explanation = hosts.explanation(total, names_from(scan.conn))
+    reasons = hosts.reasons(total, names_from(scan.conn))
     rest = " The database ruled out all others." if trace.filtered else ""
-    return replace(explanation, text=f"{explanation.text}{rest}")
+    return replace(reasons, text=f"{reasons.text}{rest}")
 
 
 def _reader(

@@ -1,6 +1,5 @@
 """The parts of an explanation. The API reads them."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -101,11 +100,21 @@ class UnservedHost(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why hosts cannot serve a request."""
+class Reasons:
+    """Why hosts cannot serve a request, for log lines and simulations."""
 
     # The numbers of hosts.
     hosts: Hosts
+    # The number of rejected hosts by code, most hosts first.
+    counts: Mapping[Refusal, int]
+    # A summary for operators.
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Reasons):
+    """Why hosts cannot serve a request, by group and condition, and which changes would help."""
+
     # Suffix -> steps, in the order of the codes.
     groups: Mapping[str, Sequence[Step]]
     # The steps of the conditions that join groups.
@@ -114,15 +123,5 @@ class Explanation:
     blocked: Sequence[Blocked]
     # Terms to omit, most hosts first. Smaller amounts follow.
     relaxations: Sequence[Relaxed]
-    # A summary for operators.
-    text: str
     # Single hosts, or None unless they were requested.
     providers: Sequence[UnservedHost] | None = None
-
-    @property
-    def counts(self) -> Mapping[Refusal, int]:
-        """The number of rejected hosts by code, most hosts first."""
-        counts: Counter[Refusal] = Counter()
-        for each in self.blocked:
-            counts[each.code] += each.hosts
-        return dict(counts.most_common())

@@ -205,10 +205,9 @@ class _EqualSearches:
             steps = min(self._budget.steps_left, MAX_STEPS)
             explained = ExplainedHosts(self._request, self._budget, steps, relaxes=False)
             explained.add(anchors, self._pools)
-            explanation = explained.explanation(len(anchors), self._names)
-            texts.append(explanation.text)
-            for each in explanation.blocked:
-                counts[each.code] += each.hosts
+            reasons = explained.reasons(len(anchors), self._names)
+            texts.append(reasons.text)
+            counts.update(reasons.counts)
         if unreached:
             texts.append(self._not_reached(unreached))
             counts[UNREACHED] = unreached
