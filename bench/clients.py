@@ -36,7 +36,7 @@ class Client:
     """
 
     IN_A_ROW = 20
-    WARM_UP = 1  # turns that are not measured
+    WARM_UP = 1  # turns on every worker that are not measured
     LEAST = 3  # rounds, regardless of their duration
 
     def __init__(self, port: int, cloud: Cloud, what: str, number: int) -> None:
@@ -87,7 +87,6 @@ class Client:
 class Get(Client):
     """Reads one path."""
 
-    WARM_UP = 2  # one turn on every worker
     VERSION = ""
 
     def turn(self) -> None:
@@ -110,7 +109,6 @@ class GetAtTwo(Get):
 class Find(Client):
     """Requests candidates with a body."""
 
-    WARM_UP = 2
     PATH = "/allocation_candidates"
 
     def turn(self) -> None:
@@ -203,7 +201,6 @@ class Poll(Client):
 class Follow(Client):
     """Polls for changes when there are none."""
 
-    WARM_UP = 2
     CHANGED = 0  # hosts
     _path = ""
 

@@ -64,12 +64,14 @@ class Meter:
         self.seconds = 0.0
 
     def warm_up(self) -> None:
-        """Do a turn on every worker. These turns are not measured."""
+        """Do turns on every worker. These turns are not measured."""
         for client in (self._clients[0], *self._beside):
-            for _ in range(client.WARM_UP):
-                client.prepare()
-                client.turn()
-                client.clean()
+            for worker in self._server.workers():
+                with self._server.only(worker):
+                    for _ in range(client.WARM_UP):
+                        client.prepare()
+                        client.turn()
+                        client.clean()
 
     def take_turns(self) -> None:
         """Do several turns, or one burst of a crowd."""

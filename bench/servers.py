@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -77,6 +78,25 @@ class Server:
         """Return the CPU time of the server and the database in seconds, with nanoseconds."""
         database = descendants(self._database.pid) if self._database else ()
         return _processor_time(self._processes()), _processor_time(database)
+
+    def workers(self) -> list[int]:
+        master, *workers = self._processes()
+        return workers or [master]
+
+    @contextmanager
+    def only(self, worker: int) -> Iterator[None]:
+        """Stop all other workers during the block.
+
+        Otherwise, the kernel may give all requests of one client to the same worker.
+        """
+        others = [each for each in self.workers() if each != worker]
+        try:
+            for each in others:
+                os.kill(each, signal.SIGSTOP)
+            yield
+        finally:
+            for each in others:
+                os.kill(each, signal.SIGCONT)
 
     def threads(self) -> list[int]:
         paths = (Path(f"/proc/{pid}/task") for pid in self._processes())

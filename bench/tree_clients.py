@@ -56,8 +56,6 @@ class PutNewTree(ProvisionAtOnce):
 class PutUnchangedTree(Client):
     """Writes the tree of a provider without changes."""
 
-    WARM_UP = 2
-
     def prepare(self) -> None:
         path = f"/provider_trees/{self._what}"
         self._body = {"providers": self._send("GET", path, version=NEW).body["providers"]}
