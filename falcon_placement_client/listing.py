@@ -105,12 +105,14 @@ def find_provider(api: RestApi, name_or_uuid: str, noun: str = "provider") -> di
     """Return a provider in the form of lists.  Raises RestError."""
     providers = providers_called(api, name_or_uuid)
     if not providers:
-        raise RestError(f"{name_or_uuid}: there is no such {noun}")
+        raise RestError(f"{name_or_uuid or repr('')}: there is no such {noun}")
     return providers[0]
 
 
 def providers_called(api: RestApi, name_or_uuid: str) -> list[dict[str, Any]]:
     """Return the provider in the form of lists, or an empty list if there is none."""
+    if not name_or_uuid:
+        return []  # the service treats an empty name as no condition
     parameter = "uuid" if is_uuid(name_or_uuid) else "name"
     path = f"/resource_providers?{parameter}={quote(name_or_uuid, safe='')}"
     found: list[dict[str, Any]] = api.get(path, min(api.version, MAX_V1))["resource_providers"]

@@ -168,6 +168,7 @@ def test_storage_pools_are_no_hosts(check: Any, server: tuple[str, Client]) -> N
         ([], 2, "name hosts, or state --all"),
         (["compute-1", "--all"], 2, "name hosts, or state --all"),
         (["compute-9"], 1, "there is no such host"),
+        ([""], 1, "there is no such host"),
         ([CHILD], 1, "belongs to the host"),
         (["compute-1", "--resume", __file__], 1, "no result of drain-check"),
     ],

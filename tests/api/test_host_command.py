@@ -118,6 +118,7 @@ def test_another_trait(host: Any, server: tuple[str, Client, bool]) -> None:
     ("arguments", "complaint"),
     [
         (("taint", "compute-9"), "compute-9: there is no such host"),
+        (("taint", ""), "'': there is no such host"),
         (("taint", "numa"), f"numa: this provider belongs to the host {H1}; name that"),
         (("untaint", CHILD), f"{CHILD}: this provider belongs to the host"),
         (("taint", "compute-1", "--trait", "NO_SUCH_TRAIT"), "No such trait"),
