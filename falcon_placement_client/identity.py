@@ -27,6 +27,7 @@ Identity = Union[str, NamedCloud, "Adapter", None]
 DEFAULT_URL = "http://127.0.0.1:8778"
 DEFAULT_TOKEN = "admin"  # noqa: S105 - for a service with noauth2
 SERVICE_TYPE = "placement"
+MAX_LABEL = 63  # characters between two dots of a host name
 RETRIES = 2
 RETRY_SECONDS = 0.3
 # Statuses of a server that is temporarily busy or is restarting.
@@ -105,7 +106,10 @@ def _with_token(url: str, token: str) -> "Adapter":
 
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        labels = (parts.hostname or "").removesuffix(".").split(".")
+        # urllib3 raises an error of its own for a name that no host can have.
+        has_host = all(0 < len(label) <= MAX_LABEL for label in labels)
+        usable = parts.scheme in ("http", "https") and has_host and parts.port != 0
     except ValueError:
         usable = False
     if not usable:

@@ -512,7 +512,10 @@ def test_a_token_that_cannot_be_sent(load: Load, small: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8778", "ftp://here", "http://", "http://[", ""])
+@pytest.mark.parametrize("url", [
+    "127.0.0.1:8778", "ftp://here", "http://", "http://[", "",
+    "http://a..b:8778", f"http://{'a' * 64}:8778", "http://localhost:87780",
+])  # fmt: skip
 def test_a_url_that_is_none(load: Load, small: Path, url: str) -> None:
     code, (line,) = load(small, url=url)
     assert code == 1
