@@ -79,7 +79,7 @@ def _add_server(parser: Any, *, named: bool) -> None:
 
 def count(text: str) -> int:
     """Return the value of an argument that is a number of at least 1."""
-    number = int(text)
+    number = int(text) if text.isdecimal() else 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected a number of at least 1")
     return number

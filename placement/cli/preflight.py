@@ -30,7 +30,7 @@ def set_up(parser: Any) -> None:
     parser.add_argument(
         "--processes",
         type=_count,
-        default=os.environ.get("WEB_CONCURRENCY", preflight.DEFAULT_PROCESSES),
+        default=os.environ.get("WEB_CONCURRENCY") or preflight.DEFAULT_PROCESSES,
         help="number of processes of the service on all machines (default: WEB_CONCURRENCY, or "
         f"{preflight.DEFAULT_PROCESSES})",
     )
@@ -44,7 +44,7 @@ def set_up(parser: Any) -> None:
 
 
 def _count(text: str) -> int:
-    number = int(text)
+    number = int(text) if text.isdecimal() else 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected a number of at least 1")
     return number

@@ -42,11 +42,17 @@ def run(command: Callable[[], int]) -> int:
     """Run a command. Return its exit code, or print one line about an expected error."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the end of the process
+    if sys.stderr is None:  # `print` would write errors to the output
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         # The encoding of the locale may lack characters of names and of the help.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = command()
+        try:
+            code = command()
+        except SystemExit:  # after a help or an error of the parser of arguments
+            sys.stdout.flush()
+            raise
         # Inside of the try block, because the reader of the output may have exited.
         sys.stdout.flush()
     except KeyboardInterrupt:

@@ -45,6 +45,14 @@ def test_a_full_file_system_is_one_line() -> None:
     assert (process.returncode, process.stderr) == (1, "placement: No space left on device\n")
 
 
+def test_errors_are_not_part_of_the_output_if_there_is_no_standard_error() -> None:
+    command = 'exec "$@" 2>&-'
+    process = subprocess.run(
+        ["sh", "-c", command, "sh", *COMMAND, "db", "bogus"], stdout=subprocess.PIPE, check=False
+    )
+    assert (process.returncode, process.stdout) == (console.USAGE, b"")
+
+
 def test_a_reader_that_exits_ends_a_command_over_rest_equally(tmp_path: Path) -> None:
     with listening(make_app(tmp_path)) as url:
         process = subprocess.Popen(
@@ -74,7 +82,9 @@ def test_a_reader_that_exits_ends_the_check_before_an_upgrade_equally(tmp_path: 
     assert (process.returncode, b"Error" in complaints) == (console.OUTPUT_CLOSED, False)
 
 
-@pytest.mark.parametrize("command", [["db", "version"], ["db"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [["db", "version"], ["db"], ["db", "sync", "--help"]], ids=" ".join
+)
 def test_a_short_unread_output_ends_a_command_equally(tmp_path: Path, command: list[str]) -> None:
     """Python would write it at the end of the process, and complain."""
     url = f"sqlite:///{tmp_path / 'placement.db'}"

@@ -55,11 +55,13 @@ def test_options_that_name_the_configuration_come_first(arguments: str, ordered:
         ("openapi --microversion 9.9", "placement: --microversion 9.9: this service has 1.0 to "),
         ("explain", "placement: explain: expected a query, or --flavor "),
         ("db preflight --threads -1", "argument --threads: -1: expected a number of at least 1"),
+        ("db preflight --threads x", "argument --threads: x: expected a number of at least 1"),
         ("audit --delete", "placement: --delete needs --owners"),
         ("db sync --bogus", "error: unrecognized arguments: --bogus"),
         ("watch --interval nan", "placement-manage watch: error: argument --interval: nan: "),
         ("watch --interval -1", "placement-manage watch: error: argument --interval: -1: "),
         ("watch --count 0", "placement-manage watch: error: argument --count: 0: "),
+        ("watch --count x", "placement-manage watch: error: argument --count: x: "),
     ],
 )
 def test_an_invalid_command_line_is_a_short_error_and_exit_code_2(
