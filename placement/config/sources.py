@@ -141,8 +141,17 @@ def parse(
         )
     except cfg.ConfigFilesNotFoundError as error:
         raise ConfigurationError(f"cannot read {', '.join(error.config_files)}") from None
-    except (cfg.Error, OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"a configuration file is not UTF-8 text: {error}") from None
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {error.filename}: {error.strerror}") from None
+    except cfg.Error as error:
         raise ConfigurationError(describe_error(error)) from None
+    except SystemExit as end:
+        if end.code != 1:
+            raise
+        # oslo.config has printed it. The exit code of the process is that of its caller.
+        raise ConfigurationError("a configuration file has an invalid value") from None
 
 
 def _directories_beside(file: str) -> list[str]:

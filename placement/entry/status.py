@@ -55,12 +55,15 @@ class Checks(upgradecheck.UpgradeCommands):
         self._conf = conf
         # The database, or None until a check connects to it.
         self._database: Database | None = None
+        # The result of the check of the schema, after `connect`.
+        self._revision = _NO_TABLES
 
     def connect(self) -> None:
         """Connect to the configured database. Raises ConfigurationError if it cannot be used."""
         self._database = Database(config.database_settings(self._conf))
         self._database.connect_first(patience=COMMAND_PATIENCE)
-        if self._schema().code is Code.FAILURE:
+        self._revision = self._schema()
+        if self._revision.code is Code.FAILURE:
             # One of the checks reports the reason. The others would repeat it.
             unreadable = (ROOTS, CONSUMERS, COLUMNS)
             self._upgrade_checks = tuple(
@@ -133,6 +136,12 @@ class Checks(upgradecheck.UpgradeCommands):
             return Result(Code.FAILURE, console.describe(error))
         return _warn_of(config.unknown_settings(self._conf))
 
+    def _policy_format(self) -> Result:
+        try:
+            return common_checks.check_policy_json(self, self._conf)
+        except policy.FAULTS_OF_FILES as error:
+            return Result(Code.FAILURE, console.describe(error))
+
     def _rules(self) -> Result:
         try:
             return _warn_of(*policy.Policy(self._conf, GUARDED).report())
@@ -142,15 +151,12 @@ class Checks(upgradecheck.UpgradeCommands):
     _upgrade_checks: tuple[Any, ...] = (
         (ROOTS, _roots),
         (CONSUMERS, _consumers),
-        (
-            "Policy File JSON to YAML Migration",
-            lambda self: common_checks.check_policy_json(self, self._conf),
-        ),
+        ("Policy File JSON to YAML Migration", _policy_format),
         ("Options", _options),
         ("Policy Rules", _rules),
         (COLUMNS, _charsets),
         ("Database Settings", _settings),
-        ("Schema Revision", _schema),
+        ("Schema Revision", lambda self: self._revision),
     )
 
 
@@ -173,7 +179,7 @@ def _run(arguments: list[str]) -> int:
     if unknown is not None:
         console.fail(Exception(unknown))
         return console.USAGE
-    if console.HELP & set(arguments) or not {"upgrade", "--version"} & set(arguments):
+    if console.HELP & set(arguments) or not {"check", "--version"} & set(arguments):
         print("\n".join((HELP, *console.entries(console.OPTIONS))))
         return 0 if console.HELP & set(arguments) else console.USAGE
     if "--version" in arguments:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -158,14 +159,21 @@ def test_an_upgrade_check_of_an_empty_database_names_the_command(
 
 
 def test_an_upgrade_check_of_an_older_schema_names_the_command(
-    database: Database, manage: Any, upgrade_check: Any, capsys: pytest.CaptureFixture[str]
+    database: Database,
+    manage: Any,
+    upgrade_check: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     existing.make(database)
     assert manage("db", "sync") == 0
     with database.writer.begin() as conn:
         conn.execute(sa.text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '0003'"))
     capsys.readouterr()
+    compared = Mock(side_effect=schema.fits)
+    monkeypatch.setattr(schema, "fits", compared)
     assert upgrade_check("--json") == 1
+    assert compared.call_count == 1
     *_others, last = json.loads(capsys.readouterr().out)["checks"]
     assert last["details"] == status.OLD_SCHEMA.format("0003", schema.newest())
 

@@ -115,6 +115,7 @@ def test_an_unknown_command_is_one_line_and_exit_code_2(
         (cli.main, ["db"], 2),
         (cli.main, ["--help"], 0),
         (status.main, [], 2),
+        (status.main, ["upgrade"], 2),
         (status.main, ["--help"], 0),
         (status.main, ["upgrade", "check", "--help"], 0),
     ],
@@ -143,6 +144,24 @@ def test_the_directory_of_the_configuration_may_follow_the_command(
 
 
 @pytest.mark.parametrize(
+    "line", [b"connection = \xff", b"[DEFAULT]\ndebug = perhaps"], ids=["encoding", "value"]
+)
+def test_a_file_that_cannot_be_used_is_no_warning_of_the_check_before_an_upgrade(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: bytes
+) -> None:
+    (tmp_path / "placement.conf").write_bytes(b"[placement_database]\n" + line + b"\n")
+    assert status.main(["--config-dir", str(tmp_path), "upgrade", "check"]) == status.UNEXPECTED
+    assert capsys.readouterr().err.splitlines()[-1].startswith("placement: a configuration file ")
+
+
+def test_a_directory_is_no_configuration_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["--config-file", str(tmp_path), "db", "version"]) == 1
+    assert capsys.readouterr().err == f"placement: cannot read {tmp_path}: Is a directory\n"
+
+
+@pytest.mark.parametrize(
     ("options", "rules", "expected"),
     [
         (
@@ -156,17 +175,23 @@ def test_the_directory_of_the_configuration_may_follow_the_command(
             {"Options": "did you mean max_search_steps?", "Policy Rules": "did you mean role?"},
         ),
         ("[placement]\nmax_search_steps = many\n", "x: [", {"Options": "many", "Policy Rules": ""}),
+        (
+            "[placement]\nmax_search_steps = many\n",
+            b"\xff",
+            {"Policy File JSON to YAML Migration": "codec", "Policy Rules": "policy.yaml"},
+        ),
     ],
-    ids=["right", "misspelt", "unusable"],
+    ids=["right", "misspelt", "unusable", "encoding"],
 )
 def test_the_check_before_an_upgrade_covers_options_and_rules(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     options: str,
-    rules: str,
+    rules: str | bytes,
     expected: dict[str, str],
 ) -> None:
-    (tmp_path / "policy.yaml").write_text(rules)
+    rules = rules if isinstance(rules, bytes) else rules.encode()
+    (tmp_path / "policy.yaml").write_bytes(rules)
     (tmp_path / "placement.conf").write_text(
         f"[placement_database]\nconnection = sqlite:///{tmp_path}/p.db\n{options}"
         f"[oslo_policy]\npolicy_file = {tmp_path}/policy.yaml\n"
@@ -176,7 +201,7 @@ def test_the_check_before_an_upgrade_covers_options_and_rules(
     arguments = ["--config-dir", str(tmp_path), "upgrade", "check", "--json"]
     code = status.main(arguments)
     checks = json.loads(capsys.readouterr().out)["checks"]
-    found = {check["check"]: check for check in checks if check["check"] in expected}
+    found = {check["check"]: check for check in checks}
     levels = {"right": (0, 0), "misspelt": (1, 1), "unusable": (2, 2)}
     kind = "unusable" if "many" in options else "misspelt" if options else "right"
     assert (found["Options"]["result"], found["Policy Rules"]["result"]) == levels[kind]
