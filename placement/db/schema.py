@@ -105,6 +105,11 @@ def adopted_version(conn: Connection) -> str | None:
     return next(iter(_recorded(conn, ADOPTED_TABLE)), None)
 
 
+def has_tables(conn: Connection) -> bool:
+    """Return whether the database contains any table from which migrations start."""
+    return not TABLES.isdisjoint(sa.inspect(conn).get_table_names())
+
+
 def refuse_unknown(conn: Connection) -> bool:
     """Return whether the database contains the tables from which migrations start.
 

@@ -11,11 +11,13 @@ from unittest.mock import Mock
 import pytest
 import sqlalchemy as sa
 
+from placement.cli import online_migrations
 from placement.config import NIL_UUID
 from placement.db import schema
 from placement.db.engine import Database
 from placement.entry import app, status
 from tests.kit.engines import ENGINE
+from tests.kit.printed import complaints
 from tests.kit.rows import insert
 from tests.migrations import existing
 from tests.migrations.conftest import ENVIRONMENT
@@ -102,6 +104,17 @@ def test_a_count_that_is_none(database: Database, manage: Any, value: str) -> No
     assert manage("db", "online_data_migrations", f"--max-count={value}") == 127
 
 
+def test_an_empty_database_has_nothing_to_complete(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert manage("db", "online_data_migrations") == 2
+    printed = capsys.readouterr()
+    assert (printed.out, complaints(printed.err)) == (
+        "",
+        [f"placement: {online_migrations.NO_TABLES}"],
+    )
+
+
 def test_failed_items_are_reported_and_the_rest_is_done(
     database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,9 +122,11 @@ def test_failed_items_are_reported_and_the_rest_is_done(
     with database.writer.begin() as conn:
         conn.execute(sa.text("UPDATE resource_providers SET parent_provider_id = 2 WHERE id = 1"))
     assert manage("db", "online_data_migrations") == 2
-    out = capsys.readouterr().out
-    assert "cycle" in out
-    assert counts(out) == {NAMES[0]: [0, 0], NAMES[1]: [CONSUMERS, CONSUMERS]}
+    printed = capsys.readouterr()
+    [complaint] = complaints(printed.err)
+    assert complaint.startswith(f"placement: {NAMES[0]} failed: ")
+    assert "cycle" in complaint
+    assert counts(printed.out) == {NAMES[0]: [0, 0], NAMES[1]: [CONSUMERS, CONSUMERS]}
 
 
 def test_trees_that_are_completed_get_a_new_revision(database: Database, manage: Any) -> None:
