@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.commands import over_rest
 from falcon_placement_client.commands.command import Command
 from falcon_placement_client.commands.over_rest import Call, seconds
 from falcon_placement_client.drawing import draw
@@ -22,6 +21,7 @@ from falcon_placement_client.loader import (
     preview,
     provider_uuids,
 )
+from falcon_placement_client.messages import fail
 from falcon_placement_client.yamlfile.problems import Problem, UnusableFile
 
 _FILE = "cloud file (YAML); see etc/demo-cloud.yaml for the format"
@@ -142,7 +142,7 @@ def _draw(conf: Any) -> int:
         if options.only:
             cloud = only(cloud, options.only)
     except UnusableFile as error:
-        over_rest.fail(error)
+        fail(error)
         return 1
     picture = draw(cloud, title=options.title, collapse=not options.all)
     if options.picture == "-":
@@ -151,7 +151,7 @@ def _draw(conf: Any) -> int:
     try:
         Path(options.picture).write_text(picture, encoding="utf-8")
     except OSError as error:
-        over_rest.fail(f"{options.picture}: cannot be written: {error.strerror}")
+        fail(f"{options.picture}: cannot be written: {error.strerror}")
         return 1
     return 0
 

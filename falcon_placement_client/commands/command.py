@@ -11,7 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from falcon_placement_client.command_client import MICROVERSION
 from falcon_placement_client.commands import over_rest
-from falcon_placement_client.commands.over_rest import Call, escaped, json_text, table_text
+from falcon_placement_client.commands.over_rest import Call, json_text, table_text
+from falcon_placement_client.messages import escaped
 from falcon_placement_client.rest import V2
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from falcon_placement_client.command_client import MICROVERSION, RestClient
 from falcon_placement_client.commands.command import Lister, Output
-from falcon_placement_client.commands.over_rest import NEGATIVE, Call, count, escaped, table_text
+from falcon_placement_client.commands.over_rest import NEGATIVE, Call, count, table_text
 from falcon_placement_client.comparison import (
     AnnouncedDifference,
     Comparison,
@@ -22,6 +22,7 @@ from falcon_placement_client.comparison import (
 )
 from falcon_placement_client.errors import RestError
 from falcon_placement_client.identity import NamedCloud, adapter_of
+from falcon_placement_client.messages import escaped
 from falcon_placement_client.progress import progress
 from falcon_placement_client.responses import Request
 

@@ -14,10 +14,11 @@ from itertools import chain
 from typing import Any, Self, TextIO
 
 from falcon_placement_client import candidates
-from falcon_placement_client.commands.over_rest import NEGATIVE, Call, escaped, json_text
+from falcon_placement_client.commands.over_rest import NEGATIVE, Call, json_text
 from falcon_placement_client.errors import RefusedError, RestError
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.listing import provider_names
+from falcon_placement_client.messages import escaped
 from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS
 
 Explanation = Mapping[str, Any]

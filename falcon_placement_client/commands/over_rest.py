@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.errors import ClientError, RefusedError
 from falcon_placement_client.identity import DEFAULT_TOKEN, DEFAULT_URL, Identity, NamedCloud
+from falcon_placement_client.messages import escaped, fail
 from falcon_placement_client.rest import Version
 
 USAGE = 2  # exit code for an invalid command line, as in argparse
@@ -131,12 +132,6 @@ def set_up(parser: Any, run: Callable[[Call], int], version: Version, *, named: 
     _add_server(parser, named=named)
 
 
-def fail(error: object) -> None:
-    """Print an error to standard error. An invalid file has a line for each problem."""
-    for line in f"placement: {error}".split("\n"):
-        print(escaped(line), file=sys.stderr)
-
-
 def json_text(value: Any) -> str:
     """Return a value as readable JSON."""
     return json.dumps(value, indent=2)
@@ -154,12 +149,3 @@ def table_text(
         table.align[name] = "r"
     table.add_rows([[escaped(str(value)) for value in row] for row in rows])
     return str(table)
-
-
-def escaped(text: str) -> str:
-    r"""Return the text with line breaks, control and format characters as `\n` or `\x1b`."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )

@@ -15,6 +15,7 @@ from keystoneauth1.exceptions import ClientException
 from falcon_placement_client import service
 from falcon_placement_client.commands import over_rest
 from falcon_placement_client.errors import ClientError
+from falcon_placement_client.messages import escaped, fail
 from falcon_placement_client.progress import progress
 from falcon_placement_client.reshape.draft import Misfit
 from falcon_placement_client.reshape.reshapefile import Transformation, load_transformation
@@ -39,18 +40,17 @@ def _reshape(conf: Any) -> int:
     try:
         transformation = load_transformation(options.file)
     except UnusableFile as error:
-        print(error, file=sys.stderr)
+        fail(error)
         return 1
     direct = service.load("direct", "reshape")
     with _without_info(), direct.PlacementDirect(conf) as adapter:
         try:
             return _run(Reshape(adapter, transformation), transformation, options.dry_run)
         except KeyboardInterrupt:
-            print("interrupted; run it again to continue with the remaining trees", file=sys.stderr)
+            fail("interrupted; run it again to continue with the remaining trees")
             return 130
         except (ClientError, ClientException, Misfit) as error:
-            over_rest.fail(error)
-            print("run it again to continue with the remaining trees", file=sys.stderr)
+            fail(f"{error}\nrun it again to continue with the remaining trees")
             return 1
 
 
@@ -89,12 +89,11 @@ def _trees(count: int) -> str:
 
 
 def _print_complaints(survey: Survey, transformation: Transformation) -> None:
-    for complaint in survey.complaints:
-        print(over_rest.escaped(complaint), file=sys.stderr)
+    lines = [escaped(complaint) for complaint in survey.complaints]
     more = survey.misfits - len(survey.complaints)
     if more > 0:
-        print(f"{transformation.source}: and {more} more", file=sys.stderr)
-    print("nothing was changed", file=sys.stderr)
+        lines.append(f"{transformation.source}: and {more} more")
+    fail("\n".join([*lines, "nothing was changed"]))
 
 
 def _change(before: int, after: int) -> str:

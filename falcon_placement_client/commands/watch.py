@@ -7,8 +7,9 @@ from typing import Any
 
 from falcon_placement_client import watching
 from falcon_placement_client.commands.command import Command
-from falcon_placement_client.commands.over_rest import Call, UsageError, count, escaped, seconds
+from falcon_placement_client.commands.over_rest import Call, UsageError, count, seconds
 from falcon_placement_client.errors import ClientError
+from falcon_placement_client.messages import escaped
 from falcon_placement_client.watching import INTERVAL, WatchedTree, WatchEvent
 
 

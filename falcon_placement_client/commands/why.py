@@ -14,9 +14,10 @@ from falcon_placement_client.access_log import (
 )
 from falcon_placement_client.commands.command import Command
 from falcon_placement_client.commands.explanation import print_explanation
-from falcon_placement_client.commands.over_rest import Call, escaped
+from falcon_placement_client.commands.over_rest import Call
 from falcon_placement_client.errors import RestError
 from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.messages import escaped
 from falcon_placement_client.query import parse_query
 
 SEARCH = "/allocation_candidates"

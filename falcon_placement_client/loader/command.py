@@ -14,6 +14,7 @@ from falcon_placement_client.loader.cloud import Cloud, LoadError
 from falcon_placement_client.loader.cloudfile import load_file
 from falcon_placement_client.loader.server import fetch
 from falcon_placement_client.loader.writing import lines
+from falcon_placement_client.messages import fail
 from falcon_placement_client.progress import progress, silent
 from falcon_placement_client.yamlfile.problems import UnusableFile
 
@@ -144,10 +145,10 @@ def _run(action: Callable[[], None], hint: str, out: TextIO) -> int:
     try:
         action()
     except (UnusableFile, LoadError, ClientError) as error:
-        print(f"{error}; {hint}" if isinstance(error, LostError) else error, file=out)
+        fail(f"{error}; {hint}" if isinstance(error, LostError) else error, out)
         return 1
     except KeyboardInterrupt:
-        print(f"interrupted; {hint}", file=out)
+        fail(f"interrupted; {hint}", out)
         return 130
     return 0
 

@@ -12,7 +12,7 @@ import pytest
 
 from placement import cli
 from tests.kit.listener import listening
-from tests.kit.printed import complaints
+from tests.kit.printed import complaints, without_program
 from tests.kit.service import Service
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Dump:
     def run(*arguments: str) -> tuple[int, str]:
         capsys.readouterr()
         code = cli.main(["dump-cloud", "--force", str(tmp_path / "cloud.yaml"), *arguments])
-        return code, complaints(capsys.readouterr().err)[-1]
+        return code, without_program(complaints(capsys.readouterr().err)[-1], failed=code != 0)
 
     return run
 

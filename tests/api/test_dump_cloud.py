@@ -472,7 +472,7 @@ def test_a_file_that_cannot_be_written(server: Server, tmp_path: Path) -> None:
     path = tmp_path / "no" / "cloud.yaml"
     assert dump_cloud(server[1], "admin", path=str(path), out=out) == 1
     assert out.getvalue().splitlines()[-1] == (
-        f"{path}: cannot be written: No such file or directory"
+        f"placement: {path}: cannot be written: No such file or directory"
     )
 
 
@@ -493,7 +493,7 @@ def test_no_server(tmp_path: Path) -> None:
     out = io.StringIO()
     path = tmp_path / "cloud.yaml"
     assert dump_cloud("http://127.0.0.1:1", "admin", path=str(path), out=out) == 1
-    assert out.getvalue() == "cannot reach http://127.0.0.1:1: connection refused\n"
+    assert out.getvalue() == "placement: cannot reach http://127.0.0.1:1: connection refused\n"
     assert not path.exists()
 
 

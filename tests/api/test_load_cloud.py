@@ -25,6 +25,7 @@ from falcon_placement_client.loader import (
 from falcon_placement_client.provider_data import ProviderData
 from placement import cli
 from tests.kit.listener import answering
+from tests.kit.printed import without_program
 from tests.kit.service import HEADERS
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +81,7 @@ def load(live_server: str) -> Load:
         out = io.StringIO()
         options = {"url": live_server, "token": "admin", **options}
         code = load_cloud(str(path), out=out, **options)
-        return code, out.getvalue().splitlines()
+        return code, without_program(out.getvalue(), failed=code != 0).splitlines()
 
     return run
 
@@ -574,7 +575,7 @@ def test_answers_of_other_servers(
     out = io.StringIO()
     with answering(status, b"<html>" if body is None else json.dumps(body).encode()) as url:
         assert load_cloud(str(small), url, "admin", out=out) == 1
-    assert out.getvalue() == expected.replace("URL", url) + "\n"
+    assert out.getvalue() == f"placement: {expected.replace('URL', url)}\n"
 
 
 def test_only_if_empty(load: Load, api: Api, small: Path) -> None:
@@ -644,7 +645,7 @@ def test_a_server_with_providers_is_not_written_to_unless_yes_is_typed(
     captured = capsys.readouterr()
     asked = f"{live_server} has 5 providers already. Type yes to load the file: "
     assert captured.out.rstrip("\n") == asked
-    assert captured.err.splitlines()[-1] == "nothing was loaded"
+    assert captured.err.splitlines()[-1] == "placement: nothing was loaded"
     assert writes.seen == []
     monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
     assert cli.main(["load-cloud", str(small), "--url", live_server]) == 0

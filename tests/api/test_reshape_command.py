@@ -22,6 +22,7 @@ from placement.runtime.progress import progress
 from tests.kit.builders import settings
 from tests.kit.cloud import CloudBuilder, Stock, building, consumer_uuid, provider_uuid
 from tests.kit.listener import listening
+from tests.kit.printed import without_program
 from tests.kit.recorder import Killed, Recorder
 from tests.kit.service import Service, claim
 
@@ -62,7 +63,7 @@ class Laboratory:
         self._capsys.readouterr()
         code = cli.main(["reshape", str(file), *options])
         printed = self._capsys.readouterr()
-        return code, printed.out, printed.err
+        return code, printed.out, without_program(printed.err, failed=code != 0)
 
     def write(self, text: str) -> Path:
         """Return a reshape file."""
@@ -564,7 +565,6 @@ def test_a_database_that_is_not_there_is_one_line(
     monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", "sqlite:////nowhere/placement.db")
     code, out, err = lab.reshape(CASES / "vgpu-to-children.yaml")
     assert (code, out, err.count("\n")) == (1, "", 1)
-    assert err.startswith("placement: ")
 
 
 def test_an_invalid_file_is_reported_with_its_line(lab: Laboratory) -> None:

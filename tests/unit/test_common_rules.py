@@ -39,7 +39,7 @@ def test_the_service_defines_what_a_module_of_the_client_defines(name: str) -> N
 def test_both_escape_texts_in_the_same_way() -> None:
     service, client = (
         {each for each in definitions((ROOT / path).read_text()) if each.startswith("def escaped(")}
-        for path in ("placement/runtime/logs.py", "falcon_placement_client/commands/over_rest.py")
+        for path in ("placement/runtime/logs.py", "falcon_placement_client/messages.py")
     )
     assert service == client != set()
 

@@ -481,7 +481,7 @@ def test_the_command_prints_the_errors_of_the_file(
     path = tmp_path / "cloud.yaml"
     path.write_text("providers:\n- name: a\n  x: 1\n  y: 2\n")
     assert load_cloud(str(path), "http://127.0.0.1:1", "admin") == 1
-    lines = capsys.readouterr().err.splitlines()
+    lines = capsys.readouterr().err.removeprefix("placement: ").splitlines()
     assert [line.split(" ")[0] for line in lines] == [f"{path}:3:", f"{path}:4:"]
 
 
