@@ -209,6 +209,11 @@ class Comparison:
     """The comparison of a service, such as openstack-placement, with another one: this service."""
 
     def __init__(self, first: RestClient, other: RestClient) -> None:
+        """Connect to both services.
+
+        Raises:
+            RestError: a service does not respond, or they do not serve the same cloud.
+        """
         self._servers = first, other
         self._kinds: defaultdict[str, _Kind] = defaultdict(_Kind)
         # Aspect and lines without UUIDs and numbers -> the number of requests, and the first one.
@@ -217,6 +222,13 @@ class Comparison:
         self._known: dict[tuple[str, int], set[str]] = {}
         for server in self._servers:
             _send(server, Request("GET", "/", 0))  # connects, which is not measured
+        providers = [_generations(server).keys() for server in self._servers]
+        if any(providers) and providers[0].isdisjoint(providers[1]):
+            # All responses would differ by providers that seem to have been added or deleted.
+            raise RestError(
+                f"{first.url} and {other.url} have no provider in common: the second one needs a "
+                "copy of the data of the first one"
+            )
 
     def send(self, request: Request) -> None:
         """Send a request to both services.  Raises RestError."""

@@ -304,6 +304,19 @@ def test_what_cannot_be_compared(
     assert (found, complaint in capsys.readouterr().err) == (code, True)
 
 
+@pytest.mark.parametrize("providers", [0, 1])
+def test_services_without_a_common_provider_are_no_copies(
+    compare: Any, tmp_path: Path, providers: int
+) -> None:
+    (tmp_path / "other").mkdir()
+    unrelated = make_app(tmp_path / "other")
+    for number in range(providers):
+        Client(unrelated).expect(200, "POST", "/resource_providers", {"name": f"{number}"})
+    code, out, [error] = compare(unrelated)
+    assert (code, out) == (1, "")
+    assert "have no provider in common" in error
+
+
 def test_a_log_without_reads_is_refused(compare: Any, service: Any) -> None:
     code, _out, err = compare(service[0], "--access-log", __file__)
     assert (code, err) == (1, [f"placement: {__file__}: no GET of an access log"])
