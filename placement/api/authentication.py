@@ -139,7 +139,7 @@ def _unavailable(environ: "WSGIEnvironment", start_response: "StartResponse") ->
 
 
 def _refuse_unusable(options: cfg.ConfigOpts.GroupAttr) -> None:
-    """Check that the plugin, the libraries and the files that the options need exist.
+    """Check the timeout, and that the plugin, libraries and files that the options need exist.
 
     keystonemiddleware does not check this at the start. options: the registered options.
 
@@ -151,6 +151,9 @@ def _refuse_unusable(options: cfg.ConfigOpts.GroupAttr) -> None:
             f"{GROUP} auth_type is not set: set it to password, and set {REQUIRED} of the "
             "service's user, or use [api] auth_strategy = noauth2, which is for tests only"
         )
+    timeout = options.http_connect_timeout
+    if timeout is not None and timeout <= 0:  # urllib3 refuses it in each request
+        raise ConfigurationError(f"{GROUP} http_connect_timeout: {timeout} is less than 1")
     for option in _files(options):
         path = options[option]
         if path and not os.access(path, os.R_OK):
