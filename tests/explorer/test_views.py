@@ -163,6 +163,38 @@ def test_hosts_without_a_disk_have_room_where_another_provider_shares_its_disk(
     expect(shared.get_by_role("cell")).to_have_text("0")
 
 
+def test_a_host_that_shares_its_disk_has_the_room_of_its_own_cpus(watch: Watch, demo: Demo) -> None:
+    host, disk, other = (f"00000000-0000-4000-8000-0000000000d{number}" for number in range(3))
+    stock = "MEM_ENCRYPTION_CONTEXT"  # which no other host has
+    traits = {disk: ["MISC_SHARES_VIA_AGGREGATE"]}
+    for name, uuid, amounts in (
+        ("own", host, {stock: 3}),
+        ("disk", disk, {"DISK_GB": 100}),
+        ("other", other, {stock: 3}),
+    ):
+        parent = {"parent_provider_uuid": host} if uuid == disk else {}
+        demo.send("POST", "/resource_providers", {"name": name, "uuid": uuid, **parent})
+        inventories = {each: {"total": total} for each, total in amounts.items()}
+        parts: dict[str, dict[str, Any]] = {
+            "inventories": {"inventories": inventories},
+            "aggregates": {"aggregates": [host]},
+            "traits": {"traits": traits.get(uuid, [])},
+        }
+        for generation, (part, body) in enumerate(parts.items()):
+            path = f"/resource_providers/{uuid}/{part}"
+            demo.send("PUT", path, {**body, "resource_provider_generation": generation})
+    request = {"groups": {"": {"resources": {stock: 1, "DISK_GB": 1}}}}
+    page = watch.open(f"#cloud?as=list&request={quote(json.dumps(request))}")
+    try:
+        for name in ("own", "other"):
+            link = page.get_by_role("link", name=name, exact=True)
+            row = page.locator(".stage tbody tr", has=link)
+            expect(row.get_by_role("cell")).to_have_text("3")
+    finally:
+        for uuid in (other, disk, host):
+            demo.send("DELETE", f"/resource_providers/{uuid}")
+
+
 def test_the_room_of_some_hosts_is_shown_while_others_are_measured(watch: Watch) -> None:
     watch.page.route(
         "**/headroom",

@@ -7,6 +7,7 @@ import { address } from "./state.js";
 const NAME = "asked"; // of the request, in a body of POST /headroom
 const AT_ONCE = 100; // hosts in one body
 const REASONS = 3; // shown
+const SHARING = "MISC_SHARES_VIA_AGGREGATE";
 
 /** Return what POST /headroom says of a request.  Throws ApiError. */
 export async function roomFor(page, request) {
@@ -23,12 +24,14 @@ export async function roomFor(page, request) {
  */
 export async function roomOfHosts(page, request, trees, onSome) {
   const { api, signal } = page;
-  const isShared = (root) => shares(trees.get(root));
-  const roots = [...trees.keys()].filter((root) => !isShared(root));
-  const numbers = new Map([...trees.keys()].filter(isShared).map((root) => [root, 0]));
+  const isPool = (root) => trees.get(root).every(isSharing);
+  const roots = [...trees.keys()].filter((root) => !isPool(root));
+  const numbers = new Map([...trees.keys()].filter(isPool).map((root) => [root, 0]));
+  // A sharing provider of a host also serves others, whose room is not that of the host.
+  const own = { forbidden: [SHARING] };
   for (let from = 0; from < roots.length; from += AT_ONCE) {
     const some = roots.slice(from, from + AT_ONCE);
-    const requests = Object.fromEntries(some.map((root) => [root, within(request, root)]));
+    const requests = Object.fromEntries(some.map((root) => [root, within(request, root, own)]));
     const { headroom } = await api.post("headroom", { requests }, { signal });
     for (const [root, room] of Object.entries(headroom)) numbers.set(root, room.fits);
     onSome(numbers);
@@ -57,14 +60,18 @@ export function withoutPreferences(request) {
 
 /** Return whether a tree has a provider that serves other trees. */
 export function shares(providers) {
-  return providers.some((provider) => provider.traits.includes("MISC_SHARES_VIA_AGGREGATE"));
+  return providers.some(isSharing);
+}
+
+function isSharing(provider) {
+  return provider.traits.includes(SHARING);
 }
 
 // A group without resources pins the host, so that sharing providers can still serve the others.
-function within(request, root) {
+function within(request, root, conditions = {}) {
   const copy = structuredClone(withoutPreferences(request));
   const suffix = unused("_HOST", copy.groups);
-  copy.groups[suffix] = { in_tree: root };
+  copy.groups[suffix] = { in_tree: root, ...conditions };
   copy.same_subtree = [...(copy.same_subtree ?? []), { of: [suffix], not: [] }];
   return copy;
 }
