@@ -77,7 +77,10 @@ def main(arguments: list[str] | None = None) -> int:
     service = Service(options.url, options.token)
     exceeded = 0
     for number in range(1, options.rounds + 1):
-        statuses = race(service)
+        try:
+            statuses = race(service)
+        except requests.RequestException as error:
+            sys.exit(f"{options.url}: {error}")
         exceeded += statuses[204] > CAPACITY
         print(
             f"round {number}: {statuses[204]} of {CLAIMS} claims accepted where {CAPACITY} fit",
