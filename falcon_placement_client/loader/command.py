@@ -154,11 +154,14 @@ def _run(action: Callable[[], None], hint: str, out: TextIO) -> int:
 
 
 def _write(path: Path, cloud: Cloud) -> None:
-    """Write a file atomically.  Raises LoadError."""
-    beside = path.with_name(f"{path.name}.new")
+    """Write a file atomically, or write to a device or a pipe.  Raises LoadError."""
     try:
-        with beside.open("w", encoding="utf-8") as file:
+        target = path.resolve() if path.is_file() else path  # a link must remain a link
+        is_stream = path.exists() and not path.is_file()
+        written = target if is_stream else target.with_name(f"{target.name}.new")
+        with written.open("w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines(cloud))
-        beside.replace(path)
+        if not is_stream:
+            written.replace(target)
     except OSError as error:
         raise LoadError(f"{path}: cannot be written: {error.strerror}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import uuid
 from collections.abc import Iterator
@@ -487,6 +488,21 @@ def test_a_file_that_exists_is_replaced_on_request_only(
     assert path.read_text() == "mine"
     assert main([*command, "--force"]) == 0
     assert path.read_text() == dump(server[1], tmp_path / "other.yaml")
+
+
+def test_a_device_or_a_link_is_not_replaced(server: Server, tmp_path: Path) -> None:
+    expected = dump(server[1], tmp_path / "other.yaml")
+    pipe, file, link = (tmp_path / name for name in ("pipe", "cloud.yaml", "link.yaml"))
+    os.mkfifo(pipe)
+    file.write_text("mine")
+    link.symlink_to(file)
+    command = ["dump-cloud", "--url", server[1], "--force"]
+    with open(os.open(pipe, os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as reader:
+        assert main([*command, str(pipe)]) == 0
+        assert pipe.is_fifo()
+        assert reader.read(2 * len(expected)) == expected.encode()
+    assert main([*command, str(link)]) == 0
+    assert (link.is_symlink(), file.read_text()) == (True, expected)
 
 
 def test_no_server(tmp_path: Path) -> None:
