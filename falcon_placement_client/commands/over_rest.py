@@ -126,6 +126,9 @@ def set_up(parser: Any, run: Callable[[Call], int], version: Version, *, named: 
                 return USAGE
             except ClientError as error:
                 fail(error)
+            except UnicodeEncodeError as error:  # of an argument that is no text
+                char = error.object[error.start]
+                fail(f"{char!r} is not a character of {error.encoding}")
         return 1
 
     parser.set_defaults(action=action)

@@ -119,6 +119,7 @@ def test_another_trait(host: Any, server: tuple[str, Client, bool]) -> None:
     [
         (("taint", "compute-9"), "compute-9: there is no such host"),
         (("taint", ""), "'': there is no such host"),
+        (("taint", "h\udcff"), r"'\udcff' is not a character of utf-8"),
         (("taint", "numa"), f"numa: this provider belongs to the host {H1}; name that"),
         (("untaint", CHILD), f"{CHILD}: this provider belongs to the host"),
         (("taint", "compute-1", "--trait", "NO_SUCH_TRAIT"), "No such trait"),
