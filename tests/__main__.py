@@ -1,11 +1,11 @@
 """`python -m tests` runs the whole suite on SQLite, and the engine-dependent tests on servers.
 
-Without `PLACEMENT_ENGINES`, it runs a sample of the tests on each installed server, with 15 % of
-the random examples. `PLACEMENT_ENGINES=sqlite,mariadb,postgresql` selects the engines that must
-run, with all tests. A missing server then fails. With `PLACEMENT_SERVERS`, the sample runs on the
-servers of that directory, and nothing on SQLite. `tests/selection.py` defines the sample, and the
-tests that do not run on servers. `PLACEMENT_GALERA` adds the tests on a cluster, and
-`PLACEMENT_MYSQLCLIENT` adds the tests of the database and its faults with that driver.
+Without `PLACEMENT_ENGINES`, it runs a sample of the tests on each installed server.
+`PLACEMENT_ENGINES=sqlite,mariadb,postgresql` selects the engines that must run, with all tests. A
+missing server then fails. With `PLACEMENT_SERVERS`, the sample runs on the servers of that
+directory, and nothing on SQLite. `tests/selection.py` defines the sample, and the tests that do not
+run on servers. `PLACEMENT_GALERA` adds the tests on a cluster, and `PLACEMENT_MYSQLCLIENT` adds the
+tests of the database and its faults with that driver.
 
 The suite is cut into parts, which run next to each other: some wait most of the time, for servers
 to start and for connections to time out, while others compute. `PLACEMENT_JOBS` is how many run at
@@ -40,8 +40,6 @@ NAMED = [folder for folders in PARTS.values() for folder in folders]
 REST = ("tests", *(f"--ignore={folder}" for folder in NAMED))
 JOBS = int(os.environ.get("PLACEMENT_JOBS", 3 * (os.cpu_count() or 1) + 1))
 SHOW = 20.0  # seconds between two looks at how far the runs are
-# Each developer waits for `make test`, often.
-FEW_EXAMPLES = {"PLACEMENT_EXAMPLES": os.environ.get("PLACEMENT_EXAMPLES", "0.15")}
 NOTHING_SELECTED = 5  # what pytest ends with then
 _PROGRESS = re.compile(rb"\[ *(\d+)%\]")
 
@@ -152,12 +150,12 @@ def jobs(arguments: Sequence[str]) -> Iterator[Job]:
         for engine in engines:
             name = f"{engine} {part}".strip()
             if engine == "sqlite":
-                yield Job(name, engine, tests, {} if named else FEW_EXAMPLES)
+                yield Job(name, engine, tests)
             elif named:
                 if not tests or any(map(has_tests_of_servers, tests)):
                     yield Job(name, engine, ["--selection=whole", *tests])
             elif part in {"api", ""}:
-                yield Job(f"{engine} sample", engine, ["--selection=sample"], FEW_EXAMPLES)
+                yield Job(f"{engine} sample", engine, ["--selection=sample"])
         for name, each in besides.items():
             if part == next(iter(parts)):
                 yield Job(name, "mariadb", each.tests, each.environment)

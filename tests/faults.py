@@ -52,11 +52,11 @@ class Catalogue(NamedTuple):
     environment: Mapping[str, str]
 
 
-SAMPLE = {"PLACEMENT_ENGINE": "sqlite", "PLACEMENT_EXAMPLES": "0.15"}  # as `make test`
+ON_SQLITE = {"PLACEMENT_ENGINE": "sqlite"}
 CATALOGUES = (
-    Catalogue("tests/faults.yaml", "placement/candidates", SAMPLE),
-    Catalogue("tests/api/faults.yaml", ".", SAMPLE),
-    Catalogue("tests/db/faults.yaml", ".", {"PLACEMENT_EXAMPLES": "0.15"}),
+    Catalogue("tests/faults.yaml", "placement/candidates", ON_SQLITE),
+    Catalogue("tests/api/faults.yaml", ".", ON_SQLITE),
+    Catalogue("tests/db/faults.yaml", ".", {}),
     Catalogue(
         "tests/schedules/faults.yaml",
         "placement",

@@ -87,21 +87,16 @@ def test_a_server_that_is_named_runs_everything_and_one_that_is_found_a_sample(
         found: list[Job] = [job for job in jobs([]) if job.engine == engine]
         return {argument for job in found for argument in job.tests if "--selection" in argument}
 
-    def examples() -> set[str]:
-        return {job.environment.get("PLACEMENT_EXAMPLES", "all") for job in jobs([])}
-
     monkeypatch.setattr("tests.__main__.installed", lambda _engine: True)
     monkeypatch.setattr("tests.__main__.SERVERS_ROOT", None)
     for name in ("ENGINES", "GALERA", "MYSQLCLIENT"):
         monkeypatch.delenv(f"PLACEMENT_{name}", raising=False)
     assert selections("sqlite") == set()
     assert selections("mariadb") == selections("postgresql") == {"--selection=sample"}
-    assert examples() == {"0.15"}
     monkeypatch.setenv("PLACEMENT_ENGINES", "sqlite,mariadb")
     assert selections("sqlite") == set()
     assert selections("mariadb") == {"--selection=whole"}
     assert selections("postgresql") == set()
-    assert examples() == {"all"}
     # pytest fails where a part has no tests.
     names = {job.name for job in jobs([])}
     assert "sqlite deployment" in names
