@@ -129,9 +129,10 @@ class SplitGains:
 
     def short_classes(self, pool: Pool, fit: Fit) -> tuple[str, ...]:
         """Return the classes of which no provider has enough, if several together have enough."""
-        if not fit.rejections or fit.rejections[0].code not in _SPLIT_CODES:
+        if pool.local < 2 or not fit.rejections:
             return ()
-        if fit.rejections[0].group != UNSUFFIXED:
+        first = fit.rejections[0]
+        if first.code not in _SPLIT_CODES or first.group != UNSUFFIXED:
             return ()
         amounts = {
             term.resource_class: term.amount or 0

@@ -83,7 +83,7 @@ class SmallerAmounts:
                 self.undecided = True
                 break
             key = shortage.slot, shortage.resource_index
-            best = self._best.setdefault(key, Best())
+            best = self._best.get(key) or self._best.setdefault(key, Best())
             tried = self._tried(pool, shortage, max(best.amount, 1))
             for amount in tried.amounts:
                 if self._serves(pool, fit, shortage, amount):
@@ -106,7 +106,8 @@ class SmallerAmounts:
         name, limit = shortage.resource_class, shortage.amount
         spend = self._solver.budget.spend
         spend(COST_PER_PROVIDER * len(shortage.providers))
-        if not self._plan.amounts_of(name).keys().isdisjoint(self._plan.splittable):
+        splittable = self._plan.splittable
+        if splittable and not self._plan.amounts_of(name).keys().isdisjoint(splittable):
             return self._tried_in_parts(pool, shortage, least)
         # PERF: many devices have equal inventories.
         stocks = {pool.members[position].stocks[name] for position in shortage.providers}
