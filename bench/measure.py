@@ -68,10 +68,7 @@ class Meter:
         for client in (self._clients[0], *self._beside):
             for worker in self._server.workers():
                 with self._server.only(worker):
-                    for _ in range(client.WARM_UP):
-                        client.prepare()
-                        client.turn()
-                        client.clean()
+                    client.warm_up()
 
     def take_turns(self) -> None:
         """Do several turns, or one burst of a crowd."""
