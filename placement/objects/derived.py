@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.db.engine import Database
-from placement.db.statement import CHUNK_SIZE
 from placement.db.statements import derived as statements
 from placement.inventory import capacity
 from placement.objects.locking import renew_revisions
@@ -21,6 +20,9 @@ from placement.runtime.progress import Progress, silent
 # Maximum number of trees that are locked at a time. Writes of these trees wait until the end of the
 # transaction.
 TREES_PER_TRANSACTION = 100
+# Number of trees that are checked by one statement. MariaDB converts a list of 1,000 or more values
+# to a table, joins it last, and reads all providers of the cloud for each list.
+TREES_PER_CHECK = 500
 
 
 class Corrections(NamedTuple):
@@ -100,7 +102,7 @@ def _is_wrong(row: Any) -> bool:
 def windows(conn: Connection) -> Iterator[list[int]]:
     """Yield the ids of all roots in lists of a limited length."""
     after = -1
-    while rows := statements.roots(after, CHUNK_SIZE).rows(conn):
+    while rows := statements.roots(after, TREES_PER_CHECK).rows(conn):
         yield [row.id for row in rows]
         after = rows[-1].id
 

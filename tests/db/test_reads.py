@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from placement.db import schema
 from placement.db import tables as t
 from placement.entry import app
+from placement.objects import derived
 from tests.db.hot_requests import (
     AGGREGATES,
     CANDIDATES,
@@ -211,6 +212,19 @@ def test_a_limited_search_beside_shared_disks_reads_the_same_in_a_larger_cloud(
         assert max(rows[hosts]) <= SEARCH + looks * hosts, rows
     small, large = map(max, rows.values())
     assert large <= 1.02 * small + looks * hosts, rows
+
+
+@pytest.mark.skipif(ENGINE == "postgresql", reason="it prefers to read a small table completely")
+def test_the_check_at_a_start_reads_each_tree_once(tmp_path: Path) -> None:
+    per_host = []
+    for hosts in (1000, 8000):
+        with Service(tmp_path) as service:
+            new(service, shared_disks(hosts))
+            with counted_reads(service.database) as reads, service.database.read() as conn:
+                assert derived.is_correct(conn)
+            per_host.append(total(reads) / hosts)
+    small, large = per_host
+    assert large <= 1.2 * small, per_host
 
 
 def told(measured: Measured) -> str:

@@ -153,7 +153,7 @@ def test_every_tree_is_counted(
     adopted: Database, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
     monkeypatch.setattr(derived, "TREES_PER_TRANSACTION", 2)
-    monkeypatch.setattr(derived, "CHUNK_SIZE", 3)
+    monkeypatch.setattr(derived, "TREES_PER_CHECK", 3)
     roots = range(11, 18)
     damage(adopted, [ADD_ROOT.format(number) for number in roots])
     damage(adopted, [ADD_INVENTORY.format(number, 1) for number in roots])
