@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.constructs import straight_join
+from placement.db.constructs import force_index, straight_join
 from placement.db.fragments import IS_ROOT, Selection, allocated_amount
 from placement.db.statement import Queries, Query, Writes
 
@@ -16,7 +16,8 @@ _inventory, _provider = t.inventories, t.resource_providers
 def roots(after: int, size: int, *, lock: bool = False) -> Query:
     """Select the ids of the next roots, by id. With `lock`, lock the roots in this order."""
     rows = sa.select(_provider.c.id).where(IS_ROOT, _provider.c.id > after)
-    rows = rows.order_by(_provider.c.id).limit(size)
+    # MariaDB may begin with the first root of the index of parents, and lock all that come before.
+    rows = force_index(rows.order_by(_provider.c.id).limit(size), _provider, "PRIMARY")
     return Query(rows.with_for_update(key_share=True) if lock else rows, locks=lock)
 
 
