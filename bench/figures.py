@@ -86,7 +86,8 @@ def take(result: Path, name: str, conditions: str | None) -> None:
     same = {"first": before.first, "columns": {each: each for each in before.columns}}
     rows = part(run, {**same, "rows": {each: each for each in run.rows}}).rows
     noted = before.conditions if conditions is None else conditions
-    replace(before, rows=rows, recorded=run.recorded, conditions=noted).write(path)
+    recorded = {"command": run.command, "recorded": run.recorded, "conditions": noted}
+    replace(before, rows=rows, **recorded).write(path)
 
 
 def outdated() -> Iterator[Path]:

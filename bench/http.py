@@ -3,8 +3,8 @@
 One client asks in turns `GET /`, for one provider and for ten candidates of 1,000 hosts, of each
 server with one worker: gunicorn's, and uWSGI (`pip install pyuwsgi gunicorn_h1c`; what is not
 installed is left out). What the client waits, and the processor time of the server and of the
-database: medians, in microseconds. Then the thousands of instructions of the server, but for those
-of the kernel: other work of the machine does not change them.
+database: medians, in microseconds. Then, if the kernel counts them, the thousands of instructions
+of the server, but for those of the kernel: other work of the machine does not change them.
 """
 
 from __future__ import annotations
@@ -102,11 +102,12 @@ def measure(servers: Sequence[Server]) -> Table:
         for name in REQUESTED:
             figures = zip(*times[server.name, name], strict=True)
             medians = [statistics.median(each) for each in figures]
-            cells.append(" / ".join(f"{median:.0f}" for median in medians))
+            shown = [median for median in medians if not math.isnan(median)]
+            cells.append(" / ".join(f"{median:.0f}" for median in shown))
             used.append(medians[1] + medians[2])
         rows[server.name] = [*cells, f"{used[1] / used[0]:.2f}"]
     columns = [*REQUESTED, "provider to root"]
-    return Table.of_run("mariadb", "waits / server / database / instructions", columns, rows)
+    return Table.of_run("mariadb", "waits / server / database", columns, rows)
 
 
 def _turn(server: Server, path: str) -> tuple[float, ...]:
