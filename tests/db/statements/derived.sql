@@ -19,14 +19,14 @@ WHERE resource_providers.parent_provider_id IS NULL;
 
 -- as they are
 SELECT resource_providers.id
-FROM resource_providers
+FROM resource_providers FORCE INDEX (PRIMARY)
 WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
 ORDER BY resource_providers.id
 LIMIT 100;
 
 -- with their locks
 SELECT resource_providers.id
-FROM resource_providers
+FROM resource_providers FORCE INDEX (PRIMARY)
 WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
 ORDER BY resource_providers.id
 LIMIT 100 FOR NO KEY UPDATE;
