@@ -1,9 +1,7 @@
 """`python -m bench.scale`: what operators wait for on a large cloud, and the memory that it takes.
 
-`db check` and `db sync` as commands; a service from its start to its first responses; and the
-memory of its worker when every tree of the cloud has been looked at, more of them than
-`[placement] tree_cache_size` allows to be kept. `python -m bench --only growth` has the requests
-of a warm service.
+`db check` and `db sync` as commands, and a service from its start to its first responses. `python
+-m bench --only growth` has the requests of a warm service.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from pathlib import Path
 
 from bench.__main__ import Databases
 from bench.clouds import light
-from bench.scenarios import FLAT, NOBODY, limited
+from bench.scenarios import FLAT, limited
 from bench.servers import REPOSITORY, serving
 from bench.tables import Cell, Table, figure
 from tests.kit.cloud import provider_uuid
@@ -72,7 +70,7 @@ def main() -> None:
 
             def add(row: str) -> None:
                 seconds = time.monotonic() - started
-                rows[row] = [round(seconds, 4), round(server.peak_memory())]
+                rows[row] = [round(seconds, 3), round(server.peak_memory())]
 
             add("start of a service, until it answers")
             for time_of in ("first", "second"):
@@ -81,10 +79,6 @@ def main() -> None:
                     status, _text = exchange(server.port, "GET", path, version=version)
                     assert status == 200
                     add(f"{name}, {time_of} request")
-            started = time.monotonic()
-            # The response may exceed the limit on work. In any case, the search has read the trees.
-            exchange(server.port, "GET", NOBODY, version="2.0")
-            add("a worker that has looked at every tree")
     Table.of_run(options.engine, "what", ["s", "MiB"], rows).keep("scale")
 
 
