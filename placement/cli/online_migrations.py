@@ -38,7 +38,7 @@ def _complete(conf: cfg.ConfigOpts) -> int:
     limit = None if max_count is None else int(max_count)
     database = connect(conf, patience=None)
     with database.primary().read() as conn:
-        if not schema.has_tables(conn):
+        if not schema.existing_tables(conn):
             # Not 1, with which the caller of --max-count runs the command again.
             console.fail(ConfigurationError(NO_TABLES))
             return FAILED

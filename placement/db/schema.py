@@ -105,9 +105,9 @@ def adopted_version(conn: Connection) -> str | None:
     return next(iter(_recorded(conn, ADOPTED_TABLE)), None)
 
 
-def has_tables(conn: Connection) -> bool:
-    """Return whether the database contains any table from which migrations start."""
-    return not TABLES.isdisjoint(sa.inspect(conn).get_table_names())
+def existing_tables(conn: Connection) -> frozenset[str]:
+    """Return which of the tables from which migrations start the database contains."""
+    return TABLES & set(sa.inspect(conn).get_table_names())
 
 
 def refuse_unknown(conn: Connection) -> bool:
@@ -122,7 +122,7 @@ def refuse_unknown(conn: Connection) -> bool:
             f"the database schema is at {recorded}, which this release (it needs {newest()}) does "
             f"not know or cannot work on: start the release that made it, or a later one"
         )
-    tables = TABLES & set(sa.inspect(conn).get_table_names())
+    tables = existing_tables(conn)
     adopted = adopted_version(conn)
     known = ", ".join(sorted(ADOPTABLE))
     if tables and adopted is None:
