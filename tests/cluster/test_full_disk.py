@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.builders import database_url
+from tests.kit.missing import need, skip
 from tests.kit.processes import ANSWER, expect, send, serving
 
 
@@ -22,8 +23,10 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "disk"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
+    if not os.geteuid():
+        need("mount")
     if os.geteuid() or subprocess.run(mount, check=False).returncode:
-        pytest.skip("only root can mount a file system")
+        skip("no permission to mount a file system, which root has", "PLACEMENT_DEPLOY")
     yield place
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 

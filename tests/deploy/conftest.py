@@ -7,8 +7,8 @@ they fail.
 from __future__ import annotations
 
 import itertools
-import os
-import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -17,28 +17,32 @@ import pytest
 from tests.deploy import containerfile
 from tests.deploy.containerfile import Image
 from tests.deploy.machine import Machine, is_possible
-
-REQUIRED = bool(os.environ.get("PLACEMENT_DEPLOY"))
+from tests.kit.missing import need, skip
 
 NewMachine = Callable[[], Machine]
 _numbers = itertools.count(1)
 
 
-def need(program: str) -> None:
-    """Skip the test unless a program is installed."""
-    if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin"):
-        return
-    if REQUIRED:
-        pytest.fail(f"{program} is not installed")
-    pytest.skip(f"{program} is not installed")
+def need_python_of_distribution() -> None:
+    """Skip the test unless the Linux distribution has the version of Python that runs the tests."""
+    need("/usr/bin/python3")
+    stated = subprocess.run(
+        ["/usr/bin/python3", "-c", "import sys; print(*sys.version_info[:2])"],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    if stated != [str(number) for number in sys.version_info[:2]]:
+        reason = f"the distribution's Python is {'.'.join(stated)}, the tests' another"
+        skip(reason, "PLACEMENT_DEPLOY")
 
 
 @pytest.fixture(scope="session")
 def new_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewMachine]:
     """Create a separate machine."""
     if not is_possible():
-        reason = "no mounts of its own: this needs root, and a kernel or container that lets it"
-        pytest.fail(reason) if REQUIRED else pytest.skip(reason)
+        skip(
+            "no mounts of its own: this needs root, and a kernel or container that lets it",
+            "PLACEMENT_DEPLOY",
+        )
     directory = tmp_path_factory.mktemp("machines")
     with ExitStack() as exits:
 

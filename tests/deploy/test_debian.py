@@ -11,10 +11,11 @@ import pytest
 
 from placement import __version__
 from placement.db import schema
-from tests.deploy.conftest import NewMachine, need
+from tests.deploy.conftest import NewMachine
 from tests.deploy.machine import USER
 from tests.deploy.proxies import SERVICE
 from tests.deploy.serving import CONFIGURATION, await_answer
+from tests.kit.missing import need
 from tests.kit.packages import copy_checkout, copy_client
 from tests.kit.ports import free_port
 from tests.kit.processes import REPOSITORY, START, expect, send

@@ -26,12 +26,13 @@ import pytest
 
 from placement import config
 from tests.api.identity import identity_service
-from tests.deploy.conftest import NewMachine, need
+from tests.deploy.conftest import NewMachine, need_python_of_distribution
 from tests.deploy.machine import USER, Machine
 from tests.deploy.proxies import changed
 from tests.deploy.serving import await_answer
 from tests.kit.authority import Authority
 from tests.kit.engines import MariaDB, MissingServerError
+from tests.kit.missing import need, skip
 from tests.kit.ports import free_port
 from tests.kit.processes import ANSWER, HEADERS, START, connected
 
@@ -180,6 +181,7 @@ class Deployed:
 @pytest.fixture(scope="module")
 def authority() -> Iterator[Authority]:
     """Its directory is one that the database server reaches, too."""
+    need("openssl")
     with tempfile.TemporaryDirectory(prefix="placement-tls-") as directory:
         Path(directory).chmod(0o755)
         yield Authority(Path(directory) / "authority")
@@ -194,7 +196,7 @@ def database(authority: Authority) -> Iterator[MariaDB]:
         # Without this option, the check before an upgrade would warn of a power failure.
         made = MariaDB(options=[*tls, "--innodb-flush-log-at-trx-commit=1"])
     except MissingServerError as error:
-        pytest.skip(str(error))
+        skip(str(error), "PLACEMENT_DEPLOY")
     made.execute("CREATE USER placement@127.0.0.1 IDENTIFIED BY 'secret'")
     made.execute("GRANT ALL ON placement.* TO placement@127.0.0.1")
     yield made
@@ -203,12 +205,7 @@ def database(authority: Authority) -> Iterator[MariaDB]:
 
 def install(machine: Machine) -> None:
     """Create a virtualenv of the distribution's Python with the tests' packages, and the user."""
-    version = subprocess.run(
-        ["/usr/bin/python3", "-c", "import sys; print(*sys.version_info[:2])"],
-        capture_output=True, text=True, check=True,
-    ).stdout.split()  # fmt: skip
-    if version != [str(number) for number in sys.version_info[:2]]:
-        pytest.skip(f"the distribution's Python is {'.'.join(version)}, the tests' another")
+    need_python_of_distribution()
     paths = [f"import site; site.addsitedir({path!r})\n" for path in site.getsitepackages()]
     machine.prepare(
         'chroot . /usr/bin/python3 -m venv --without-pip "$1"; cd ".$1/$3"; '
@@ -233,7 +230,7 @@ def deployed(
     for program in ("uwsgi", "memcached"):
         need(program)
     if tool is OPENSTACK_ANSIBLE and not Path(SYSTEMD).is_dir():
-        need("python3-systemd")
+        skip("python3-systemd is not installed", "PLACEMENT_DEPLOY")
     machine = new_machine()
     install(machine)
     database.execute("DROP DATABASE IF EXISTS placement", "CREATE DATABASE placement")

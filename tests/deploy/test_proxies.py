@@ -15,10 +15,11 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.deploy.conftest import NewMachine, need
+from tests.deploy.conftest import NewMachine
 from tests.deploy.proxies import DEPLOY, PROXIES, proxying
 from tests.kit.builders import database_url
 from tests.kit.load import Load
+from tests.kit.missing import need
 from tests.kit.processes import ANSWER, HEADERS, REPOSITORY, Process, new_host, serving
 
 MIB = 1024 * 1024

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.conftest import need
 from tests.deploy.machine import PYTHON, USER, Machine
 from tests.deploy.serving import CONFIGURATION, await_answer
+from tests.kit.missing import need
 from tests.kit.ports import free_port
 from tests.kit.processes import REPOSITORY, START, expect, new_host, send
 

@@ -19,12 +19,13 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.conftest import need
+from tests.deploy.conftest import need_python_of_distribution
 from tests.deploy.machine import USER, Machine
 from tests.deploy.proxies import DEPLOY, SERVICE, apache, changed
 from tests.deploy.serving import CONFIGURATION, await_answer
 from tests.kit import metrics as kit
 from tests.kit.load import Load
+from tests.kit.missing import need
 from tests.kit.ports import free_port
 from tests.kit.processes import ANSWER, HEADERS, START
 
@@ -61,12 +62,7 @@ class Served:
 
 def install(machine: Machine) -> None:
     """Create a virtualenv of the distribution's Python with the installed packages."""
-    version = subprocess.run(
-        ["/usr/bin/python3", "-c", "import sys; print(*sys.version_info[:2])"],
-        capture_output=True, text=True, check=True,
-    ).stdout.split()  # fmt: skip
-    if version != [str(number) for number in sys.version_info[:2]]:
-        pytest.skip(f"the distribution's Python is {'.'.join(version)}, the tests' another")
+    need_python_of_distribution()
     machine.prepare(
         'chroot . /usr/bin/python3 -m venv --without-pip "$1"; echo "$2" > ".$1/$3/placement.pth"',
         VIRTUALENV, f"/opt/placement/{SITE}", SITE,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.explorer.browser import EXECUTABLE, REQUIRED, chromium
+from tests.explorer.browser import chromium
 
 # The texts of boxes of errors: elements of the builder, and what a style sheet puts before others.
 ERROR_BOXES = """() => [...document.querySelectorAll('*')].map(element => {
@@ -18,8 +16,6 @@ ERROR_BOXES = """() => [...document.querySelectorAll('*')].map(element => {
 
 def error_boxes(folder: Path) -> list[str]:
     """Return each error box that a page shows, with the name of the page."""
-    if EXECUTABLE is None and not REQUIRED:
-        pytest.skip("no chromium is installed")
     boxes = []
     with chromium() as browser:
         page = browser.new_page()

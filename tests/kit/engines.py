@@ -48,7 +48,7 @@ SEED = os.environ.get("PLACEMENT_SEED", "")
 
 
 class MissingServerError(RuntimeError):
-    """The selected engine is not installed."""
+    """The selected engine is not installed, or its user does not exist."""
 
 
 class Server:
@@ -61,6 +61,7 @@ class Server:
 
     def __init__(self, kept: Path | None = None, options: Sequence[str] = ()) -> None:
         """`kept` is a directory that persists; if it has data, the server uses them."""
+        account = self.find()
         self.port = free_port()
         self._kept = kept is not None
         self._options = options
@@ -70,14 +71,29 @@ class Server:
         new = not (self.directory / "data").exists()
         self._process: subprocess.Popen[bytes] | None = None
         self._own: dict[str, object] = {}
-        if os.geteuid() == 0:
-            entry = pwd.getpwnam(self.account)
-            os.chown(self.directory, entry.pw_uid, entry.pw_gid)
-            self._own = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+        if account is not None:
+            os.chown(self.directory, account.pw_uid, account.pw_gid)
+            self._own = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
         if new:
             self._run(self.make())
         self.start()
         atexit.register(self.discard)
+
+    @classmethod
+    def find(cls) -> pwd.struct_passwd | None:
+        """Return the user to run the server as, or None for the user that runs the tests.
+
+        Raises MissingServerError if the server or this user is missing.
+        """
+        cls.binary(cls.program)
+        if os.geteuid():
+            return None
+        try:
+            return pwd.getpwnam(cls.account)
+        except KeyError:
+            raise MissingServerError(
+                f"the user {cls.account} does not exist, which runs {cls.program} for root"
+            ) from None
 
     @classmethod
     def binary(cls, name: str) -> str:
@@ -278,11 +294,13 @@ SERVERS: Mapping[str, type[Server]] = {"mariadb": MariaDB, "postgresql": Postgre
 
 
 def installed(engine: str) -> bool:
-    """Return whether an engine is installed."""
+    """Return whether an engine is installed, and the tests can run it."""
     try:
-        return engine == "sqlite" or bool(SERVERS[engine].binary(SERVERS[engine].program))
+        if engine != "sqlite":
+            SERVERS[engine].find()
     except MissingServerError:
         return False
+    return True
 
 
 def version(engine: str) -> str:

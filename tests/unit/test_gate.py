@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import configparser
+import os
+import pwd
 import re
 import subprocess
 from pathlib import Path
@@ -12,7 +14,8 @@ import yaml
 
 from tests import selection, soak
 from tests.__main__ import NAMED, Job, jobs
-from tests.kit.engines import version
+from tests.kit.engines import MissingServerError, PostgreSQL, installed, version
+from tests.kit.missing import need
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -124,6 +127,37 @@ def test_a_directory_of_servers_runs_the_sample_on_each_of_them(
     found = [(job.engine, job.tests) for job in jobs([])]
     assert found == [(engine, ["--selection=sample"]) for engine in ("mariadb", "postgresql")]
     assert [version(engine) for engine in ("mariadb", "postgresql")] == ["11.8.9", "17.12"]
+
+
+def test_a_server_whose_user_does_not_exist_is_not_installed_for_root(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "usr/bin/postgres"
+    program.parent.mkdir(parents=True)
+    program.touch(0o755)
+    monkeypatch.setattr("tests.kit.engines.SERVERS_ROOT", str(tmp_path))
+    monkeypatch.setattr(pwd, "getpwnam", {}.__getitem__)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert installed("postgresql")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert not installed("postgresql")
+    with pytest.raises(MissingServerError, match="the user postgres does not exist"):
+        PostgreSQL()
+    program.unlink()
+    with pytest.raises(MissingServerError, match="postgres is not installed"):
+        PostgreSQL()
+
+
+def test_a_missing_program_skips_a_test_and_fails_it_in_the_gate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    need("sh")
+    monkeypatch.delenv("PLACEMENT_DEPLOY", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="none-such is not installed"):
+        need("none-such")
+    monkeypatch.setenv("PLACEMENT_DEPLOY", "1")
+    with pytest.raises(pytest.fail.Exception, match="none-such is not installed"):
+        need("none-such")
 
 
 def test_a_server_that_is_named_and_missing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
