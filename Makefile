@@ -194,14 +194,14 @@ client: export PLACEMENT_CLIENT ?= $(VENV)/openapi-python-client
 client: $(INSTALLED) ## a client generated from the API's document, against the service
 	$(PYTEST) tests/client $(ARGUMENTS)
 
-# nova wants other versions than constraints.txt has, so it gets a virtualenv of its own, and SQLAlchemy
-# of its release: its tests fail on warnings of a later one. Its wheel lacks files of the tests.
+# nova has a virtualenv of its own with the pins of its release, because it needs other versions than those in
+# constraints.txt. Its wheel lacks files of the tests.
 NOVA := nova==34.0.0
 nova: ## nova's own functional tests that depend on placement  (ARGUMENTS='--all --shard 1/4')
 	test -x $(VENV)/nova/bin/python || $(PYTHON) -m venv $(VENV)/nova
 	PIP_CONSTRAINT= $(VENV)/nova/bin/python -m pip install --quiet --disable-pip-version-check \
-	  --editable $(CLIENT) --editable '.[postgresql]' $(NOVA) 'SQLAlchemy<2.1' ddt fixtures oslotest PyMySQL \
-	  python-memcached requests-mock stestr testscenarios testtools wsgi-intercept
+	  --constraint requirements/openstack/master.txt --editable $(CLIENT) --editable '.[postgresql]' $(NOVA) \
+	  ddt fixtures oslotest PyMySQL python-memcached requests-mock stestr testscenarios testtools wsgi-intercept
 	test -d $(VENV)/nova/src || { PIP_CONSTRAINT= $(VENV)/nova/bin/python -m pip download --quiet --no-deps \
 	  --no-binary nova --dest $(VENV)/nova/sdist $(NOVA) && mkdir $(VENV)/nova/src && \
 	  tar -xzf $(VENV)/nova/sdist/nova-*.tar.gz --directory $(VENV)/nova/src --strip-components 1; }
