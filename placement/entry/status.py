@@ -36,7 +36,7 @@ options (options of oslo.log are accepted as well):"""
 NO_TABLES = "The database has no tables of this service. Run placement-manage db sync."
 REMEDY = "Run placement-manage db online_data_migrations."
 OLD_SCHEMA = "The schema is {}, and this release needs {}. Run placement-manage db sync."
-PREFLIGHT = "{}. See placement-manage db preflight."
+PREFLIGHT = "Reported by placement-manage db preflight, and no obstacle to an upgrade: {}."
 CHARSETS = "Names can have the characters of these character sets: {}."
 NARROW_CHARSET = (
     "[placement_database] connection has charset={}, which cannot transfer all characters of the "
@@ -127,7 +127,9 @@ class Checks(upgradecheck.UpgradeCommands):
             found = preflight.inspect(self._database, settings, preflight.Workers())
         except PlacementError as error:
             return Result(Code.FAILURE, console.describe(error))
-        return _warn_of(PREFLIGHT.format(hazard.line) for hazard in found[:1] if hazard.wrong)
+        dangers = [f"{hazard.name} ({hazard.state})" for hazard in found if hazard.wrong]
+        # These settings can be as they were before, so they are no reason to stop an upgrade.
+        return Result(Code.SUCCESS, PREFLIGHT.format("; ".join(dangers)) if dangers else None)
 
     def _options(self) -> Result:
         try:

@@ -167,8 +167,11 @@ def test_lines_name_the_danger_and_the_remedy(
     assert "power failure" in danger
     assert "claims a second on one host" in commit
     assert "--processes 2 and --threads 1, which may open 8 connections" in assumed
-    assert status.main(["upgrade", "check"]) == 1
-    assert UNFLUSHED in capsys.readouterr().out
+    assert status.main(["upgrade", "check", "--json"]) == 0
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    (details,) = [each["details"] for each in checks if each["check"] == "Database Settings"]
+    assert f"{UNFLUSHED} (" in details
+    assert "db preflight" in details
 
 
 @pytest.mark.parametrize(
