@@ -68,7 +68,7 @@ cat <<TEXT
 The cloud as a page: $url/explorer/
 
 Serving $url  (log: .run/placement.log; Ctrl-C stops)
-This server is unprotected: with noauth2 it takes every token at its word.
+This server is unprotected: with noauth2, it accepts every token without checking it.
 
 Three candidates for a small instance:
 

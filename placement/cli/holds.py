@@ -20,8 +20,8 @@ def set_up_list(parser: Any) -> None:
 
 def set_up_release(parser: Any) -> None:
     parser.description = (
-        "Releases the holds that have expired. Before a switch to software that does not know "
-        "holds, release them with --all: they would stay for good."
+        "Releases the holds that have expired. Before a switch to software without holds, release "
+        "all holds with --all. Otherwise, their allocations remain until a client deletes them."
     )
     parser.set_defaults(action=_release)
     parser.add_argument("--all", action="store_true", help="release all holds, expired or not")

@@ -249,7 +249,7 @@ def serve(*, patience: float | None = None) -> Served:
     config.setup_logging(conf)
     settings = config.settings(conf)
     if settings.auth_strategy == "noauth2":
-        LOG.warning("[api] auth_strategy is noauth2: every token is believed, for tests only")
+        LOG.warning("[api] auth_strategy is noauth2: every token is accepted, for tests only")
     taints = settings.candidates.traits.taints
     metrics = Metrics(settings.metrics, taints) if settings.metrics.enabled else None
     application, database = start(settings, patience=patience, metrics=metrics)

@@ -81,4 +81,4 @@ def test_a_good_start_is_one_line_and_a_warning_of_believed_tokens(tmp_path: Pat
         process.stop()
     product = {"sqlite": "SQLite", "mariadb": "MariaDB", "postgresql": "PostgreSQL"}[ENGINE]
     assert f"placement {__version__} on {product} " in ready
-    assert "[api] auth_strategy is noauth2: every token is believed" in warning
+    assert "[api] auth_strategy is noauth2: every token is accepted" in warning

@@ -439,7 +439,7 @@ def test_each_view_begins_at_its_top(open_watch: Open) -> None:
 EXAMPLES = (
     "A small instance",
     "Dedicated CPUs and an FPGA on one NUMA node",
-    "Two graphics cards, not the same one twice",
+    "Two graphics cards from different providers",
     "A disk that several hosts share",
 )
 

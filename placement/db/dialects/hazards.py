@@ -24,7 +24,7 @@ class Hazard:
     consequence: str
     # What to set or do, as in `state`.
     remedy: str
-    # Whether data can be lost, or requests can fail. Otherwise, the consequence is tolerable.
+    # True for a danger: data can be lost, or requests can fail. False for a note.
     wrong: bool = True
 
     @property

@@ -20,7 +20,7 @@ export const EXAMPLES = [
     },
   ],
   [
-    "Two graphics cards, not the same one twice",
+    "Two graphics cards from different providers",
     {
       groups: {
         "": { resources: { VCPU: 8, MEMORY_MB: 65536 } },
