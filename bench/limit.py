@@ -27,12 +27,12 @@ import falcon
 import orjson
 import pymysql
 import sqlalchemy as sa
+from pymysql.cursors import Cursor
 
 from bench.__main__ import Databases
 from bench.clouds import flat
 from bench.servers import ENTRY, REPOSITORY, Server, serving, uwsgi
 from bench.tables import Table, figure
-from placement.db.dialects.pymysql import Cursor
 from placement.db.engine import Database
 from tests.kit.builders import settings
 from tests.kit.cloud import provider_uuid
@@ -146,7 +146,8 @@ def _recorded() -> Iterator[list[Statement]]:
 
     def execute_and_note(self: Cursor, query: str, args: Any = None) -> int:
         sent.append((query, args))
-        return execute(self, query, args)
+        rows: int = execute(self, query, args)
+        return rows
 
     def commit_and_note(self: Any) -> None:
         sent.append((COMMIT, None))

@@ -12,12 +12,12 @@ from typing import Any
 import pymysql
 import pytest
 import sqlalchemy as sa
+from pymysql.cursors import Cursor
 from sqlalchemy.engine import Connection
 
 from placement.compat.sqlalchemy import execute_text
 from placement.db import prepared
 from placement.db import tables as t
-from placement.db.dialects.pymysql import Cursor
 from placement.db.engine import Database
 from placement.db.statement import Unmatched, Write
 from tests.db.test_statement_timeout import SHORT
