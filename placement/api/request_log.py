@@ -19,7 +19,7 @@ from oslo_context import context
 
 from placement.api import dry_run, problems
 from placement.compat import oslo_context
-from placement.runtime import access_lines, events, stopwatch
+from placement.runtime import events, stopwatch
 from placement.runtime.events import Event
 from placement.runtime.stopwatch import Phase
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 LOG = logging.getLogger(__name__)
-REQUEST_LOG = logging.getLogger(access_lines.LOGGER)
+REQUEST_LOG = logging.getLogger("placement.requestlog")  # operators filter logs by this name
 
 REQUEST_ID = "X-Openstack-Request-Id"
 REQUEST_ID_KEY = "openstack.request_id"

@@ -9,7 +9,7 @@ from oslo_log import log as oslo_log
 from placement import __version__
 from placement.config.sources import unknown_settings
 from placement.errors import ConfigurationError
-from placement.runtime import access_lines, logs
+from placement.runtime import logs
 
 LOG = logging.getLogger(__name__)
 
@@ -35,7 +35,6 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
         raise ConfigurationError(
             f"cannot log with [DEFAULT] log_* and use_* as configured: {text}"
         ) from None
-    access_lines.use(conf)
     logs.guard()
     for unknown in unknown_settings(conf):
         LOG.warning("%s", unknown)
