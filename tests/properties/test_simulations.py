@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from placement.candidates.simulation.search import Searches
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.headroom import most_together
@@ -338,12 +339,14 @@ def any_changes(
     added = 0
     changes: list[Any] = []
     for _ in range(rng.choice((1, 2, 2, 3, 4))):
-        kind = rng.choice(("drain", "drain", "drain", "remove", "add", "claim"))
+        kind = rng.choice(("drain", "drain", "drain", "remove", "add", "claim", "claim"))
         if kind == "claim":
             query, spread = any_query(rng, world), any_spread(rng, None)
             if rng.random() < 0.4:
                 query = small_query(rng)
-            changes += [(kind, query, spread)] * rng.choice((1, 2, 3))
+            earlier = [each for each in changes if each[0] == "claim"]
+            claim = rng.choice([(kind, query, spread), *earlier])
+            changes += [claim] * rng.choice((1, 2, 3))
         elif roots and kind == "add":
             count = rng.choice((1, 2))
             changes.append((kind, rng.choice(roots), count))
@@ -469,6 +472,19 @@ def check_search(service: WorldService, query: oracle.Query, body: Body, claim: 
     assert claim.get("mappings") == first.get("mappings")
 
 
+def without_memory(service: WorldService, body: Body) -> Body:
+    """The response of a simulation that searches and explains each request from scratch."""
+    find = Searches.find
+
+    def cold(searches: Searches, *arguments: Any) -> Any:
+        searches._searches.clear()
+        return find(searches, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Searches, "find", cold)
+        return dict(service.expect(200, "POST", "/simulations", body, "2.0").json)
+
+
 def test_a_simulation_does_what_its_rules_say(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -520,6 +536,14 @@ def test_a_simulation_does_what_its_rules_say(
                 200, "POST", "/simulations", {**body, "headroom": headroom}, "2.0"
             ).json
             check(answer, expected)
+            reasons = [
+                [
+                    (each.get("code"), each.get("text"))
+                    for each in (*found["unplaceable"], *found["claims"])
+                ]
+                for found in (answer, without_memory(service, body))
+            ]
+            assert reasons[0] == reasons[1]
             kinds["changed by spread groups"] += expected.differs_without_groups(changes, answers)
             kinds.update(each["request"] for each in answer["moves"])
             kinds.update(

@@ -41,6 +41,8 @@ class CopiedHosts:
             trees: all trees, in the order of their ids. They are not modified.
             order: the sort keys of hosts. Hosts with equal keys are sorted by the UUID of the root.
         """
+        # Number of changes to trees.
+        self.changes = 0
         # Number of changes that may have increased the capacity of a host.
         self.gains = 0
         # Number of changes to trees with sharing providers.
@@ -151,6 +153,7 @@ class CopiedHosts:
         return any(SHARING_TRAIT in member.traits for member in self._trees[root].members)
 
     def _note_change(self, root: str) -> None:
+        self.changes += 1
         self.sharing_changes += root in self._sharing
 
     def _insert_key(self, root: str) -> None:

@@ -1,7 +1,8 @@
 """The searches of a simulation. Each returns the first candidate of the first host that has one.
 
 A simulation uses the search of other requests, with its copies as hosts. Equal requests share their
-results: a host that has refused a request is not searched again until a host gains capacity.
+results: a host that has refused a request is not searched again until a host gains capacity. The
+reason why nothing was found is computed again after any change.
 """
 
 from collections import Counter
@@ -107,8 +108,9 @@ class _EqualSearches:
         self._taints = request.taints
         # Roots of hosts without a candidate, except for candidates with a split.
         self._refused: set[str] = set()
-        # The reason why nothing was found, or None until a search has found nothing.
-        self._unplaced: Unplaced | None = None
+        # The reason why the latest search found nothing, and the value of `hosts.changes` at this
+        # search. None if no search has found nothing.
+        self._unplaced: tuple[Unplaced, int] | None = None
         self._set_sharing()
 
     def _set_sharing(self) -> None:
@@ -127,9 +129,8 @@ class _EqualSearches:
             BudgetSpentError: the search reached a limit.
         """
         self._budget.spend(COST_PER_STEP)
-        # A host that loses capacity gains no candidate, except for candidates with a split.
-        if self._unplaced is not None and not self._plan.splittable:
-            return self._unplaced
+        if self._unplaced is not None and self._unplaced[1] == self._hosts.changes:
+            return self._unplaced[0]
         self._budget.spend(len(self._refused))
         if self._sharing_changes != self._hosts.sharing_changes:
             self._set_sharing()
@@ -137,9 +138,9 @@ class _EqualSearches:
         self._budget.spend(0)  # raises if a limit has cut the search short
         if candidate is not None:
             return candidate
-        if self._unplaced is None:
-            self._unplaced = self._explain()
-        return self._unplaced
+        unplaced = self._explain()
+        self._unplaced = unplaced, self._hosts.changes
+        return unplaced
 
     def _candidates(self) -> Iterator[Candidate]:
         hosts = OrderedHosts((), breadth_first=True, randomize=False, spend=self._budget.spend)
