@@ -134,10 +134,11 @@ class Tree:
     @property
     def is_pool(self) -> bool:
         """Whether the tree only shares resources, such as a storage pool, and is no host."""
-        # PERF: the root of nearly all trees does not share.
-        return SHARING_TRAIT in self.members[0].traits and all(
+        members = self.members
+        return any(SHARING_TRAIT in member.traits for member in members) and all(
             SHARING_TRAIT in member.traits and HOST_CLASSES.isdisjoint(member.stocks)
-            for member in self.members
+            for member in members
+            if member.stocks
         )
 
     @property

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -157,7 +158,16 @@ def test_a_pool_that_no_other_host_reaches_has_its_name_in_the_reason(
 
 
 def test_storage_pools_are_no_hosts(check: Any, server: tuple[str, Client]) -> None:
-    add_pool(server[1])
+    client = server[1]
+    add_pool(client)
+    shares = {"inventories": {"DISK_GB": {"total": 9}}, "traits": ["MISC_SHARES_VIA_AGGREGATE"]}
+    for name, of_root, of_child in (("rack", {}, shares), ("san", shares, {})):
+        root, child = str(uuid4()), str(uuid4())
+        providers = [
+            {"uuid": root, "name": name, "parent_provider_uuid": None, **of_root},
+            {"uuid": child, "name": f"{name}-0", "parent_provider_uuid": root, **of_child},
+        ]
+        client.expect(200, "PUT", f"/provider_trees/{root}", {"providers": providers}, "2.0")
     _code, out, _err = check("--all", "--json")
     assert [row["name"] for row in json.loads(out)] == ["compute-1", "compute-2", "compute-3"]
 

@@ -268,16 +268,21 @@ def served(world: World, query: Query) -> set[str]:
 
 
 def hosts(world: World) -> set[str]:
-    """The roots of all trees, except for those that only share classes that no host has."""
+    """The roots of all trees, except for those that only share classes that no host has.
+
+    Providers without inventories do not matter, if the tree has a sharing provider.
+    """
     trees: dict[str, list[Provider]] = {}
     for provider in world.values():
         trees.setdefault(root(world, provider.uuid), []).append(provider)
     return {
         uuid
         for uuid, members in trees.items()
-        if any(
+        if all(SHARING not in each.traits for each in members)
+        or any(
             SHARING not in each.traits or {"VCPU", "PCPU", "MEMORY_MB"} & each.inventories.keys()
             for each in members
+            if each.inventories
         )
     }
 

@@ -7,6 +7,7 @@ import { address } from "./state.js";
 const NAME = "asked"; // of the request, in a body of POST /headroom
 const AT_ONCE = 100; // hosts in one body
 const REASONS = 3; // shown
+const HOST_CLASSES = ["VCPU", "PCPU", "MEMORY_MB"];
 const SHARING = "MISC_SHARES_VIA_AGGREGATE";
 
 /** Return what POST /headroom says of a request.  Throws ApiError. */
@@ -24,7 +25,7 @@ export async function roomFor(page, request) {
  */
 export async function roomOfHosts(page, request, trees, onSome) {
   const { api, signal } = page;
-  const isPool = (root) => trees.get(root).every(isSharing);
+  const isPool = (root) => isStorage(trees.get(root));
   const roots = [...trees.keys()].filter((root) => !isPool(root));
   const numbers = new Map([...trees.keys()].filter(isPool).map((root) => [root, 0]));
   // A sharing provider of a host also serves others, whose room is not that of the host.
@@ -61,6 +62,14 @@ export function withoutPreferences(request) {
 /** Return whether a tree has a provider that serves other trees. */
 export function shares(providers) {
   return providers.some(isSharing);
+}
+
+/** Return whether the providers of a tree only share resources, so that the tree is no host. */
+function isStorage(providers) {
+  const isOfHost = ({ name }) => HOST_CLASSES.includes(name);
+  return shares(providers) && providers.every((each) =>
+    !each.stocks.length || (isSharing(each) && !each.stocks.some(isOfHost))
+  );
 }
 
 function isSharing(provider) {
