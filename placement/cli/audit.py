@@ -22,6 +22,7 @@ from placement.objects.checks import REVIEWS, Check
 from placement.objects.findings import WITHOUT_OWNER, Finding, Inspection, Owners, Row
 from placement.runtime.logs import escaped
 from placement.runtime.progress import progress
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 WRONG = 3  # exit code; argparse uses 2
 BATCH = 100  # consumers that one transaction deletes
@@ -54,7 +55,8 @@ def set_up(parser: Any) -> None:
         action="append",
         default=[],
         metavar="TYPE",
-        help="compare only consumers of this type with the owners; may be repeated",
+        help="compare only consumers of this type with the owners; may be repeated. Consumers of "
+        f"clients that state no type, such as nova, have the type {UNKNOWN_CONSUMER_TYPE}",
     )
     parser.add_argument(
         "--older-than",
@@ -147,6 +149,13 @@ def _notes(options: Any, findings: Findings) -> Iterator[str]:
                 f"{found.left_out:,} consumers younger than {options.older_than:,} seconds were "
                 "left out (--older-than)."
             )
+        if found.other_types:
+            kinds = [f"{count:,} {kind}" for kind, count in sorted(found.other_types.items())]
+            nova = f" Nova states no type, so its consumers are {UNKNOWN_CONSUMER_TYPE}."
+            yield (
+                f"Consumers of other types were left out (--consumer-type): {', '.join(kinds)}."
+                f"{nova * (UNKNOWN_CONSUMER_TYPE in found.other_types)}"
+            )
 
 
 def _can_ask() -> bool:
@@ -198,6 +207,7 @@ def _print_json(findings: Findings) -> None:
             "meaning": check.meaning,
             "wrong": check.wrong,
             "left_out": found.left_out,
+            "other_types": found.other_types,
             "rows": [_shown(row) for row in found.rows],
         }
         for check, found in findings

@@ -1,7 +1,8 @@
 """What a check of a database finds."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
@@ -29,8 +30,10 @@ class Finding:
     # The first rows.
     rows: Sequence[Row]
     count: int
-    # Number of rows that were not examined.
+    # Number of rows that were not examined because of their age.
     left_out: int = 0
+    # Type -> number of consumers that were not examined because of their type.
+    other_types: Mapping[str, int] = field(default_factory=dict)
 
 
 class Owners(NamedTuple):
@@ -129,15 +132,17 @@ def without_owner(inspection: Inspection) -> Finding:
         return Finding((), 0)
     rows: list[Row] = []
     left_out = 0
+    other_types: Counter[str] = Counter()
     for row in _consumers(inspection.conn):
         consumer_type = row.type or UNKNOWN_CONSUMER_TYPE
         if owners.types and consumer_type not in owners.types:
+            other_types[consumer_type] += 1
             continue
         if row.created is not None and row.created >= owners.created_before:
             left_out += 1
         elif identifiers.key(row.consumer) not in owners.uuids:
             rows.append(row._asdict() | {"type": consumer_type})
-    return Finding(rows, len(rows), left_out)
+    return Finding(rows, len(rows), left_out, other_types)
 
 
 def _consumers(conn: Connection) -> Iterator[Any]:
