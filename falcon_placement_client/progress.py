@@ -4,9 +4,8 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib.util import find_spec
 from typing import Protocol, TextIO, TypeVar
-
-from tqdm import tqdm
 
 PLAIN_LINES = 4
 
@@ -28,6 +27,8 @@ class Progress(Protocol):
 def progress(verb: str, out: TextIO, patience: float = 0) -> Progress:
     """Return a Progress that writes lines such as `loading: 5 of 20 providers`.
 
+    It shows a bar on a terminal if tqdm is installed.
+
     Args:
         patience: seconds before anything is shown.
     """
@@ -35,6 +36,8 @@ def progress(verb: str, out: TextIO, patience: float = 0) -> Progress:
     def bar(
         items: Iterable[Item], noun: str, total: int | None = None
     ) -> AbstractContextManager[Iterable[Item]]:
+        from tqdm import tqdm  # noqa: PLC0415
+
         # If the width of a terminal is unknown, tqdm would show an empty bar.
         width = min(shutil.get_terminal_size().columns, 100)
         return tqdm(items, verb, total, file=out, ncols=width, unit=f" {noun}", delay=patience)
@@ -55,7 +58,7 @@ def progress(verb: str, out: TextIO, patience: float = 0) -> Progress:
             if (done % every == 0 or done == total) and time.monotonic() - began >= patience:
                 print(line.format(done), file=out, flush=True)
 
-    return bar if out.isatty() else lines
+    return bar if out.isatty() and find_spec("tqdm") else lines
 
 
 class _Silence:

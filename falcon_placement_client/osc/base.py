@@ -19,6 +19,7 @@ from falcon_placement_client.commands.over_rest import NEGATIVE, USAGE, Call, Us
 from falcon_placement_client.errors import ClientError, RefusedError, reason
 
 NO_CANDIDATES = "placement.no_candidates"
+INSTALL = "pip install 'falcon-placement-client[openstack]'"
 
 
 def command_of(described: type[Command]) -> type["_Command"]:
@@ -69,6 +70,8 @@ class _Command(command.Command):
             raise exceptions.CommandError(" ".join(str(error).split())) from error
         except ClientException as error:
             raise exceptions.CommandError(reason(error)) from error
+        except ModuleNotFoundError as error:
+            raise exceptions.CommandError(f"the command needs {error.name}: {INSTALL}") from error
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Run the described command, which prints its result."""

@@ -1,15 +1,16 @@
 """The JSON schemas of files. Violations are described in terms of YAML."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-import jsonschema
+from typing import TYPE_CHECKING, Any
 
 from falcon_placement_client.inventory import FIELDS
 from falcon_placement_client.suggestions import did_you_mean, nearest
 from falcon_placement_client.vocabulary import MAX_INTEGER
 from falcon_placement_client.yamlfile.document import Document
 from falcon_placement_client.yamlfile.problems import Problem, Steps, shown
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 
 def whole(minimum: int, maximum: int = MAX_INTEGER) -> dict[str, Any]:
@@ -70,11 +71,13 @@ _KINDS = {
 
 def schema_problems(document: Document, schema: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield the violations of a schema, with their lines and keys."""
-    for error in jsonschema.Draft202012Validator(schema).iter_errors(document.value):
+    from jsonschema import Draft202012Validator  # noqa: PLC0415
+
+    for error in Draft202012Validator(schema).iter_errors(document.value):
         yield from _error_problems(document, error)
 
 
-def _error_problems(document: Document, error: jsonschema.ValidationError) -> Iterator[Problem]:
+def _error_problems(document: Document, error: "ValidationError") -> Iterator[Problem]:
     schema: Any = error.schema
     instance: Any = error.instance
     steps: Steps = tuple(error.absolute_path)
@@ -100,7 +103,7 @@ def _unknown_keys(
             yield document.problem((*steps, key), f"unknown key{hint}")
 
 
-def _message(error: jsonschema.ValidationError) -> str:
+def _message(error: "ValidationError") -> str:
     schema: Any = error.schema
     bound: Any = error.validator_value
     value = shown(error.instance)

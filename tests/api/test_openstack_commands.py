@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from falcon_placement_client import NewConsumer, ReportClient, hosts, listing, watching
 from falcon_placement_client.command_client import RestClient
@@ -122,6 +123,43 @@ def test_both_plugins_have_all_their_commands(openstack: Openstack) -> None:
     assert by_group[THEIRS] == theirs
     others = set().union(*(names for group, names in by_group.items() if group != OURS))
     assert not ours & others
+
+
+WITHOUT_EXTRA = """
+import sys
+sys.modules |= dict.fromkeys(sys.argv.pop(1).split(","))
+from openstackclient.shell import main
+sys.exit(main())
+"""
+
+
+def test_commands_load_without_the_extra_and_name_it_when_they_need_it(
+    endpoint: str, tmp_path: Path
+) -> None:
+    """python-openstackclient installs some of the packages of the extra, but not all."""
+    of_client = metadata.requires("falcon-placement-client") or ()
+    extra = [each for each in of_client if 'extra == "commands"' in each]
+    names, of_cliff = (
+        {Requirement(each).name.lower() for each in texts}
+        for texts in (extra, metadata.requires("cliff") or ())
+    )
+    missing = names - of_cliff
+    assert missing
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-W", "ignore", "-c", WITHOUT_EXTRA, ",".join(missing)]
+        return subprocess.run(
+            [*command, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+
+    helped = run("--help")
+    assert "placement host list" in helped.stdout
+    assert "Could not load" not in helped.stdout + helped.stderr
+    listed = run("placement", "host", "list", "--tainted", "-f", "value")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    loaded = run("placement", "cloud", "load", "cloud.yaml", "--yes")
+    needed = "the command needs jsonschema: pip install 'falcon-placement-client[openstack]'\n"
+    assert (loaded.returncode, loaded.stderr) == (1, needed)
 
 
 @pytest.mark.parametrize("name", sorted(commands(OURS)))
