@@ -17,8 +17,8 @@ from falcon_placement_client.vocabulary import CUSTOM_PREFIX, SHARING_TRAIT
 DEFAULT_TRAIT = "CUSTOM_MAINTENANCE"
 PAUSES = (0,) * 4  # seconds before retries of a write that conflicts with other clients
 
-# Sharing providers without these classes are storage pools, networks and the like.
-COMPUTE_CLASSES = frozenset({"VCPU", "PCPU"})
+# A tree with inventory of these classes is a host.
+COMPUTE_CLASSES = frozenset({"VCPU", "PCPU", "MEMORY_MB"})
 _TRAITS_OF_LISTS: Version = (1, 39)
 _EXPLAINED: Version = (2, 0)
 
@@ -180,17 +180,21 @@ def find_hosts(api: RestApi, names: Sequence[str] | None) -> list[NamedHost]:
         RestError: a root does not exist.
     """
     if names is not None:
-        roots = [find_root(api, name) for name in names]
-        return [NamedHost(root["uuid"], root["name"]) for root in roots]
-    sharing = {
-        each["uuid"]
-        for each in api.pages(f"limit=1000&required={SHARING_TRAIT}&include=inventories", V2)
-        if COMPUTE_CLASSES.isdisjoint(each["inventories"])
-    }
-    providers = list(api.pages("limit=1000", V2))
-    # A tree with any other provider is a host.
-    hosts = {each["root_provider_uuid"] for each in providers if each["uuid"] not in sharing}
-    named = [NamedHost(each["uuid"], each["name"]) for each in providers if each["uuid"] in hosts]
+        named_roots = [find_root(api, name) for name in names]
+        return [NamedHost(root["uuid"], root["name"]) for root in named_roots]
+    roots: list[NamedHost] = []
+    # Roots of trees that have a sharing provider, and of those that have an inventory of a host.
+    with_sharing, hosts = set(), set()
+    for each in api.pages("limit=1000&include=inventories,traits", V2):
+        root, inventories = each["root_provider_uuid"], each["inventories"]
+        if each["uuid"] == root:
+            roots.append(NamedHost(root, each["name"]))
+        shares = SHARING_TRAIT in each["traits"]
+        if shares:
+            with_sharing.add(root)
+        if inventories and not (shares and COMPUTE_CLASSES.isdisjoint(inventories)):
+            hosts.add(root)
+    named = [root for root in roots if root.uuid in hosts or root.uuid not in with_sharing]
     return sorted(named, key=lambda host: (host.name, host.uuid))
 
 
