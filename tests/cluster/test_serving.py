@@ -212,11 +212,14 @@ def test_workers_end_when_their_master_is_killed(tmp_path: Path, url: str) -> No
         idle.close()
 
 
-@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize(
+    ("kept", "application"),
+    [(False, "placement.wsgi.api:application"), (True, "placement.wsgi:init_application()")],
+)
 def test_sighup_reads_the_configuration_again_and_loses_no_request(
-    tmp_path: Path, url: str, kept: bool
+    tmp_path: Path, url: str, kept: bool, application: str
 ) -> None:
-    with serving(tmp_path, [url], workers=2) as (process,):
+    with serving(tmp_path, [url], workers=2, application=application) as (process,):
         new_host(process.port, VCPU=1)
         new_host(process.port, VCPU=1)
         path = "/allocation_candidates?resources=VCPU:1"
