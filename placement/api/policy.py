@@ -3,7 +3,8 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import entry_points
 from operator import attrgetter
 from typing import Any
 
@@ -12,7 +13,6 @@ from oslo_config import cfg
 from oslo_context.context import RequestContext
 from oslo_policy import opts, policy
 
-from placement.api import policy_report
 from placement.errors import ConfigurationError
 
 LOG = logging.getLogger(__name__)
@@ -38,6 +38,9 @@ BASE = {
         "role:admin",
     ),
 }
+
+# Kinds of checks that query another service, such as `http`. Their results may change at any time.
+REMOTE_KINDS = frozenset(entry.name for entry in entry_points(group="oslo.policy.rule_checks"))
 
 # Rule for explanations of why hosts cannot serve a request.
 EXPLAIN = "placement:allocation_candidates:explain"
@@ -84,8 +87,6 @@ class Policy:
         self._answered_by: Mapping[str, Any] | None = None
         # The text of the log line about the policy files, or None if they are valid.
         self._fault: str | None = None
-        # Warnings that are already in the log.
-        self._warned_of: set[str] = set()
         # Returns the attributes of a caller, or None before the first caller.
         self._values: Callable[[RequestContext], tuple[Any, ...]] | None = None
         self._refresh_at = 0.0
@@ -95,7 +96,7 @@ class Policy:
             self._load()
         except FAULTS_OF_FILES as error:
             raise ConfigurationError(self._text(error)) from None
-        LOG.info("%s", policy_report.describe_files(self._enforcer))
+        LOG.info("%s", self.describe_files())
         self._forget_outdated()
 
     def rules(self) -> Mapping[str, policy.RuleDefault]:
@@ -103,9 +104,21 @@ class Policy:
         registered: Mapping[str, policy.RuleDefault] = self._enforcer.registered_rules
         return registered
 
-    def report(self) -> tuple[list[str], str]:
-        """Return warnings about the rules, and a sentence about the files that they are from."""
-        return policy_report.warnings(self._enforcer), policy_report.describe_files(self._enforcer)
+    def describe_files(self) -> str:
+        """Return a sentence about the policy files whose rules are in force."""
+        conf = self._enforcer.conf
+        directories = [conf.find_file(name) for name in conf.oslo_policy.policy_dirs]
+        paths = [path for path in (self._enforcer.policy_path, *directories) if path]
+        if not paths:
+            return (
+                "policy: all rules have their defaults; there is no file "
+                f"{conf.oslo_policy.policy_file}"
+            )
+        return f"policy: rules of {', '.join(paths)} override the defaults"
+
+    def is_consistent(self) -> bool:
+        """Return whether no rule refers to an undefined rule or to itself. The log names others."""
+        return bool(self._enforcer.check_rules())
 
     def allows(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
@@ -206,7 +219,7 @@ class Policy:
             else:
                 self._fault = None
             if self._enforcer.rules is not before:
-                LOG.info("%s", policy_report.describe_files(self._enforcer))
+                LOG.info("%s", self.describe_files())
             self._forget_outdated()
 
     def _forget_outdated(self) -> None:
@@ -216,11 +229,7 @@ class Policy:
         if rules == self._answered_by:
             return
         self._answers = {}
-        for warning in policy_report.warnings(self._enforcer):
-            if warning not in self._warned_of:
-                self._warned_of.add(warning)
-                LOG.warning("%s", warning)
-        is_remote = policy_report.queries_services(rules.values())
+        is_remote = any(check.kind in REMOTE_KINDS for check in _leaves(rules.values()))
         self._answered_by = None if is_remote else rules
 
     def _text(self, error: Exception) -> str:
@@ -245,6 +254,17 @@ class Policy:
             raise
         finally:
             enforcer.use_conf = False
+
+
+def _leaves(checks: Iterable[Any]) -> Iterator[policy.Check]:
+    """Yield the elementary checks of rules, without constants."""
+    for check in checks:
+        if isinstance(check, policy.AndCheck | policy.OrCheck):
+            yield from _leaves(check.rules)
+        elif isinstance(check, policy.NotCheck):
+            yield from _leaves([check.rule])
+        elif isinstance(check, policy.Check):
+            yield check
 
 
 def _credentials(caller: RequestContext, *more_roles: str) -> dict[str, Any]:

@@ -37,6 +37,7 @@ NO_TABLES = "The database has no tables of this service. Run placement-manage db
 REMEDY = "Run placement-manage db online_data_migrations."
 OLD_SCHEMA = "The schema is {}, and this release needs {}. Run placement-manage db sync."
 PREFLIGHT = "Reported by placement-manage db preflight, and no obstacle to an upgrade: {}."
+UNDEFINED_RULES = "the log names rules that refer to an undefined rule, or to each other"
 CHARSETS = "Names can have the characters of these character sets: {}."
 NARROW_CHARSET = (
     "[placement_database] connection has charset={}, which cannot transfer all characters of the "
@@ -115,7 +116,7 @@ class Checks(upgradecheck.UpgradeCommands):
             details = CHARSETS.format(", ".join(columns)) if columns else None
             charset = conn.engine.url.query.get("charset")
             if charset in ("utf8", "utf8mb3") and "utf8mb4" in known.values():
-                return _warn_of([NARROW_CHARSET.format(charset)], details)
+                return Result(Code.WARNING, f"{NARROW_CHARSET.format(charset)}\n{details}")
             return Result(Code.SUCCESS, details)
 
         return self._read(described)
@@ -146,9 +147,12 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _rules(self) -> Result:
         try:
-            return _warn_of(*policy.Policy(self._conf, GUARDED).report())
+            rules = policy.Policy(self._conf, GUARDED)
         except ConfigurationError as error:
             return Result(Code.FAILURE, console.describe(error))
+        if rules.is_consistent():
+            return Result(Code.SUCCESS, rules.describe_files())
+        return Result(Code.WARNING, f"{rules.describe_files()}; {UNDEFINED_RULES}")
 
     _upgrade_checks: tuple[Any, ...] = (
         (ROOTS, _roots),
@@ -162,11 +166,10 @@ class Checks(upgradecheck.UpgradeCommands):
     )
 
 
-def _warn_of(warnings: Iterable[str], information: str | None = None) -> Result:
-    """Return the warnings and the information as a result, which is SUCCESS without warnings."""
-    warnings = list(warnings)
-    details = "\n".join([*warnings, *([information] if information else [])])
-    return Result(Code.WARNING if warnings else Code.SUCCESS, details or None)
+def _warn_of(warnings: Iterable[str]) -> Result:
+    """Return the warnings as a result, which is SUCCESS without warnings."""
+    details = "\n".join(warnings)
+    return Result(Code.WARNING if details else Code.SUCCESS, details or None)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

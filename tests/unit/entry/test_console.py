@@ -171,8 +171,8 @@ def test_a_directory_is_no_configuration_file(
         ),
         (
             "[placement]\nmax_serch_steps = 3\n",
-            '"placement:traits:list": "rolle:a"',
-            {"Options": "did you mean max_search_steps?", "Policy Rules": "did you mean role?"},
+            '"placement:traits:list": "rule:a"',
+            {"Options": "did you mean max_search_steps?", "Policy Rules": "undefined rule"},
         ),
         ("[placement]\nmax_search_steps = many\n", "x: [", {"Options": "many", "Policy Rules": ""}),
         (
