@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
 import time
 import uuid as uuids
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ import pytest
 
 from tests.deploy.conftest import NewMachine
 from tests.deploy.proxies import DEPLOY, PROXIES, proxying
+from tests.kit.authority import Authority
 from tests.kit.builders import database_url
 from tests.kit.load import Load
 from tests.kit.missing import need
+from tests.kit.ports import free_port
 from tests.kit.processes import ANSWER, HEADERS, REPOSITORY, Process, new_host, serving
 
 MIB = 1024 * 1024
@@ -36,6 +39,15 @@ THREADS = 8  # of the service of all tests
 POST = "POST /placement/traits HTTP/1.1\r\nHost: x\r\n" + "".join(
     f"{name}: {value}\r\n" for name, value in HEADERS.items()
 )
+# The lines for TLS of the files, which are comments, and the lines that operators write instead.
+TLS = {
+    "nginx": {
+        "# listen 443 ssl;": "listen 127.0.0.1:{tls} ssl;",
+        "# ssl_certificate /": "ssl_certificate /",
+        "# ssl_certificate_key /": "ssl_certificate_key /",
+    },
+    "haproxy": {"# bind :443 ssl": "bind 127.0.0.1:{tls} ssl"},
+}
 DEVICES = 20  # of which candidates take three: an answer of some MB
 
 
@@ -118,6 +130,34 @@ def test_everything_is_below_the_prefix_and_links_lead_there(site: Site) -> None
     assert answer.headers["Location"] == f"http://127.0.0.1:{site.port}{path}"
     assert {link["href"].split("/")[1] for link in made["links"]} == {"placement"}
     assert site.get(path)[0] == 200
+
+
+@pytest.mark.parametrize("name", TLS)
+def test_with_its_lines_for_tls_a_proxy_serves_https_and_links_lead_there(
+    name: str, service: Process, new_machine: NewMachine, tmp_path: Path
+) -> None:
+    need(PROXIES[name].program)
+    need("openssl")
+    authority = Authority(tmp_path / "authority")
+    certificate, key = authority.sign("proxy", "subjectAltName=IP:127.0.0.1")
+    machine = new_machine()
+    both = certificate.read_text() + key.read_text()
+    for path in ("ssl/placement.pem", "ssl/private/placement.key", "haproxy/placement.pem"):
+        machine.put(f"/etc/{path}", both)
+    machine.prepare("chmod a+x etc/ssl/private")
+    port = free_port()
+    lines = {before: after.replace("{tls}", str(port)) for before, after in TLS[name].items()}
+    proxy = replace(PROXIES[name], listens={**PROXIES[name].listens, **lines})
+    with proxying(proxy, machine, service.port, tmp_path / "log"):
+        context = ssl.create_default_context(cafile=authority.certificate)
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=ANSWER, context=context)
+        connection.request("POST", "/placement/resource_providers", named("tls"), HEADERS)
+        answer = connection.getresponse()
+        assert answer.status == 200
+        uuid = orjson.loads(answer.read())["uuid"]
+        connection.close()
+    path = f"/placement/resource_providers/{uuid}"
+    assert answer.headers["Location"] == f"https://127.0.0.1:{port}{path}"
 
 
 def test_nothing_that_a_client_says_of_itself_leads_links_elsewhere(site: Site) -> None:
