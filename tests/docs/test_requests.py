@@ -13,7 +13,7 @@ import pytest
 from falcon_placement_client.flavors import request_of_flavor
 from falcon_placement_client.query import pairs_of
 from placement.api.candidate_requests import schema as candidates
-from placement.api.candidate_requests.json_form import read_candidates
+from placement.api.candidate_requests.json_form import read_alternatives
 from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v
 from placement.api.operations import provider_trees
@@ -48,10 +48,10 @@ def body_below(heading: str) -> Any:
     return json.loads(block[1])
 
 
-def test_the_request_as_json_is_understood() -> None:
-    body = body_below("As JSON")
+def test_the_alternatives_as_json_are_understood() -> None:
+    body = body_below("Alternatives")
     candidates.FIND.at(NEWEST).check(body)
-    assert {group.suffix for group in read_candidates(body).groups} == body["groups"].keys()
+    assert len(read_alternatives(body)) == len(body["first_available"])
 
 
 def test_the_tree_as_json_is_understood() -> None:
