@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +19,8 @@ class Command:
     setup: str = ""
     # Commands of the group by name. Empty for a command.
     actions: Mapping[str, "Command"] = field(default_factory=dict)
+    # Whether the command uses the database, and therefore reads placement.conf.
+    uses_database: bool = False
 
     @property
     def is_of_client(self) -> bool:
@@ -25,13 +28,15 @@ class Command:
         return not self.setup and not self.actions
 
 
+_of_database = partial(Command, uses_database=True)
+
 _DATABASE = {
-    "sync": Command("migrate to the newest schema and correct derived columns", "sync:set_up"),
-    "version": Command("print the schema's version", "schema:set_up_version"),
-    "stamp": Command("record a version without migrating", "schema:set_up_stamp"),
-    "check": Command("find inconsistencies in the database", "check:set_up"),
-    "preflight": Command("find unsafe settings of the database", "preflight:set_up"),
-    "online_data_migrations": Command(
+    "sync": _of_database("migrate to the newest schema and correct derived columns", "sync:set_up"),
+    "version": _of_database("print the schema's version", "schema:set_up_version"),
+    "stamp": _of_database("record a version without migrating", "schema:set_up_stamp"),
+    "check": _of_database("find inconsistencies in the database", "check:set_up"),
+    "preflight": _of_database("find unsafe settings of the database", "preflight:set_up"),
+    "online_data_migrations": _of_database(
         "complete the rows of very old databases", "online_migrations:set_up"
     ),
 }
@@ -43,8 +48,8 @@ _HOST = {
 }
 
 _HOLDS = {
-    "list": Command("list the holds in the database", "holds:set_up_list"),
-    "release": Command("release expired holds, or all of them", "holds:set_up_release"),
+    "list": _of_database("list the holds in the database", "holds:set_up_list"),
+    "release": _of_database("release expired holds, or all of them", "holds:set_up_release"),
 }
 
 COMMANDS = {
@@ -53,7 +58,9 @@ COMMANDS = {
     "load-cloud": Command("load a cloud file into a server over REST"),
     "dump-cloud": Command("write the contents of a server to a cloud file"),
     "draw-cloud": Command("draw the trees of a cloud file, as SVG"),
-    "audit": Command("show providers over capacity and consumers without an owner", "audit:set_up"),
+    "audit": _of_database(
+        "show providers over capacity and consumers without an owner", "audit:set_up"
+    ),
     "explain": Command("show why hosts can or cannot serve a request"),
     "why": Command("show the log of a request, and explain it"),
     "headroom": Command("show how many more of each flavor fit"),
@@ -65,7 +72,7 @@ COMMANDS = {
     "samples": Command(
         "write configurations, deployment files and dashboards to a directory", "samples:set_up"
     ),
-    "reshape": Command("transform all trees, with all services stopped"),
+    "reshape": _of_database("transform all trees, with all services stopped"),
 }
 
 
@@ -74,15 +81,21 @@ def names(commands: Mapping[str, Command] = COMMANDS) -> dict[str, Any]:
     return {name: names(command.actions) for name, command in commands.items()}
 
 
+def command_at(path: Sequence[str]) -> Command:
+    """Return the command with the names of its groups and its own name."""
+    command = Command("", actions=COMMANDS)
+    for name in path:
+        command = command.actions[name]
+    return command
+
+
 def setup_of(path: Sequence[str]) -> Callable[[Any], None] | None:
     """Return the function that adds the arguments and the action of a command to its parser.
 
     Returns None if the path ends at a group. Raises ConfigurationError for a command of the client
     if the client is not installed.
     """
-    command = Command("", actions=COMMANDS)
-    for name in path:
-        command = command.actions[name]
+    command = command_at(path)
     if command.actions:
         return None
     if command.is_of_client:

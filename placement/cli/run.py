@@ -1,4 +1,7 @@
-"""Run one command, with options from the command line, files and the environment."""
+"""Run one command, with options from the command line, files and the environment.
+
+Commands over REST read no files: their user need not be able to read placement.conf.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,7 +9,7 @@ from typing import Any
 from oslo_config import cfg
 
 from placement import config
-from placement.cli.commands import COMMANDS, Command
+from placement.cli.commands import COMMANDS, Command, command_at
 from placement.entry import console
 
 
@@ -30,7 +33,8 @@ def run(arguments: Sequence[str], path: Sequence[str], set_up: Callable[[Any], N
     conf.register_cli_opt(cfg.SubCommandOpt("category", title="commands", handler=add_all))
     words = " ".join(path)
     usage = f"placement-manage [OPTION …] {words} [ARGUMENT …] (placement-manage {words} --help)"
-    config.parse(conf, arguments, usage=usage)
+    files: list[str] | None = None if command_at(path).uses_database else []
+    config.parse(conf, arguments, files, usage)
     config.log_to_stderr(conf)
     action: Callable[[cfg.ConfigOpts], int] = conf.category.action
     return action(conf)

@@ -6,14 +6,15 @@ import os
 import select
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from falcon_placement_client.commands import clouds
-from placement import cli, client
-from placement.cli import document
+from placement import cli, client, config
+from placement.cli import commands, document
 from placement.entry import console
 from tests.kit.builders import make_app
 from tests.kit.listener import listening
@@ -145,6 +146,33 @@ def test_a_command_of_the_client_says_what_to_install(
         f"placement: placement-manage {command} needs the client: "
         "pip install falcon-placement-client\n",
     )
+
+
+OF_DATABASE = {"audit", "db", "holds", "reshape"}
+
+
+def leaves(names: Mapping[str, Any]) -> Iterator[list[str]]:
+    for name, below in names.items():
+        yield from [[name, *each] for each in leaves(below)] or [[name]]
+
+
+@pytest.mark.parametrize("path", [*leaves(commands.names())], ids=" ".join)
+def test_only_commands_of_the_database_read_the_options_of_the_service(
+    path: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
+    missing = f"placement: {config.CONFIG_DIR_VARIABLE}: there is no file {tmp_path}"
+    try:
+        code = cli.main([*path, "--help"])
+    except SystemExit as end:
+        code = int(end.code or 0)
+    printed = capsys.readouterr()
+    assert (code, missing in printed.err) == ((1, True) if path[0] in OF_DATABASE else (0, False))
+    if code == 0:
+        assert f"usage: placement-manage {' '.join(path)}" in " ".join(printed.out.split())
 
 
 def test_words_like_commands_of_the_client_are_arguments_of_others(
