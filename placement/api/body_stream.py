@@ -21,7 +21,11 @@ def read(req: falcon.Request, max_size: int) -> bytes:
         RequestRefused: the body has more than `max_size` bytes, ends early, differs from the
             stated length, or consists of so many small chunks that reading it is expensive.
     """
-    too_large = RequestRefused(413, f"the body may have at most {max_size} bytes")
+    too_large = RequestRefused(
+        413,
+        f"the body may have at most {max_size} bytes: send several requests, or raise [placement] "
+        f"max_request_body_size",
+    )
     stated_size = req.content_length or 0
     if stated_size > max_size:
         raise too_large

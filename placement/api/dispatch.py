@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
 
 import falcon
 import orjson
@@ -19,6 +18,7 @@ from placement.api import body_stream, dry_run, json_body, media_types, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
 from placement.api.history import LINES, Feature, Microversion, Versioned, exists_from
+from placement.api.parameters import split
 from placement.api.policy import Policy
 from placement.api.problems import RequestRefused
 from placement.api.request_log import OPERATION_KEY
@@ -131,12 +131,15 @@ class Endpoint:
         methods = self._by_line[version.major]
         routes = (methods or self._methods).get(req.method)
         if routes is None and not methods:
-            raise falcon.HTTPNotFound
+            since = min(every.since for every in self._methods.values())
+            raise RequestRefused(404, f"{req.path} {exists_from(since)}")
         if routes is None:
             allowed = ", ".join(methods)
-            raise RequestRefused(
-                405, f"{req.method} is not allowed here: use {allowed}", headers={"Allow": allowed}
-            )
+            detail = f"{req.method} is not allowed here: use {allowed}"
+            if req.method in self._methods:
+                later = self._methods[req.method].since
+                detail += f"; {req.method} {exists_from(later)}"
+            raise RequestRefused(405, detail, headers={"Allow": allowed})
         if version >= routes.since:
             return routes.at(version)
         first = routes.at(routes.since)
@@ -151,11 +154,14 @@ class Endpoint:
             return
         caller, target = req.env[CALLER_KEY], None
         if route.target is not None:
-            target = {route.target: dict(_stated(req)).get(route.target)}
+            # Lenient: callers without the right receive no details about the errors of a query.
+            target = {route.target: dict(split(req.query_string)).get(route.target)}
         CallersRights(self._policy, caller, target).require(route.rule)
         if route.part_rules is not None:
             rights = CallersRights(self._policy, caller)
-            names = ",".join(value for key, value in _stated(req) if key == "include").split(",")
+            names = ",".join(
+                value for key, value in split(req.query_string) if key == "include"
+            ).split(",")
             for name, rule in route.part_rules.items():
                 if name in names:
                     rights.require(rule)
@@ -182,14 +188,6 @@ for _method in falcon.COMBINED_METHODS:
     setattr(Endpoint, f"on_{_method.lower()}", Endpoint.respond)
 
 
-def _stated(req: falcon.Request) -> list[tuple[str, str]]:
-    """Return the parameters of a query, parsed leniently.
-
-    Callers without the right must not receive details about the errors of a query.
-    """
-    return parse_qsl(req.query_string, keep_blank_values=True)
-
-
 def _known_tags(req: falcon.Request) -> tuple[str, ...]:
     """Return the entity tags that the client has cached, or `*`. A quoted `*` is a normal tag."""
     stated = req.if_none_match or ()
@@ -198,7 +196,7 @@ def _known_tags(req: falcon.Request) -> tuple[str, ...]:
 
 def _name_of(call: Call, text: str) -> str:
     """Return where a text comes from: the name of a parameter, or the path of a body member."""
-    for name, value in (*call.path.items(), *parse_qsl(call.query_string)):
+    for name, value in (*call.path.items(), *split(call.query_string)):
         if text in value:
             return name
     return next(_members(call.body, text), "a text")
@@ -220,8 +218,8 @@ def _members(value: Any, text: str, steps: tuple[str | int, ...] = ()) -> Iterat
 def _check_path(path: Mapping[str, str]) -> None:
     """Raise BadPath for characters that some engine cannot compare."""
     for name, text in path.items():
-        # MySQL's and MariaDB's utf8mb3 ends at U+FFFF.
-        if not identifiers.storable(text) or max(text) > "\uffff":
+        # MySQL's and MariaDB's utf8mb3 ends at U+FFFF. Names and UUIDs in paths have no line feeds.
+        if not identifiers.storable(text) or max(text) > "\uffff" or min(text) < " ":
             raise BadPath(f"{name}: {text!r} has a character that no name or UUID has")
 
 
@@ -231,7 +229,7 @@ def _check_types(req: falcon.Request, route: Route) -> None:
             415, f"Content-Type {req.content_type!r} is not supported: use application/json"
         )
     if route.accepts_json_only and not media_types.accepts_json(req):
-        raise RequestRefused(406, f"Accept {req.accept!r} leaves out application/json")
+        raise RequestRefused(406, f"Accept {req.accept!r} leaves out application/json: add it")
 
 
 def _write(

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
 
 from placement.api.history import HEADER as VERSION_HEADER
 from placement.api.history import Microversion, v
-from placement.api.parameters import Parameter, bad, last_values, pairs
+from placement.api.parameters import Parameter, bad, last_values, pairs, split
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -45,12 +44,16 @@ def parse(query_string: str, version: Microversion) -> bool:
     if not query_string:
         return False
     if not exists_at(version):
-        for key, value in parse_qsl(query_string, keep_blank_values=True):
+        for key, value in split(query_string):
             if key == NAME:
                 first = f"placement {PARAMETERS[NAME].since}"
                 raise bad(key, value, f"dry runs need {VERSION_HEADER}: {first}")
         return False
     query = pairs(query_string)
+    for key, value in query:
+        if key != NAME:
+            text = f"no such parameter: the body states the request, and a query only {NAME}"
+            raise bad(key, value, text)
     values = last_values(query, PARAMETERS, version)
     if len(query) > len(values):
         raise bad(NAME, values[NAME], "given more than once")
@@ -67,5 +70,4 @@ def is_requested(environ: "WSGIEnvironment") -> bool:
     query_string = environ.get("QUERY_STRING", "")
     if not query_string or environ["REQUEST_METHOD"] in READING_METHODS:
         return False
-    stated = parse_qsl(query_string, keep_blank_values=True)
-    return [value for key, value in stated if key == NAME] == ["true"]
+    return [value for key, value in split(query_string) if key == NAME] == ["true"]

@@ -4,6 +4,7 @@ The cost of a body is limited before the body is parsed: its members are counted
 Depth and keys are checked before values.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -34,9 +35,25 @@ def decode(raw: bytes) -> Any:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise BadBody(f"The body is not valid JSON: {error}") from None
+        raise BadBody(_fault(error)) from None
     _check_shape(value)
     return value
+
+
+# Words of JavaScript and Python that are no JSON.
+_NOT_JSON = re.compile(r"NaN|Infinity|True\b|False\b|None\b|undefined\b|'|//|/\*|#")
+
+
+def _fault(error: orjson.JSONDecodeError) -> str:
+    """Return what is wrong with a body that cannot be parsed, and where."""
+    if not error.doc.strip():
+        return "The body is empty: this operation needs a JSON object in it"
+    at = f"line {error.lineno} column {error.colno} (char {error.pos})"
+    if "infinity" in error.msg:
+        return f"The body has a number of more than 1.8e308, which no member allows: {at}"
+    word = _NOT_JSON.match(error.doc, error.pos)
+    reason = error.msg if word is None else f"JSON does not have {word[0]}"
+    return f"The body is not valid JSON: {reason}: {at}"
 
 
 # Formats the path of a member from its keys and indices.

@@ -200,19 +200,41 @@ def _unexpected(value: Any, schema: Fragment) -> str:
         proposed = nearest(key.upper(), _PROPOSED.get(noun, ()))
         return f"{quote(key)} is not {noun}{did_you_mean(proposed)}"
     names = schema["properties"]
-    hint = did_you_mean(nearest(key, names)) or f"; there are {', '.join(sorted(names))}"
+    similar = nearest(key, names) or [path for path in _paths(schema) if _is_path(key, path)]
+    hint = did_you_mean(similar[:1]) or f"; there are {', '.join(sorted(names))}"
     return f"Additional properties are not allowed ({quote(key)} was unexpected){hint}"
+
+
+def _paths(schema: Fragment) -> Iterator[str]:
+    """Yield the paths of the members of an object's members."""
+    for name, member in schema["properties"].items():
+        inner: Fragment = next(iter(member.get("patternProperties", {}).values()), {})
+        for key in member.get("propertyNames", {}).get("examples", ()):
+            yield from (f'{name}["{key}"].{each}' for each in inner.get("properties", ()))
+        yield from (f"{name}.{each}" for each in member.get("properties", ()))
+
+
+def _is_path(key: str, path: str) -> bool:
+    """Return whether a key is the last step of a path, or the path as a query parameter."""
+    return key == path.rpartition(".")[2] or key == path.replace(".", "_")
+
+
+def _expected(schema: Fragment) -> str:
+    return f": expected {schema['description']}" if "description" in schema else ""
 
 
 # Keyword -> the text of its errors, where that of `jsonschema` is long or unclear.
 _PHRASES: Mapping[str, Phrase] = {
     "type": lambda value, schema: (
         f"{quote(value)} is not of type {', '.join(map(repr, _types(schema)))}"
+        f"{f'; write [{quote(value)}]' if schema['type'] == 'array' and value else ''}"
     ),
     "maxLength": _too_long("maxLength"),
     "maxItems": _too_long("maxItems"),
     "maxProperties": _too_long("maxProperties"),
     "additionalProperties": _unexpected,
-    "format": lambda value, schema: f"{quote(value)} is not a {schema['format']!r}",
+    "format": lambda value, schema: (
+        f"{quote(value)} is not a {schema['format']!r}{_expected(schema)}"
+    ),
     "pattern": lambda value, schema: f"{quote(value)}: expected {schema['description']}",
 }

@@ -21,9 +21,9 @@ def accepts_json(req: falcon.Request) -> bool:
 
     A malformed `Accept` is ignored.
     """
-    return req.client_accepts(falcon.MEDIA_JSON) or not _is_well_formed(req.accept)
-
-
-def _is_well_formed(accept: str) -> bool:
-    items = [item.strip(" \t") for item in accept.split(",")]
-    return all(_RANGE.fullmatch(item) for item in items if item)
+    # Types have no case. Falcon does not know that, and refuses empty items.
+    items = [item.strip(" \t") for item in req.accept.lower().split(",")]
+    ranges = [item for item in items if item]
+    if not ranges or not all(map(_RANGE.fullmatch, ranges)):
+        return True
+    return falcon.mediatypes.quality(falcon.MEDIA_JSON, ",".join(ranges)) > 0

@@ -36,7 +36,11 @@ class Intake:
         """
         req.context.request_id = req.env[REQUEST_ID_KEY]
         if len(req.path) + len(req.query_string) > MAX_URI:
-            raise RequestRefused(414, f"path and query together may have {MAX_URI} bytes")
+            raise RequestRefused(
+                414,
+                f"path and query together may have {MAX_URI} bytes: name fewer objects, or send "
+                f"POST /allocation_candidates of placement 2.0",
+            )
         if not _HOST.fullmatch(req.env.get("HTTP_HOST", "")):
             raise RequestRefused(400, "Host: this header is not a valid host name")
 
@@ -80,8 +84,13 @@ class Negotiation:
         req.env[VERSION_KEY] = str(version)
         if req.content_length and req.content_type is None:
             raise RequestRefused(400, "Content-Type: this header is required with a body")
+
+    def process_resource(
+        self, req: falcon.Request, resp: falcon.Response, resource: Any, params: dict[str, str]
+    ) -> None:
+        """Let the resource refuse a method that Falcon has no responder for."""
         if req.method not in falcon.COMBINED_METHODS:
-            raise RequestRefused(405, f"The method {req.method} is not known")
+            resource.respond(req, resp, **params)
 
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: Any, succeeded: bool

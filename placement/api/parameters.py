@@ -91,15 +91,31 @@ def parse_uuid(key: str, value: str, expected: str = PROVIDER_UUID) -> str:
     return uuid
 
 
-def pairs(query_string: str) -> Pairs:
+def split(query_string: str, errors: str = "replace") -> list[tuple[str, str]]:
     """Decode a query string, keeping blank values, order and repetitions.
+
+    Semicolons separate parameters, as in openstack-placement.
+
+    Args:
+        query_string: the text after `?`.
+        errors: what to do with invalid UTF-8, as in `bytes.decode`.
+
+    Raises:
+        UnicodeError: the query is not UTF-8, and `errors` is "strict".
+        ValueError: the query has too many parameters.
+    """
+    text = query_string.encode("latin-1").decode("utf-8", errors)
+    return parse_qsl(text.replace(";", "&"), keep_blank_values=True, errors=errors)
+
+
+def pairs(query_string: str) -> Pairs:
+    """Decode a query string strictly.
 
     Raises:
         BadQuery: it is not UTF-8, has texts that cannot be stored, or has too many items.
     """
     try:
-        text = query_string.encode("latin-1").decode("utf-8")
-        decoded = parse_qsl(text, keep_blank_values=True, errors="strict")
+        decoded = split(query_string, "strict")
     except (UnicodeError, ValueError) as error:
         raise BadQuery(f"The query string is not valid UTF-8: {error}") from None
     items = sum(1 + value.count(",") for _key, value in decoded)

@@ -9,6 +9,7 @@ import http
 import logging
 from collections.abc import Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import falcon
@@ -176,7 +177,7 @@ def http_error(
     error: falcon.HTTPError,
     _params: Any,
     *,
-    paths: Iterable[str] = (),
+    paths: Mapping[str, Microversion] = MappingProxyType({}),
 ) -> None:
     """Respond to an error that Falcon itself raises, such as an unknown path or a malformed line.
 
@@ -184,12 +185,14 @@ def http_error(
         req: the request.
         resp: the response.
         error: the exception of Falcon.
-        paths: existing paths, with variables in braces, for suggestions.
+        paths: existing paths, with variables in braces, for suggestions; with their first versions.
     """
     status = falcon.http_status_to_code(error.status)
     detail = error.description or title(status)
     if status == 404 and not error.description:
-        detail = f"No resource at {req.path}{_similar_path(req.path, paths)}"
+        version = _version(req) or history.LATEST
+        existing = [path for path, since in paths.items() if since.major <= version.major]
+        detail = f"No resource at {req.path}{_similar_path(req.path, existing)}"
     _respond(req, resp, status, detail + _ignored(req))
 
 
@@ -197,13 +200,24 @@ def _similar_path(path: str, paths: Iterable[str]) -> str:
     """Return a hint with the existing path that is most similar to an unknown one."""
     if len(path) > MAX_COMPARED:
         return ""
+    paths = tuple(paths)
+    prefix, *segments = path.strip("/").split("/")
+    tails = ["/" + "/".join(segments[start:]) for start in range(len(segments))]
+    if not nearest(prefix, {pattern.split("/")[1] for pattern in paths}, cutoff=0.75):
+        for tail in tails:
+            if tail in _filled_paths(tail, paths):
+                return f"; did you mean {tail}? The service is not below {path.removesuffix(tail)}"
+    return did_you_mean(nearest(path, _filled_paths(path, paths), cutoff=0.75))
+
+
+def _filled_paths(path: str, patterns: Iterable[str]) -> list[str]:
+    """Return the patterns with as many segments as a path, with its segments as the variables."""
     segments = path.rstrip("/").split("/")
-    similar = [
+    return [
         "/".join(map(_filled, pattern.split("/"), segments))
-        for pattern in paths
+        for pattern in patterns
         if pattern.count("/") == len(segments) - 1
     ]
-    return did_you_mean(nearest(path, similar, cutoff=0.75))
 
 
 def _filled(pattern: str, segment: str) -> str:
@@ -216,14 +230,16 @@ def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _pa
     _respond(req, resp, 500, FAULT)
 
 
-def register(app: "falcon.App[Any, Any]", paths: Iterable[str] = ()) -> None:
+def register(
+    app: "falcon.App[Any, Any]", paths: Mapping[str, Microversion] = MappingProxyType({})
+) -> None:
     """Register the handlers of all errors with the application.
 
     Args:
         app: the application.
-        paths: paths of the application, for suggestions if a path is unknown.
+        paths: paths of the application and their first versions, for suggestions.
     """
     app.add_error_handler(Exception, unexpected)
-    app.add_error_handler(falcon.HTTPError, partial(http_error, paths=tuple(paths)))
+    app.add_error_handler(falcon.HTTPError, partial(http_error, paths=paths))
     app.add_error_handler(errors.PlacementError, domain_error)
     app.add_error_handler(RequestRefused, refusal)

@@ -297,6 +297,10 @@ def operations(routes: Iterable[Route]) -> dict[str, dict[str, Versioned[Route]]
 
 
 OPERATIONS = operations(ROUTES)
+# The first version of each path.
+FIRST_VERSIONS = {
+    path: min(routes.since for routes in methods.values()) for path, methods in OPERATIONS.items()
+}
 PUBLIC_PATHS = frozenset(route.path for route in ROUTES if route.public)
 
 

@@ -17,7 +17,7 @@ from placement.api.candidate_requests.json_form import read_configured_order
 from placement.api.handler import Service
 from placement.api.middleware import Intake, Negotiation
 from placement.api.policy import Policy
-from placement.api.routes import GUARDED, OPERATIONS, PUBLIC_PATHS
+from placement.api.routes import FIRST_VERSIONS, GUARDED, OPERATIONS, PUBLIC_PATHS
 from placement.api.wsgi_stack import MetricsPage, Page
 from placement.candidates import DEFAULT_TUNING, Order, SearchTuning, TreeCache
 from placement.config import MetricsSettings, Settings
@@ -61,7 +61,7 @@ def create_app(
     policy = Policy(settings.conf, GUARDED)
     middleware: list[Any] = [Intake(), Negotiation()]
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)
-    problems.register(app, OPERATIONS)
+    problems.register(app, FIRST_VERSIONS)
     dispatch.add_routes(app, service, policy)
     page = None
     if metrics is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
+from urllib.parse import quote
 
 from placement.errors.base import (
     CANNOT_DELETE_PARENT,
@@ -27,7 +28,9 @@ class ProviderUuidTaken(Conflict):
     code = DUPLICATE_NAME
 
     def __init__(self, uuid: str) -> None:
-        super().__init__(f"Conflicting resource provider uuid: {uuid} already exists")
+        super().__init__(
+            f"Conflicting resource provider uuid: {uuid} already exists; change it with PUT"
+        )
 
 
 class ProviderOfAnotherTree(Conflict):
@@ -52,7 +55,7 @@ class ProviderNameTaken(Conflict):
     code = DUPLICATE_NAME
 
     def __init__(self, name: str, existing: str) -> None:
-        hint = ""
+        hint = f"; GET /resource_providers?name={quote(name)} returns the provider"
         if name != existing:
             hint = (
                 f" as {existing!r}: the database does not distinguish these names; choose one that "
@@ -149,6 +152,7 @@ class InventoryInUse(Conflict):
         super().__init__(
             "There was a conflict when trying to complete your request.\n\n"
             f" update conflict: Inventory for '{names}' on resource provider '{uuid}' in use.  "
+            f"{_consumers(uuid)}"
         )
 
 
@@ -158,7 +162,14 @@ class SingleInventoryInUse(Conflict):
     code = CONCURRENT_UPDATE
 
     def __init__(self, resource_class: str, uuid: str) -> None:
-        super().__init__(f"Inventory for '{resource_class}' on resource provider '{uuid}' in use")
+        super().__init__(
+            f"Inventory for '{resource_class}' on resource provider '{uuid}' in use. "
+            f"{_consumers(uuid)}"
+        )
+
+
+def _consumers(uuid: str) -> str:
+    return f"GET /resource_providers/{uuid}/allocations returns its consumers; move or delete them"
 
 
 class ProviderInUse(Conflict):
@@ -200,7 +211,7 @@ class ResourceClassExists(Conflict):
     """A new resource class would get the name of an existing one."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"Resource class {name} already exists")
+        super().__init__(f"Resource class {name} already exists; it can be used")
 
 
 class ResourceClassInUse(Conflict):
@@ -223,7 +234,8 @@ class NoInventory(Conflict):
     def __init__(self, resource_class: str, uuid: str) -> None:
         super().__init__(
             f"Unable to allocate inventory: Inventory for '{resource_class}' "  # for nova
-            f"on resource provider '{uuid}' invalid: the provider has no such inventory"
+            f"on resource provider '{uuid}' invalid: the provider has no such inventory; "
+            f"GET /resource_providers/{uuid}/inventories returns those that it has"
         )
 
 
@@ -236,7 +248,7 @@ class UnitsViolated(Conflict):
         super().__init__(
             f"Unable to allocate {amount} of '{resource_class}' on resource provider '{uuid}': "
             f"it would violate inventory constraints "
-            f"(min_unit {least}, max_unit {most}, step_size {step})"
+            f"(min_unit {least}, max_unit {most}, step_size {step}); use another amount"
         )
 
 
@@ -248,7 +260,8 @@ class CapacityExceeded(Conflict):
     ) -> None:
         super().__init__(
             f"Unable to allocate {amount} of '{resource_class}' on resource provider '{uuid}': "
-            f"it would exceed the capacity ({used} used by others of {capacity})"
+            f"it would exceed the capacity ({used} used by others of {capacity}); "
+            f"GET /allocation_candidates returns providers that are free"
         )
 
 
@@ -267,7 +280,8 @@ class DeviceInUse(Conflict):
     ) -> None:
         super().__init__(
             f"Unable to allocate '{resource_class}' on resource provider '{uuid}': the device "
-            f"'{device}' already serves {', '.join(classes)}, and it serves in one way at a time"
+            f"'{device}' already serves {', '.join(classes)}, and it serves in one way at a time; "
+            f"use another device, or move the consumers of this one first"
         )
 
 
@@ -291,7 +305,8 @@ class HostFull(Conflict):
 
     def __init__(self, group: str, max_per_host: int) -> None:
         super().__init__(
-            f"the host has {max_per_host} or more members of the spread group {group!r}"
+            f"the host has {max_per_host} or more members of the spread group {group!r}; "
+            f"claim on another host"
         )
 
 
@@ -301,7 +316,10 @@ class TooManyHolds(Conflict):
     code = HOLD_LIMIT
 
     def __init__(self, project: str, maximum: int) -> None:
-        super().__init__(f"project {project!r} has {maximum} holds, and no more are allowed")
+        super().__init__(
+            f"project {project!r} has {maximum} holds, and no more are allowed: confirm or release "
+            f"some, or raise [placement] max_holds_per_project"
+        )
 
 
 class HoldTooLong(Conflict):
@@ -311,7 +329,8 @@ class HoldTooLong(Conflict):
 
     def __init__(self, consumer: str, maximum: int) -> None:
         super().__init__(
-            f"the hold {consumer} would last longer than {maximum} seconds after its claim"
+            f"the hold {consumer} would last longer than {maximum} seconds after its claim; "
+            f"confirm it, or raise [placement] max_hold_age"
         )
 
 

@@ -40,7 +40,10 @@ class UnknownProviders(Invalid):
     """Allocations name providers that do not exist."""
 
     def __init__(self, uuids: Iterable[str]) -> None:
-        super().__init__(f"No such resource provider: {', '.join(sorted(uuids))}")
+        super().__init__(
+            f"No such resource provider: {', '.join(sorted(uuids))}; "
+            f"GET /resource_providers returns the existing ones"
+        )
 
 
 class UnknownReshapedProvider(Invalid):
@@ -49,7 +52,9 @@ class UnknownReshapedProvider(Invalid):
     code = PROVIDER_NOT_FOUND
 
     def __init__(self, uuid: str) -> None:
-        super().__init__(f"inventories: No resource provider with uuid {uuid} found")
+        super().__init__(
+            f"inventories: No resource provider with uuid {uuid} found; create it first"
+        )
 
 
 class UnknownNames(Invalid):
@@ -122,7 +127,8 @@ class BadCapacity(Invalid):
     ) -> None:
         super().__init__(
             f"Inventory of {resource_class}: total {total} less reserved {reserved}, times "
-            f"allocation_ratio, makes a capacity of {capacity}; it must be at least {least}"
+            f"allocation_ratio, makes a capacity of {capacity}; it must be at least {least}; "
+            f"reserve less"
         )
 
 

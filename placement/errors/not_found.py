@@ -25,20 +25,24 @@ class TreeNotFound(NotFound):
 
 
 def _use_name(uuid: str) -> str:
-    """Return a hint about how to find a provider by name if the text is not a UUID, else ""."""
+    """Return a hint about how to find a provider, by its name if the text is not a UUID."""
     try:
         UUID(uuid)
     except ValueError:
         name = quote(uuid, errors="replace")
         return f"; find a provider by its name with GET /resource_providers?name={name}"
-    return ""
+    return "; GET /resource_providers returns the existing ones"
+
+
+def _existing(uuid: str) -> str:
+    return f"; GET /resource_providers/{uuid}/inventories returns the existing ones"
 
 
 class InventoryNotFound(NotFound):
     """The provider has no inventory of the class that the path names."""
 
     def __init__(self, resource_class: str, uuid: str) -> None:
-        super().__init__(f"No inventory of class {resource_class} for {uuid}")
+        super().__init__(f"No inventory of class {resource_class} for {uuid}{_existing(uuid)}")
 
 
 class NoInventoryToDelete(NotFound):
@@ -47,6 +51,7 @@ class NoInventoryToDelete(NotFound):
     def __init__(self, resource_class: str, uuid: str) -> None:
         super().__init__(
             f"No inventory of class {resource_class} found for delete on resource provider {uuid}"
+            f"{_existing(uuid)}"
         )
 
 
@@ -54,28 +59,35 @@ class ResourceClassNotFound(NotFound):
     """The path names a resource class that does not exist."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"No such resource class: {name}")
+        super().__init__(
+            f"No such resource class: {name}; GET /resource_classes returns the existing ones"
+        )
 
 
 class TraitNotFound(NotFound):
     """The path names a trait that does not exist."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"No such trait: {name}")
+        super().__init__(f"No such trait: {name}; GET /traits returns the existing ones")
 
 
 class AllocationsNotFound(NotFound):
     """A DELETE of the allocations of a consumer that has none."""
 
     def __init__(self, consumer: str) -> None:
-        super().__init__(f"No allocations for consumer '{consumer}'")
+        super().__init__(
+            f"No allocations for consumer '{consumer}': they were deleted before, or the UUID is "
+            f"wrong"
+        )
 
 
 class ConsumerNotFound(NotFound):
     """The path does not name a consumer with allocations."""
 
     def __init__(self, uuid: str) -> None:
-        super().__init__(f"No consumer with uuid {uuid} has allocations")
+        super().__init__(
+            f"No consumer with uuid {uuid} has allocations; GET /consumers returns those that have"
+        )
 
 
 class Expired(PlacementError):

@@ -108,7 +108,9 @@ class _Named(NamedTuple):
         """Return the requested parent.  Raises BadParent."""
         parent = self.by_uuid.get(uuid)
         if parent is None or not parent.root_id:
-            raise BadParent(f"parent_provider_uuid: no such resource provider: {uuid}")
+            raise BadParent(
+                f"parent_provider_uuid: no such resource provider: {uuid}; create it first"
+            )
         return parent
 
     def refuse_taken(self, name: str, uuid: str | None = None, own_id: int | None = None) -> None:
@@ -157,7 +159,9 @@ def create(
         row_id, created_at = tree_writer.create_root(conn, new_uuid, name)
         return Provider(new_uuid, name, 0, None, new_uuid, created_at, row_id)
     if identifiers.canonical(parent_uuid) == new_uuid:
-        raise BadParent(f"parent_provider_uuid: {parent_uuid} is the provider itself")
+        raise BadParent(
+            f"parent_provider_uuid: {parent_uuid} is the provider itself: leave it out for a root"
+        )
 
     def decide(state: _Named) -> TreeChange:
         parent = state.parent(parent_uuid)
@@ -231,7 +235,7 @@ def _move(
         action = "un-parenting" if parent is None else "re-parenting"
         raise BadParent(
             f"parent_provider_uuid: {action} a provider is not currently allowed: "
-            f"it needs microversion 1.37"
+            f"send OpenStack-API-Version: placement 1.37 or later"
         )
     parents = dict(statements.members_of_tree(provider.root_id).rows(conn))
     subtree = lineage.below(parents, provider.id)

@@ -166,12 +166,13 @@ def test_a_body_that_cannot_be_read_is_the_fault_of_the_client(
         assert "the body cannot be read" in error(answer, 400)
 
 
-UNHEARD_OF = ("A%00", "%00", "%F0%9F%98%80")  # by some engine
+# By some engine, or in any name.
+UNHEARD_OF = ("A%00", "%00", "%F0%9F%98%80", "A%01", "A%0a", "%0a")
 IN_PATHS = [route for route in ROUTES if "{" in route.path]
 
 
 @pytest.mark.parametrize("route", IN_PATHS, ids=_named)
-@pytest.mark.parametrize("text", [*UNHEARD_OF, "A%01", "%ff", "%e2%80%a8", "%0a"])
+@pytest.mark.parametrize("text", [*UNHEARD_OF, "%ff", "%e2%80%a8"])
 def test_a_text_in_a_path_that_nothing_is_called_is_400_or_404(
     service: falcon.testing.TestClient, route: Route, text: str
 ) -> None:

@@ -14,6 +14,9 @@ MAX_ROOT_CONDITIONS = 50
 
 # Error for a class that is in `can_split` but is not requested.
 NOT_SPLIT = "the unsuffixed group does not ask for it in resources"
+SUFFIXED_SPLIT = "only the unsuffixed group can be split: one provider serves each suffixed group"
+
+CONTRADICTION = "required and forbidden at once: leave out one"
 
 # Checks a request. The mapping contains the client's name of each group, by suffix.
 Check = Callable[[CandidateRequest, Mapping[str, str]], None]
@@ -67,11 +70,16 @@ def _check_joins(request: CandidateRequest) -> None:
         if not rule.inside:
             suffix = min(rule.outside)
             path = request.error_path("same_subtree", "", suffix)
-            text = "expected a group inside the subtree, too"
+            text = "name a group without !, too: the subtree is that of the groups without !"
             raise bad(path, f"!{suffix}", text, QUERY_BAD_VALUE)
         for suffix in sorted(rule.inside & rule.outside):
             path = request.error_path("same_subtree", "", suffix)
-            raise bad(path, suffix, "inside and outside the subtree at once", QUERY_BAD_VALUE)
+            raise bad(
+                path,
+                suffix,
+                "a group is either inside the subtree or outside of it: leave out one",
+                QUERY_BAD_VALUE,
+            )
     _check_suffixes(request, "isolate", request.isolate)
 
 
@@ -85,7 +93,8 @@ def _check_splits(request: CandidateRequest) -> None:
         names = group.split_classes.difference(classes)
         if names:
             path = request.error_path("can_split", group.suffix, min(names))
-            raise bad(path, ",".join(sorted(names)), NOT_SPLIT, QUERY_BAD_VALUE)
+            text = SUFFIXED_SPLIT if group.suffixed else NOT_SPLIT
+            raise bad(path, ",".join(sorted(names)), text, QUERY_BAD_VALUE)
 
 
 def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collection[str]) -> None:
@@ -100,9 +109,10 @@ def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collectio
 
 
 def _nearest(request: CandidateRequest, unknown: str) -> str:
-    """Return a hint with the most similar suffix. Clients often omit only the `_`."""
+    """Return a hint with the most similar suffix, or else with all. Clients often omit the `_`."""
     suffixes = [group.suffix for group in request.groups if group.suffixed]
-    return did_you_mean(nearest(unknown, suffixes, cutoff=0.5))
+    similar = nearest(unknown, suffixes, cutoff=0.5)
+    return did_you_mean(similar) or f"; there are {', '.join(suffixes) or 'none'}"
 
 
 CHECK_RESOURCES: Versioned[Check] = Versioned(
@@ -136,7 +146,7 @@ def _check_contradictions(request: CandidateRequest) -> None:
         names = contradictions(group.terms)
         if names:
             path = request.error_path("required", group.suffix, names[0])
-            raise bad(path, ",".join(names), "required and forbidden at once")
+            raise bad(path, ",".join(names), CONTRADICTION)
 
 
 def _check_root(request: CandidateRequest) -> None:
@@ -144,7 +154,7 @@ def _check_root(request: CandidateRequest) -> None:
     names = contradictions(request.root)
     if names:
         where = request.error_path("root_required", "", names[0])
-        raise bad(where, ",".join(names), "required and forbidden at once", QUERY_BAD_VALUE)
+        raise bad(where, ",".join(names), CONTRADICTION, QUERY_BAD_VALUE)
     conditions = choices(request.root)
     if conditions > MAX_ROOT_CONDITIONS:
         paths = [request.error_path(f"root_{name}", "", "") for name in ("required", "member_of")]

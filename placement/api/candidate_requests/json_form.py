@@ -27,6 +27,11 @@ from placement.errors import QUERY_BAD_VALUE, BadBody, BadQuery, ConfigurationEr
 
 Step = str | int
 
+# Error for a request with both `isolate` and `group_policy`.
+BOTH_POLICIES = (
+    "group_policy applies to all groups, and isolate to the groups that it names: leave out one"
+)
+
 # Name of a part of a request in errors -> the paths of the body members that may contain such
 # names.
 _MEMBERS: dict[str, list[Sequence[Step]]] = {}
@@ -95,7 +100,7 @@ def request_of(body: Mapping[str, Any], error_path: ErrorPath) -> CandidateReque
     groups, policy, isolated = body["groups"], body.get("group_policy"), body.get("isolate")
     if policy is not None and isolated:
         where = error_path("isolate", "", "")
-        raise bad(where, min(isolated), "group_policy says the same of all", QUERY_BAD_VALUE)
+        raise bad(where, min(isolated), BOTH_POLICIES, QUERY_BAD_VALUE)
     suffixed = frozenset(groups) - {UNSUFFIXED}
     return CandidateRequest(
         tuple(_group(suffix, group) for suffix, group in groups.items()),

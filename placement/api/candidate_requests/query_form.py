@@ -11,7 +11,7 @@ from typing import Any
 from placement.api.candidate_requests.checks import CHECK_RESOURCES, NOT_SPLIT, check
 from placement.api.candidate_requests.json_form import request_of
 from placement.api.candidate_requests.terms import Members, effective, read_terms, resources
-from placement.api.history import Feature, Microversion, Versioned, v
+from placement.api.history import Feature, Microversion, Versioned, exists_from, v
 from placement.api.parameters import Pairs, Parameter, bad, positive, unknown
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, parameter_of
 from placement.candidates.terms import ROOT_TERMS
@@ -61,6 +61,16 @@ _SUFFIX_FORM = Versioned(
 )
 
 EXPLAIN = ("summary", "providers")
+PATH = "/allocation_candidates"
+# Members of the JSON form that no parameter states.
+JSON_ONLY = frozenset({"order", "first_available", "groups", "root", "forbidden", "not_member_of"})
+# Parameters of which clients expect that each group has its own -> why it has not.
+WHOLE = {
+    "can_split": ", because one provider serves each suffixed group",
+    "group_policy": ": it applies to all suffixed groups, and isolate (2.0) to single ones",
+    "same_subtree": ": its value names the suffixes",
+    "isolate": ": its value names the suffixes",
+}
 
 PARAMETERS: Mapping[str, Parameter] = {
     **GROUP_PARAMETERS,
@@ -146,6 +156,12 @@ def _check_names(query: Pairs, version: Microversion) -> None:
         if name not in PARAMETERS or version < v(PARAMETERS[name].since):
             if match is None and key.startswith(tuple(GROUP_PARAMETERS)):
                 raise bad(key, value, f"no such parameter: {_SUFFIX_FORM.at(version)}")
+            if name in JSON_ONLY:
+                raise bad(key, value, f"only the JSON form, POST {PATH} of 2.0, has {name}")
+            for whole in PARAMETERS.keys() - GROUP_PARAMETERS.keys():
+                if key.startswith(whole) and key != whole and version >= v(PARAMETERS[whole].since):
+                    text = f"no such parameter: {whole} takes no suffix{WHOLE.get(whole, '')}"
+                    raise bad(key, value, text)
             raise unknown(name, value, PARAMETERS, version)
 
 
@@ -207,7 +223,8 @@ def _root(query: Pairs, version: Microversion) -> Members:
             raise _repeated(key)
         for value in values:
             if value.startswith("in:") and not choices:
-                raise bad(key, value, "in: is not supported here")
+                since = Feature.WHOLE_LANGUAGE.since
+                raise bad(key, value, f"in: in {key} {exists_from(since)}")
             read_terms(members, parameter, key, value, version)
     return members
 

@@ -9,8 +9,21 @@ from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.shapes import Fragment
 from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS, Term
 
-TRAIT = sample(CLASS_NAME, "HW_CPU_X86_AVX2")
-AGGREGATE = sample(UUID_LIKE, samples.AGGREGATE)
+# In queries, prefixes state what lists and members state here.
+TRAIT = {
+    **sample(CLASS_NAME, "HW_CPU_X86_AVX2"),
+    "description": (
+        "the name of a trait without ! or in:, because `forbidden` contains forbidden traits, and "
+        "a list in `required` means one of its traits"
+    ),
+}
+AGGREGATE = {
+    **sample(UUID_LIKE, samples.AGGREGATE),
+    "description": (
+        "a UUID without ! or in:, because `not_member_of` contains forbidden aggregates, and a "
+        "list in `member_of` means one of its aggregates"
+    ),
+}
 PROVIDER = sample(UUID_LIKE, samples.PROVIDER)
 SUFFIX_KEY = rf"^([a-zA-Z0-9_-]{{1,64}})?{END}"
 SUFFIX = {"type": "string", "maxLength": 64, "examples": ["_NIC"]}
@@ -102,12 +115,16 @@ ORDER = {
             "first": {
                 "type": "string",
                 "pattern": f"^(most|least|with|without){END}",
-                "description": "most or least, or with or without",
+                "description": "most or least (of what is free), or with or without (the others)",
                 "maxLength": 7,
                 "examples": ["most"],
             },
         },
-        {"resource_class": sample(CLASS_NAME, "VCPU"), "name": TRAIT, "uuid": AGGREGATE},
+        {
+            "resource_class": sample(CLASS_NAME, "VCPU"),
+            "name": sample(CLASS_NAME, "HW_CPU_X86_AVX2"),
+            "uuid": sample(UUID_LIKE, samples.AGGREGATE),
+        },
         "OrderKey",
     ),
     "examples": [[{"by": "free", "resource_class": "VCPU", "first": "most"}]],

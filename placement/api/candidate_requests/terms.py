@@ -33,7 +33,10 @@ def resources(key: str, value: str) -> dict[str, int]:
     for item in value.split(","):
         name, colon, number = item.partition(":")
         if not colon or not _INTEGER.match(number):
-            raise bad(key, value, "expected CLASS:AMOUNT pairs, separated by commas")
+            text = (
+                "expected CLASS:AMOUNT pairs, separated by commas; amounts have the digits 0 to 9"
+            )
+            raise bad(key, value, text)
         digits = number.strip().lstrip("+")
         # Parsing a number of thousands of digits would be slow.
         is_long = len(digits) > 18 and digits[0] != "-"
