@@ -35,6 +35,7 @@ def places(demo: Demo) -> dict[str, str]:
         "cloud as a list": "#cloud?as=list",
         "tree": f"#tree/{demo.provider('numa-d01')}",
         "tree without a name": "#tree",
+        "tree of a part of a name": "#tree/d01",
         "ask": "#ask",
         "ask with an explanation": f"#ask?request={quote(json.dumps(REQUEST))}",
         "consumer": f"#consumer/{demo.consumers[0]}",
@@ -44,8 +45,8 @@ def places(demo: Demo) -> dict[str, str]:
 
 
 NAMES = (
-    "cloud", "cloud as a list", "tree", "tree without a name", "ask", "ask with an explanation",
-    "consumer", "project", "consumers",
+    "cloud", "cloud as a list", "tree", "tree without a name", "tree of a part of a name", "ask",
+    "ask with an explanation", "consumer", "project", "consumers",
 )  # fmt: skip
 
 

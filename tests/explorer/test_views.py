@@ -95,12 +95,16 @@ def test_the_cloud_is_grouped_by_a_trait(watch: Watch) -> None:
 def test_the_filter_is_that_of_the_list_of_providers(watch: Watch) -> None:
     page = watch.open()
     loaded(page)
-    page.get_by_label("Filter (a query of GET /resource_providers)").fill(
-        "required=HW_CPU_X86_AMD_SEV"
-    )
+    page.get_by_label("Filter (a part of a name").fill("required=HW_CPU_X86_AMD_SEV")
     page.get_by_role("button", name="Filter").click()
     expect(page.locator("#totals-title")).to_have_text("Totals of 8 trees that match the filter")
     expect(page).to_have_url(re.compile("filter=required"))
+
+
+def test_the_filter_takes_a_part_of_a_name_of_any_provider(watch: Watch) -> None:
+    page = watch.open("#cloud?as=list&filter=D01-Node1")
+    loaded(page)
+    expect(page.locator(".stage tbody th")).to_have_text(["numa-d01", "fpga-d01"])  # fullest first
 
 
 def test_a_filter_that_the_service_refuses_says_why(watch: Watch) -> None:
@@ -378,9 +382,10 @@ def test_a_provider_that_vanished_is_said_to_be_gone(watch: Watch) -> None:
     expect(page.locator(".empty")).to_contain_text("It may have been deleted")
 
 
-def test_a_provider_is_found_by_its_name(watch: Watch) -> None:
+@pytest.mark.parametrize("part", ["compute-a02", "MPUTE-A02"])
+def test_a_provider_is_found_by_a_part_of_its_name(watch: Watch, part: str) -> None:
     page = watch.open("#tree")
-    page.get_by_label("Name or UUID").fill("compute-a02")
+    page.get_by_label("Part of a name, or UUID").fill(part)
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_role("heading", name="compute-a02", level=1)).to_be_visible()
 
@@ -504,6 +509,30 @@ def test_the_form_sorts_hosts_and_tolerates_taints(watch: Watch) -> None:
     page.get_by_label("Key 2: name").press("Tab")
     page.get_by_label("Tolerated taints: add").fill("CUSTOM_MAINTENANCE")
     page.get_by_label("Tolerated taints: add").press("Enter")
+    expect(page).to_have_url(re.compile(f"#tree/{part}$"))
+
+
+def test_several_providers_with_a_part_of_a_name_are_a_list(watch: Watch) -> None:
+    """Of a tree whose root has the part, only the root is listed."""
+    page = watch.open("#tree/pga-d0")
+    links = page.locator(".view li a")
+    expect(links).to_have_text(["fpga-d01", "fpga-d02", "fpga-d03", "fpga-d04"])
+    links.last.click()
+    expect(page.get_by_role("heading", name="fpga-d04", level=1)).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["numa-d01", "numa-d01-node1"])
+def test_the_address_of_a_tree_may_name_a_provider(watch: Watch, name: str) -> None:
+    page = watch.open(f"#tree/{name}")
+    expect(page.get_by_role("heading", name="numa-d01", level=1)).to_be_visible()
+    page.locator(".consumers button").first.click()
+    expect(page).to_have_url(re.compile(f"#tree/{name}.consumer="))
+
+
+def test_a_name_that_no_provider_has_is_reported(watch: Watch) -> None:
+    page = watch.open("#tree/no%2Fhost%3F")
+    expect(page.locator(".empty")).to_contain_text("No provider has “no/host?” in its name.")
+    expect(page.get_by_label("Part of a name, or UUID")).to_be_visible()
     page.get_by_text("As URL, JSON and curl").click()
     expect(page.locator(".forms")).to_contain_text("A query string cannot state an order")
     watch.allowed = ("status of 400",)  # the trait of the taint does not exist
@@ -601,6 +630,21 @@ def test_without_candidates_a_relaxation_is_tried_with_one_click(watch: Watch) -
     expect(page.locator(".answer h2").first).to_contain_text(re.compile("^[0-9]+ candidates"))
     expect(page).not_to_have_url(re.compile("HW_CPU_X86_SGX"))
 
+    expect(page.get_by_label("Amount of VCPU")).to_have_value("497")  # compute-b01 has 496
+
+
+def test_more_than_any_host_has_is_an_amount_of_this_cloud(watch: Watch) -> None:
+    """The class is one that the cloud has, and the hosts are large."""
+    root = "00000000-0000-4000-8000-00000000ba5e"
+    inventory = {"total": 300, "reserved": 10, "allocation_ratio": 2, "min_unit": 1,
+                 "max_unit": 600, "step_size": 1}  # fmt: skip
+    host = {"uuid": root, "name": "large", "generation": 1, "root_provider_uuid": root,
+            "parent_provider_uuid": None, "inventories": {"MEMORY_MB": inventory}}  # fmt: skip
+    body = {"resource_providers": [host]}
+    watch.page.route("**/resource_providers?*", lambda route: route.fulfill(json=body))
+    page = watch.open("#ask")
+    page.get_by_role("button", name="More than any host has").click()
+    expect(page.get_by_label("Amount of MEMORY_MB")).to_have_value("581")
 
 def test_a_funnel_names_the_hosts_that_are_left_and_hides_idle_steps(watch: Watch) -> None:
     group = {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX", "HW_CPU_X86_AVX2"]}

@@ -28,15 +28,15 @@ export class Api {
     return (await this.send("GET", path, options)).body;
   }
 
-  /** Return all providers of a list, however many pages it has.  Throws ApiError. */
-  async providers(query, options = {}) {
-    const providers = [];
-    for (let path = `resource_providers?${query}`; path;) {
+  /** Return all entries of a list such as consumers, in all its pages.  Throws ApiError. */
+  async list(noun, query, options = {}) {
+    const entries = [];
+    for (let path = `${noun}?${query}`; path;) {
       const body = await this.get(path, options);
-      providers.push(...body.resource_providers);
-      path = nextPage(body);
+      entries.push(...body[noun]);
+      path = nextPage(noun, body);
     }
-    return providers;
+    return entries;
   }
 
   /** Return the body of a POST that reads.  Throws ApiError. */
@@ -117,11 +117,11 @@ export class Api {
   }
 }
 
-/** Return the path of the page behind a page of providers; null behind the last. */
-export function nextPage(body) {
-  const next = body.resource_providers_links?.find((link) => link.rel === "next")?.href;
+/** Return the path of the page behind a page of a list; null behind the last. */
+export function nextPage(noun, body) {
+  const next = body[`${noun}_links`]?.find((link) => link.rel === "next")?.href;
   // A link holds the prefix that the service is reached by; the query is what counts.
-  return next ? `resource_providers${next.slice(next.indexOf("?"))}` : null;
+  return next ? `${noun}${next.slice(next.indexOf("?"))}` : null;
 }
 
 function parsed(text) {

@@ -2,7 +2,7 @@
 
 import { nextPage } from "./api.js";
 import { add, nothing } from "./capacity.js";
-import { byName } from "./format.js";
+import { byName, sorted } from "./format.js";
 
 const PAGE = 1000; // providers
 const USUAL = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
@@ -14,7 +14,8 @@ export class Cloud {
   constructor() {
     this.pages = []; // {path, etag, next, providers}
     this.trees = new Map(); // uuid of a root -> its providers, the root first; by the root's name
-    this.names = new Map(); // uuid of a provider -> its name
+    this.known = new Map(); // uuid -> provider, also those that were deleted since
+    this.complete = false; // whether all pages were read
     this._names = new Map(); // texts that many providers repeat, each kept once
     this._lists = new Map(); // and lists of them, by their text
   }
@@ -25,11 +26,11 @@ export class Cloud {
   }
 
   /**
-   * Read all pages, later only changed pages; onProgress is called after each page.
+   * Read all pages, later only changed pages; onProgress, if given, is called after each page.
    *
    * Throws what the API throws; the pages that were read are kept.
    */
-  async load(api, { signal, onProgress }) {
+  async load(api, { signal, onProgress = () => {} }) {
     const known = new Map(this.pages.map((page) => [page.path, page]));
     const pages = [];
     for (let path = FIRST; path;) {
@@ -43,12 +44,13 @@ export class Cloud {
         done: !path,
       });
     }
+    this.complete = true;
   }
 
   /** Read these trees again.  Throws what the API throws. */
   async reload(api, roots, { signal }) {
     const read = await Promise.all(
-      roots.map((root) => api.providers(`in_tree=${root}&${PARTS}`, { signal })),
+      roots.map((root) => api.list("resource_providers", `in_tree=${root}&${PARTS}`, { signal })),
     );
     const changed = new Set(roots);
     const [last] = this.pages.slice(-1);
@@ -70,7 +72,7 @@ export class Cloud {
     return {
       path,
       etag,
-      next: nextPage(body),
+      next: nextPage("resource_providers", body),
       providers: body.resource_providers.map((each) => this._provider(each)),
     };
   }
@@ -108,7 +110,7 @@ export class Cloud {
     const trees = new Map();
     for (const page of this.pages) {
       for (const provider of page.providers) {
-        this.names.set(provider.uuid, provider.name);
+        this.known.set(provider.uuid, provider);
         const tree = trees.get(provider.root);
         if (!tree) trees.set(provider.root, [provider]);
         else if (provider.parent) tree.push(provider);
@@ -116,6 +118,16 @@ export class Cloud {
       }
     }
     this.trees = new Map([...trees].sort(([, [a]], [, [b]]) => byName(a.name, b.name)));
+  }
+
+  /** Return the providers whose names contain a text; of a tree whose root does, only the root. */
+  find(text) {
+    const contains = (provider) => provider.name.toLowerCase().includes(text.toLowerCase());
+    return sorted(
+      [...this.trees.values()].flatMap((tree) =>
+        contains(tree[0]) ? [tree[0]] : tree.filter(contains)
+      ),
+    );
   }
 
   /** Return the names of all classes that some provider has: the usual ones, then by providers. */
@@ -168,7 +180,7 @@ export class Cloud {
   }
 
   *_stocksOf(root) {
-    for (const provider of this.trees.get(root)) yield* provider.stocks;
+    for (const provider of this.trees.get(root) ?? []) yield* provider.stocks;
   }
 
   *_stocks() {

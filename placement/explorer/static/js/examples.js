@@ -1,7 +1,7 @@
 // Example requests. They name standard classes and traits, so they suit any cloud; the
 // demonstration cloud serves all but the last.
 
-/** A title for each request, and the request. */
+/** A title for each request, and the request, or a function of the cloud that returns it. */
 export const EXAMPLES = [
   [
     "A small instance",
@@ -46,6 +46,11 @@ export const EXAMPLES = [
   ],
   [
     "More than any host has: why not?",
-    { groups: { "": { resources: { VCPU: 96, MEMORY_MB: 65536 } } }, limit: 20 },
+    (cloud) => {
+      const [name = "VCPU"] = cloud.classes();
+      const capacities = [...cloud.trees.keys()].map((root) => cloud.sum(root, name)?.capacity);
+      const most = capacities.reduce((one, other) => Math.max(one, other ?? 0), 0);
+      return { groups: { "": { resources: { [name]: most + 1 } } }, limit: 20 };
+    },
   ],
 ];

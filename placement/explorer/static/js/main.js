@@ -35,13 +35,19 @@ const page = {
 
   /** Return the name of a provider, where the page has it. */
   nameOf(uuid) {
-    return this.cloud.names.get(uuid) ?? brief(uuid);
+    return this.cloud.known.get(uuid)?.name ?? brief(uuid);
   },
 
-  /** Load the names of the cloud, which may be large, and write them into an element. */
-  async learnNames(element) {
+  /** Return the cloud, which may be large, as it was read last. */
+  async learnCloud() {
     const { api, cloud, signal } = this;
-    if (!cloud.names.size) await cloud.load(api, { signal, onProgress: () => {} });
+    if (!cloud.complete) await cloud.load(api, { signal });
+    return cloud;
+  },
+
+  /** Write the names of providers into an element. */
+  async learnNames(element) {
+    await this.learnCloud();
     for (const name of element.querySelectorAll("[data-uuid]")) {
       name.textContent = this.nameOf(name.dataset.uuid);
     }

@@ -60,7 +60,11 @@ export class AskView {
         "div",
         { class: "examples", role: "group", "aria-label": "Examples" },
         EXAMPLES.map(([title, request]) =>
-          h("button", { type: "button", onclick: () => this._try(request) }, title)
+          h(
+            "button",
+            { type: "button", onclick: () => this._page.run(() => this._tryExample(request)) },
+            title,
+          )
         ),
       ),
       h(
@@ -203,6 +207,10 @@ export class AskView {
     }
   }
 
+  async _tryExample(request) {
+    this._try(typeof request === "function" ? request(await this._page.learnCloud()) : request);
+  }
+
   _try(request) {
     this._set(request);
     this._page.run(() => this._ask({ reveals: true }));
@@ -246,7 +254,9 @@ export class AskView {
     const roots = rootsOf([...marks.keys()], summaries);
     const { api, signal } = this._page;
     const trees = await Promise.all(
-      roots.map((root) => api.providers(`in_tree=${root}&include=${PARTS}`, { signal })),
+      roots.map((root) =>
+        api.list("resource_providers", `in_tree=${root}&include=${PARTS}`, { signal })
+      ),
     );
     fill(this._drawing, trees.map((providers) => drawTree(providers, { marks })));
   }

@@ -165,7 +165,7 @@ export class CloudView {
           },
         },
         field(
-          "Filter (a query of GET /resource_providers)",
+          "Filter (a part of a name, or a query of GET /resource_providers)",
           this._filterInput = h("input", {
             value: choices.filter,
             size: 40,
@@ -262,11 +262,12 @@ export class CloudView {
     const filter = this._choices.filter.replace(/^\?/, "");
     this._matching = null;
     if (filter) {
-      const { resource_providers: providers } = await this._page.api.get(
-        `resource_providers?${filter}`,
-        { signal: this._page.signal },
-      );
-      this._matching = new Set(providers.map((provider) => provider.root_provider_uuid));
+      const { api, cloud, signal } = this._page;
+      const roots = filter.includes("=")
+        ? (await api.list("resource_providers", filter, { signal }))
+          .map((provider) => provider.root_provider_uuid)
+        : cloud.find(filter).map((provider) => provider.root);
+      this._matching = new Set(roots);
       announce(`${count(this._matching.size, "tree")} match the filter`);
     }
     this._draw();
@@ -340,7 +341,7 @@ export class CloudView {
     const sum = this._page.cloud.sum(root, name);
     return {
       root,
-      name: this._page.cloud.names.get(root),
+      name: this._page.nameOf(root),
       sum,
       share: sum && share(sum),
       text: sum ? percent(share(sum)) : "none",

@@ -83,7 +83,9 @@ export class ConsumerView {
     const roots = [...new Set(providers.map((provider) => provider.root_provider_uuid))];
     const record = await this._record(uuid);
     const trees = await Promise.all(
-      roots.map((root) => api.providers(`in_tree=${root}&include=${PARTS}`, { signal })),
+      roots.map((root) =>
+        api.list("resource_providers", `in_tree=${root}&include=${PARTS}`, { signal })
+      ),
     );
     // A sharing provider is no host of its consumers.
     const [host] = trees.find((each) => !shares(each)) ?? trees[0];

@@ -8,6 +8,7 @@ import { address, replace } from "../state.js";
 
 const PARTS = "inventories,usages,traits,aggregates";
 const ALL = `${PARTS},allocations`;
+const MOST_CHOICES = 100; // shown of providers with a part of a name
 
 const LEGEND = { reserved: "reserved", used: "used", lit: "the chosen consumer's", free: "free" };
 
@@ -20,35 +21,34 @@ export class TreeView {
 
   /** Show the tree of the provider that the address names; without one, ask for it. */
   async show({ path, parameters }) {
-    this._root = path;
-    const search = finder(this._page);
+    const search = finder();
+    const tell = (...content) => fill(this._element, h("h1", {}, "Tree"), content);
     if (!path) {
-      fill(
-        this._element,
-        h("h1", {}, "Tree"),
-        h("p", {}, "Choose a host on the map, or find one by its name or UUID."),
+      tell(
+        h("p", {}, "Choose a host on the map, or find one by a part of its name, or its UUID."),
         search,
       );
       return;
     }
-    fill(
-      this._element,
-      h("h1", {}, "Tree"),
-      h("p", { class: "state" }, h("progress"), " Loading the tree…"),
-    );
+    tell(h("p", { class: "state" }, h("progress"), " Loading the tree…"));
     const { api, signal } = this._page;
-    const providers = UUID.test(path)
-      ? await api.providers(`in_tree=${path}&include=${ALL}`, { signal })
+    const named = UUID.test(path) ? [{ uuid: path }] : await byPartOfName(this._page, path);
+    if (named.length > 1) {
+      tell(search, choices(named, path));
+      return;
+    }
+    const providers = named.length
+      ? await api.list("resource_providers", `in_tree=${named[0].uuid}&include=${ALL}`, { signal })
       : [];
     if (!providers.length) {
-      fill(
-        this._element,
-        h("h1", {}, "Tree"),
-        h("p", { class: "empty" }, `No provider has the UUID ${path}. It may have been deleted.`),
+      const sought = named.length ? `the UUID ${path}` : `“${path}” in its name`;
+      tell(
+        h("p", { class: "empty" }, `No provider has ${sought}. It may have been deleted.`),
         search,
       );
       return;
     }
+    this._root = named[0].name ?? path;
     const root = providers.find((provider) => !provider.parent_provider_uuid) ?? providers[0];
     const rollup = await api.get(`resource_providers/${root.uuid}/rollup`, { signal });
     const sharing = await Promise.all(
@@ -193,31 +193,46 @@ function gathered(providers) {
   return consumers;
 }
 
-/** Return a form that finds a provider by its name or UUID. */
-function finder(page) {
+/** Return the provider of a name; if there is none, those whose names contain it. */
+async function byPartOfName(page, name) {
+  const query = `name=${encodeURIComponent(name)}`;
+  const exact = await page.api.list("resource_providers", query, { signal: page.signal });
+  return exact.length ? exact : (await page.learnCloud()).find(name);
+}
+
+function choices(providers, part) {
+  const title = `${count(providers.length, "provider")} with “${part}” in their names`;
+  announce(title);
+  return h(
+    "section",
+    {},
+    h("h2", {}, title),
+    h(
+      "ul",
+      {},
+      providers.slice(0, MOST_CHOICES).map(({ uuid, name }) =>
+        h("li", {}, h("a", { href: address("tree", uuid) }, name))
+      ),
+    ),
+    providers.length > MOST_CHOICES
+      ? h("p", { class: "note" }, `The first ${MOST_CHOICES} are shown.`)
+      : null,
+  );
+}
+
+/** Return a form that leads to a provider by its name, a part of it, or its UUID. */
+function finder() {
   const input = h("input", { size: 30, required: true, spellcheck: "false" });
-  const outcome = h("span", { role: "status" });
-  const find = async () => {
-    const text = input.value.trim();
-    const key = UUID.test(text) ? "uuid" : "name";
-    const { resource_providers: providers } = await page.api.get(
-      `resource_providers?${key}=${encodeURIComponent(text)}`,
-      { signal: page.signal },
-    );
-    if (providers.length) location.hash = address("tree", providers[0].uuid);
-    else outcome.textContent = `No provider has the ${key} ${text}.`;
-  };
   return h(
     "form",
     {
       class: "find",
       onsubmit: (event) => {
         event.preventDefault();
-        page.run(find);
+        location.hash = address("tree", input.value.trim());
       },
     },
-    field("Name or UUID", input),
+    field("Part of a name, or UUID", input),
     h("button", {}, "Find"),
-    outcome,
   );
 }
