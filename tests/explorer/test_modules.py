@@ -107,6 +107,28 @@ def test_each_code_of_a_condition_has_words_for_the_hosts_that_it_leaves(page: P
         assert not words.startswith("after the condition")
 
 
+@pytest.mark.parametrize(
+    ("shares", "top"),
+    [([], 0.05), ([0, 0.01], 0.05), ([0.3, None], 0.3), ([0.51], 0.55), ([0.96], 1), ([1.5], 1)],
+)
+def test_the_scale_of_colours_ends_at_the_largest_value(
+    page: Page, shares: list[float | None], top: float
+) -> None:
+    assert call(page, "colours", "topOf", shares) == pytest.approx(top)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3, "3"), (0.5, "0.5"), (-1, "-1"), (None, ""), ("a b", "a b"), ('a"b', '"a""b"'),
+        ("a,b", '"a,b"'), ("a\nb", '"a\nb"'), ("=1+1", "'=1+1"), ("@x", "'@x"), ("-x", "'-x"),
+    ],
+)  # fmt: skip
+def test_a_cell_of_csv_is_quoted_and_is_no_formula(page: Page, value: object, text: str) -> None:
+    rows = [{"a": value}, {"b": 1}]
+    assert call(page, "exports", "csv", rows) == f"a,b\r\n{text},\r\n,1\r\n"
+
+
 MOST_USED = """async (hosts) => {
   const { Cloud } = await import("./js/cloud_model.js");
   const cloud = new Cloud();

@@ -93,7 +93,10 @@ def open_departure(watch: Watch, demo: Demo) -> Page:
     moving, stuck, undecided = demo.consumers[:3]
     plan = {
         "fits": None, "claims": [], "complete": False, "undecided": [undecided],
-        "moves": [{"consumer": moving, "from": [host], "to": [other], "request": "derived"}],
+        "moves": [{
+            "consumer": moving, "from": [host], "to": [other], "request": "derived",
+            "body": {"allocations": {other: {"resources": {"VCPU": 8, "MEMORY_MB": 4096}}}},
+        }],
         "unplaceable": [{
             "consumer": stuck, "code": "capacity", "text": "No room.", "request": "remembered",
         }],
@@ -147,12 +150,13 @@ def test_the_keyboard_alone_leads_through_a_departure(watch: Watch, demo: Demo) 
     expect(button).to_be_focused()
     expect(button).to_be_in_viewport()
     page.keyboard.press("Tab")
-    expect(page.get_by_role("group", name="Cannot move")).to_be_focused()
+    expect(page.get_by_role("button", name="Copy as curl")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("group", name="Consumers that cannot move")).to_be_focused()
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name=demo.consumers[1])).to_be_focused()
     page.keyboard.press("Tab")
-    expect(page.get_by_role("group", name="Would move")).to_be_focused()
-    page.keyboard.press("Tab")
+    expect(page.get_by_role("group", name="Hosts that would take consumers")).to_be_focused()
     page.keyboard.press("Tab")
     expect(page.locator(".departure").get_by_role("link", name="compute-a02")).to_be_focused()
     page.keyboard.press("Enter")
@@ -353,3 +357,19 @@ def test_an_address_shows_the_same_to_another_user(open_watch: Open, watch: Watc
     settle(other)
     expect(other.get_by_label("Coloured by")).to_have_value("DISK_GB")
     expect(other.get_by_label("Grouped by")).to_have_value("aggregate")
+
+
+def test_the_options_of_the_map_are_folded_on_a_small_screen(open_watch: Open) -> None:
+    page = open_watch("narrow").open("#cloud")
+    settle(page)
+    expect(page.get_by_role("application")).to_be_in_viewport()
+    expect(page.get_by_label("Coloured by")).to_be_hidden()
+    page.get_by_text("Options", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Coloured by").select_option("VCPU")
+    expect(page).to_have_url(re.compile("class=VCPU"))
+    assert_usable(page)
+    page.get_by_text("Options", exact=True).click()
+    page.set_viewport_size({"width": 1280, "height": 860})  # the screen was turned
+    expect(page.get_by_label("Coloured by")).to_be_visible()
+    expect(page.get_by_text("Options", exact=True)).to_be_hidden()

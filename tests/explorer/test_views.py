@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -122,6 +124,77 @@ def test_the_list_of_hosts_begins_with_the_fullest(watch: Watch) -> None:
     assert numbers == sorted(numbers, reverse=True)
 
 
+def saved(page: Page, place: str, kind: str) -> tuple[str, str]:
+    """Save the list in a place, and return the name of the file and its content."""
+    with page.expect_download() as download:
+        page.locator(place).get_by_role("button", name=f"Save as {kind}").click()
+    return download.value.suggested_filename, Path(download.value.path()).read_text()
+
+
+def test_the_list_of_hosts_is_saved_as_csv_and_json(watch: Watch, demo: Demo) -> None:
+    page = watch.open("#cloud?as=list&class=VCPU&filter=compute-a0")
+    loaded(page)
+    expect(page.locator(".stage tbody tr")).to_have_count(9)
+    name, content = saved(page, ".stage", "JSON")
+    assert name == "hosts.json"
+    hosts = json.loads(content)
+    assert [host["host"] for host in hosts] == page.locator(".stage th a").all_inner_texts()
+    part = demo.get(f"/resource_providers/{hosts[0]['uuid']}?include=usages")
+    assert hosts[0]["used"] == part["usages"]["VCPU"]
+    assert hosts[0]["by"] == "use of VCPU"
+    assert hosts[0]["use"] == pytest.approx(hosts[0]["used"] / hosts[0]["capacity"])
+    name, content = saved(page, ".stage", "CSV")
+    assert name == "hosts.csv"
+    rows = list(csv.DictReader(content.splitlines()))
+    assert rows == [{key: str(value) for key, value in host.items()} for host in hosts]
+    totals = json.loads(saved(page, ".totals", "JSON")[1])
+    assert totals[0]["class"] == page.locator(".totals tbody th").first.inner_text()
+
+
+def test_the_list_of_hosts_by_room_is_saved(watch: Watch, demo: Demo) -> None:
+    page = watch.open(f"#cloud?as=list&request={quote(json.dumps(SMALL))}")
+    expect(page.locator(".legend")).to_contain_text("hosts without room for the request")
+    rooms = [host["room"] for host in json.loads(saved(page, ".stage", "JSON")[1])]
+    body = {"requests": {"r": {"groups": SMALL["groups"]}}}
+    assert sum(rooms) == demo.post("/headroom", body)["headroom"]["r"]["fits"]
+
+
+def test_all_consumers_are_saved_and_not_only_the_shown_ones(watch: Watch, demo: Demo) -> None:
+    page = watch.open("#consumer")
+    expect(page.locator("table.texts tbody tr")).to_have_count(50)
+    content = saved(page, ".view", "CSV")[1]
+    rows = list(csv.DictReader(content.splitlines()))
+    assert len({row["consumer"] for row in rows}) == 100
+    first = demo.consumers[0]
+    allocations = demo.get(f"/allocations/{first}")["allocations"]
+    amounts = {row["provider"]: row["VCPU"] for row in rows if row["consumer"] == first}
+    assert amounts == {
+        uuid: str(each["resources"].get("VCPU", "")) for uuid, each in allocations.items()
+    }
+
+
+def test_the_colours_of_use_follow_the_values(watch: Watch, demo: Demo) -> None:
+    page = watch.open("#cloud?class=VCPU")  # 51 % of the fullest host are used
+    loaded(page)
+    expect(page.locator(".legend span")).to_contain_text(["0%", "to 18%", "to 37%", "to 55%"])
+    expect(page.locator(".legend")).not_to_contain_text("full")
+    strongest = page.locator(".legend .swatch").nth(3)
+    colour = strongest.evaluate("element => getComputedStyle(element).backgroundColor")
+    painted = page.evaluate("""() => {
+      const { width, height } = document.querySelector("canvas.map");
+      const pen = document.querySelector("canvas.map").getContext("2d");
+      const { data } = pen.getImageData(0, 0, width, height);
+      const pixels = new Set();
+      for (let at = 0; at < data.length; at += 4) pixels.add(data.slice(at, at + 3).join(", "));
+      return [...pixels];
+    }""")
+    assert colour in {f"rgb({pixel})" for pixel in painted}
+    # Of the hosts that match the filter, none is as full.
+    page.get_by_label("Filter (a part of a name").fill("numa")
+    page.keyboard.press("Enter")
+    expect(page.locator(".legend")).to_contain_text("to 10%")
+
+
 def test_a_refresh_asks_only_for_what_has_changed(watch: Watch) -> None:
     page = watch.open()
     loaded(page)
@@ -147,7 +220,7 @@ def test_the_map_shows_how_many_of_a_request_each_host_takes(watch: Watch, demo:
     page.get_by_role("application").focus()
     expect(page.locator(".detail")).to_contain_text(re.compile("takes [0-9]+ of the request"))
     page.get_by_label("Coloured by").select_option("VCPU")
-    expect(page.locator(".legend")).to_contain_text("to 30%")
+    expect(page.locator(".legend")).to_contain_text("to 18%")
     expect(page.locator(".asked")).to_be_hidden()
 
 
@@ -217,10 +290,10 @@ def test_colours_of_room_are_not_those_of_use_while_they_are_measured(watch: Wat
     loaded(page)
     expect(page.locator(".legend")).to_have_text("Measuring room…")
     page.get_by_label("Coloured by").select_option("VCPU")
-    expect(page.locator(".legend")).to_contain_text("to 30%")
+    expect(page.locator(".legend")).to_contain_text("to 18%")
     with page.expect_response("**/headroom"):
         held[0].continue_()
-    expect(page.locator(".legend")).to_contain_text("to 30%")  # the user's choice is kept
+    expect(page.locator(".legend")).to_contain_text("to 18%")  # the user's choice is kept
     expect(page.get_by_label("Coloured by")).to_have_value("VCPU")
 
 
@@ -324,9 +397,57 @@ def test_a_host_says_what_happens_if_it_goes(watch: Watch, demo: Demo) -> None:
     page = watch.open(f"#tree/{held}")
     page.get_by_role("button", name="What if this host goes?").click()
     expect(page.locator(".departure h2")).to_have_text(re.compile("^[0-9]+ consumers? can move"))
-    table = page.get_by_role("group", name="Would move")
+    table = page.get_by_role("group", name="Hosts that would take consumers")
     expect(table).to_contain_text(demo.consumers[0])
-    expect(table.locator("a[data-uuid]").first).to_have_text(re.compile("^[a-z]+-[a-z0-9]+"))
+    expect(table.locator("th a").first).to_have_text(re.compile("^[a-z]+-[a-z0-9]+"))
+    page.get_by_role("button", name="Copy as curl").click()
+    assert f'{{"changes":[{{"drain":["{held}"]}}],"order":[{{"by":"free"' in copied(page, "curl")
+
+
+def test_the_hosts_that_take_consumers_are_shown_with_their_use_the_emptiest_first(
+    watch: Watch, demo: Demo
+) -> None:
+    """A pool that a consumer keeps gains nothing; the emptiest host comes first."""
+    names = ("compute-a04", "compute-a05", "compute-a06")
+    leaving, one, other = (demo.provider(name) for name in names)
+    pool = demo.provider("storage-fast")
+    small, large, kept = demo.consumers[:3]
+    disk = {pool: {"resources": {"DISK_GB": 40}}}
+    amounts = {small: {"VCPU": 16}, large: {"VCPU": 64}, kept: {"VCPU": 16}}
+    targets = {small: one, large: other, kept: one}
+    moves = [
+        {
+            "consumer": consumer, "from": [leaving, pool], "to": [target, pool],
+            "request": "remembered" if consumer == kept else "derived",
+            "body": {"allocations": {target: {"resources": amounts[consumer]}, **disk}},
+        }
+        for consumer, target in targets.items()
+    ]  # fmt: skip
+    plan = {"fits": True, "moves": moves, "unplaceable": [], "undecided": [], "claims": [],
+            "complete": True}  # fmt: skip
+    held = {
+        consumer: {"allocations": {leaving: {"resources": amounts[consumer]}, **disk}}
+        for consumer in targets
+    }
+    watch.page.route("**/simulations", lambda route: route.fulfill(json=plan))
+    watch.page.route(
+        "**/allocations?in_tree=*", lambda route: route.fulfill(json={"allocations": held})
+    )
+    page = watch.open(f"#tree/{leaving}")
+    page.get_by_role("button", name="What if this host goes?").click()
+    table = page.get_by_role("group", name="Hosts that would take consumers")
+    expect(table.locator("th a")).to_have_text([names[1], names[2]])
+    expected = []
+    for host, units in ((one, 32), (other, 64)):
+        part = demo.get(f"/resource_providers/{host}?include=inventories,usages")
+        used, stock = part["usages"]["VCPU"], part["inventories"]["VCPU"]
+        capacity = int((stock["total"] - stock["reserved"]) * stock["allocation_ratio"])
+        ends = [f"{amount / capacity:.0%}" for amount in (used, used + units)]
+        expected.append(f"{ends[0]} → {ends[1]}VCPU")
+    expect(table.locator(".fill")).to_have_text(expected)
+    expect(table.locator("tbody tr").first.locator("td").last).to_have_text(
+        f"{small}{kept} as it was claimed"
+    )
 
 
 def test_a_consumer_that_no_other_host_takes_is_shown_with_the_reason(
@@ -388,6 +509,30 @@ def test_a_provider_is_found_by_a_part_of_its_name(watch: Watch, part: str) -> N
     page.get_by_label("Part of a name, or UUID").fill(part)
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_role("heading", name="compute-a02", level=1)).to_be_visible()
+    expect(page).to_have_url(re.compile(f"#tree/{part}$"))
+
+
+def test_several_providers_with_a_part_of_a_name_are_a_list(watch: Watch) -> None:
+    """Of a tree whose root has the part, only the root is listed."""
+    page = watch.open("#tree/pga-d0")
+    links = page.locator(".view li a")
+    expect(links).to_have_text(["fpga-d01", "fpga-d02", "fpga-d03", "fpga-d04"])
+    links.last.click()
+    expect(page.get_by_role("heading", name="fpga-d04", level=1)).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["numa-d01", "numa-d01-node1"])
+def test_the_address_of_a_tree_may_name_a_provider(watch: Watch, name: str) -> None:
+    page = watch.open(f"#tree/{name}")
+    expect(page.get_by_role("heading", name="numa-d01", level=1)).to_be_visible()
+    page.locator(".consumers button").first.click()
+    expect(page).to_have_url(re.compile(f"#tree/{name}.consumer="))
+
+
+def test_a_name_that_no_provider_has_is_reported(watch: Watch) -> None:
+    page = watch.open("#tree/no%2Fhost%3F")
+    expect(page.locator(".empty")).to_contain_text("No provider has “no/host?” in its name.")
+    expect(page.get_by_label("Part of a name, or UUID")).to_be_visible()
 
 
 # -- ask ------------------------------------------------------------------------------------
@@ -463,6 +608,21 @@ def test_an_example_of_a_refusal_says_why(watch: Watch) -> None:
     expect(examples.get_by_role("button")).to_have_count(len(EXAMPLES) + 1)
     examples.get_by_role("button", name="More than any host has").click()
     expect(page.get_by_role("heading", name="Why no host can serve this")).to_be_visible()
+    expect(page.get_by_label("Amount of VCPU")).to_have_value("497")  # compute-b01 has 496
+
+
+def test_more_than_any_host_has_is_an_amount_of_this_cloud(watch: Watch) -> None:
+    """The class is one that the cloud has, and the hosts are large."""
+    root = "00000000-0000-4000-8000-00000000ba5e"
+    inventory = {"total": 300, "reserved": 10, "allocation_ratio": 2, "min_unit": 1,
+                 "max_unit": 600, "step_size": 1}  # fmt: skip
+    host = {"uuid": root, "name": "large", "generation": 1, "root_provider_uuid": root,
+            "parent_provider_uuid": None, "inventories": {"MEMORY_MB": inventory}}  # fmt: skip
+    body = {"resource_providers": [host]}
+    watch.page.route("**/resource_providers?*", lambda route: route.fulfill(json=body))
+    page = watch.open("#ask")
+    page.get_by_role("button", name="More than any host has").click()
+    expect(page.get_by_label("Amount of MEMORY_MB")).to_have_value("581")
 
 
 def test_conditions_that_are_rare_are_folded_unless_they_are_used(watch: Watch) -> None:
@@ -509,30 +669,6 @@ def test_the_form_sorts_hosts_and_tolerates_taints(watch: Watch) -> None:
     page.get_by_label("Key 2: name").press("Tab")
     page.get_by_label("Tolerated taints: add").fill("CUSTOM_MAINTENANCE")
     page.get_by_label("Tolerated taints: add").press("Enter")
-    expect(page).to_have_url(re.compile(f"#tree/{part}$"))
-
-
-def test_several_providers_with_a_part_of_a_name_are_a_list(watch: Watch) -> None:
-    """Of a tree whose root has the part, only the root is listed."""
-    page = watch.open("#tree/pga-d0")
-    links = page.locator(".view li a")
-    expect(links).to_have_text(["fpga-d01", "fpga-d02", "fpga-d03", "fpga-d04"])
-    links.last.click()
-    expect(page.get_by_role("heading", name="fpga-d04", level=1)).to_be_visible()
-
-
-@pytest.mark.parametrize("name", ["numa-d01", "numa-d01-node1"])
-def test_the_address_of_a_tree_may_name_a_provider(watch: Watch, name: str) -> None:
-    page = watch.open(f"#tree/{name}")
-    expect(page.get_by_role("heading", name="numa-d01", level=1)).to_be_visible()
-    page.locator(".consumers button").first.click()
-    expect(page).to_have_url(re.compile(f"#tree/{name}.consumer="))
-
-
-def test_a_name_that_no_provider_has_is_reported(watch: Watch) -> None:
-    page = watch.open("#tree/no%2Fhost%3F")
-    expect(page.locator(".empty")).to_contain_text("No provider has “no/host?” in its name.")
-    expect(page.get_by_label("Part of a name, or UUID")).to_be_visible()
     page.get_by_text("As URL, JSON and curl").click()
     expect(page.locator(".forms")).to_contain_text("A query string cannot state an order")
     watch.allowed = ("status of 400",)  # the trait of the taint does not exist
@@ -630,21 +766,6 @@ def test_without_candidates_a_relaxation_is_tried_with_one_click(watch: Watch) -
     expect(page.locator(".answer h2").first).to_contain_text(re.compile("^[0-9]+ candidates"))
     expect(page).not_to_have_url(re.compile("HW_CPU_X86_SGX"))
 
-    expect(page.get_by_label("Amount of VCPU")).to_have_value("497")  # compute-b01 has 496
-
-
-def test_more_than_any_host_has_is_an_amount_of_this_cloud(watch: Watch) -> None:
-    """The class is one that the cloud has, and the hosts are large."""
-    root = "00000000-0000-4000-8000-00000000ba5e"
-    inventory = {"total": 300, "reserved": 10, "allocation_ratio": 2, "min_unit": 1,
-                 "max_unit": 600, "step_size": 1}  # fmt: skip
-    host = {"uuid": root, "name": "large", "generation": 1, "root_provider_uuid": root,
-            "parent_provider_uuid": None, "inventories": {"MEMORY_MB": inventory}}  # fmt: skip
-    body = {"resource_providers": [host]}
-    watch.page.route("**/resource_providers?*", lambda route: route.fulfill(json=body))
-    page = watch.open("#ask")
-    page.get_by_role("button", name="More than any host has").click()
-    expect(page.get_by_label("Amount of MEMORY_MB")).to_have_value("581")
 
 def test_a_funnel_names_the_hosts_that_are_left_and_hides_idle_steps(watch: Watch) -> None:
     group = {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX", "HW_CPU_X86_AVX2"]}

@@ -33,8 +33,13 @@ export class CloudMap {
     this._listen();
   }
 
-  /** Draw groups of {title, tiles: [{root, name, share, text, dimmed}]}; size: pixels of a tile. */
-  show(groups, size) {
+  /**
+   * Draw groups of {title, tiles: [{root, name, share, text, dimmed}]}.
+   *
+   * size: pixels of a tile. top: share of the strongest colour below that of 100 %.
+   */
+  show(groups, size, top) {
+    this._top = top;
     const root = this._tiles[this._cursor]?.root;
     this._groups = groups;
     this._size = size;
@@ -76,7 +81,7 @@ export class CloudMap {
     }
     this.canvas.style.height = `${this._height}px`;
     this._ratio = ratio;
-    this._colours = scale();
+    this._colours = scale(this._top);
     const pen = this._picture.getContext("2d");
     pen.scale(ratio, ratio);
     const style = getComputedStyle(this.canvas);

@@ -8,13 +8,24 @@ export function onChange(listener) {
   DARK.addEventListener("change", listener);
 }
 
-/** Return the colours of tiles: of each step of use, of more than there is, and of no inventory. */
-export function scale() {
+/** Return the share of the strongest colour below "full": the largest of these, in steps of 5 %. */
+export function topOf(shares) {
+  const largest = shares.reduce((one, other) => Math.max(one, other), 0);
+  return Math.min(Math.max(Math.ceil(largest * 20), 1) / 20, 1);
+}
+
+/**
+ * Return the colours of tiles: of each step of use, of more than there is, and of no inventory.
+ *
+ * top: share of the last step before the one of 100 %.
+ */
+export function scale(top = 1) {
   const [from, to] = DARK.matches
     ? [[38, 62, 84], [255, 196, 92]]
     : [[226, 238, 244], [14, 62, 96]];
   const used = Array.from({ length: STEPS + 1 }, (_, step) => mixed(from, to, step / STEPS));
   return {
+    top,
     used,
     over: DARK.matches ? "#ff5d73" : "#c1122f",
     none: DARK.matches ? "#1d2329" : "#f4f4f2",
@@ -43,6 +54,7 @@ export function colourOf(colours, share) {
   if (share === null) return colours.none;
   if (share > 1) return colours.over;
   // The first and the last colour are only for 0 and 100 %.
-  const step = share <= 0 ? 0 : share >= 1 ? STEPS : 1 + Math.floor(share * (STEPS - 1));
+  const part = Math.min(share / colours.top, 0.99);
+  const step = share <= 0 ? 0 : share >= 1 ? STEPS : 1 + Math.floor(part * (STEPS - 1));
   return colours.used[step];
 }

@@ -1,11 +1,12 @@
 // Why hosts cannot serve a request: the funnel, the first reasons, and possible relaxations.
 
-import { h, svg } from "./dom.js";
+import { h } from "./dom.js";
 import { left, sentenceOf } from "./explanation_words.js";
 import { whole } from "./format.js";
 import { altered, without } from "./request.js";
 import { address } from "./state.js";
 import { row, table } from "./table.js";
+import { shareBar } from "./totals.js";
 
 /**
  * Return the drawing of an explanation.
@@ -131,13 +132,6 @@ function example(uuid, name) {
   return h("a", { class: "example", href, title: uuid, "data-uuid": uuid }, name);
 }
 
-function bar(number, all, before = null) {
-  const width = (value) => (all ? Math.min(value / all, 1) * 100 : 0);
-  return svg(
-    "svg",
-    { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-    svg("rect", { class: "free", width: 100, height: 10 }),
-    before === null ? null : svg("rect", { class: "before", width: width(before), height: 10 }),
-    svg("rect", { class: "used", width: width(number), height: 10 }),
-  );
+function bar(number, all, before = number) {
+  return shareBar(all && number / all, all && before / all);
 }

@@ -2,7 +2,7 @@
 
 import * as colours from "./colours.js";
 import { h } from "./dom.js";
-import { count, whole } from "./format.js";
+import { count, percent, whole } from "./format.js";
 
 function swatch(colour, text) {
   const box = h("i", { class: "swatch", "aria-hidden": "true" });
@@ -27,17 +27,15 @@ export function roomLegend(room, largest, all) {
   ];
 }
 
-/** Return the legend of use of a class. */
-export function legend(name, tiles) {
+/** Return the legend of use of a class; top: as in `scale`. */
+export function legend(name, tiles, top) {
   const { used, over } = colours.scale();
   const none = tiles.filter((tile) => tile.share === null).length;
   const overfull = tiles.filter((tile) => tile.share > 1).length;
   return [
     swatch(used[0], "0%"),
-    swatch(used[3], "to 30%"),
-    swatch(used[6], "to 60%"),
-    swatch(used[9], "to 99%"),
-    swatch(used[10], "full"),
+    [3, 6, 9].map((step) => swatch(used[step], `to ${percent(Math.min(top * step / 9, 0.99))}`)),
+    top < 1 ? null : swatch(used[10], "full"),
     overfull ? swatch(over, `${count(overfull, "host")} over capacity`) : null,
     none
       ? h(

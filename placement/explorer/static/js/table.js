@@ -1,6 +1,7 @@
 // Tables: the cells of a row are beside each other, on a narrow screen below its heading.
 
 import { h } from "./dom.js";
+import { whole } from "./format.js";
 
 /**
  * Return a table that scrolls if it is wider than the page.
@@ -31,4 +32,23 @@ export function row([, ...titles], heading, cells) {
     h("th", { scope: "row" }, heading),
     cells.map((cell, index) => h("td", { "data-title": titles[index] }, cell)),
   );
+}
+
+/**
+ * Return the texts of an item in columns, and with `record`, its values by titles, for files.
+ *
+ * columns: [title, function that returns the value of an item, function that writes a value].
+ */
+export function cells(columns, item) {
+  return columns.map(([, valueOf, write = number]) => write(valueOf(item)));
+}
+
+/** Return the values of an item in columns. */
+export function record(columns, item) {
+  const key = (title) => title.toLowerCase().replaceAll(" ", "_");
+  return Object.fromEntries(columns.map(([title, valueOf]) => [key(title), valueOf(item) ?? null]));
+}
+
+function number(value) {
+  return value === undefined ? "" : whole(value);
 }

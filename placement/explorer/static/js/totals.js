@@ -2,29 +2,40 @@
 
 import { share } from "./capacity.js";
 import { h, svg } from "./dom.js";
-import { percent, whole } from "./format.js";
-import { row, table } from "./table.js";
+import { saveButtons } from "./exports.js";
+import { percent } from "./format.js";
+import { cells, record, row, table } from "./table.js";
 
-const COLUMNS = ["Class", "Capacity", "Used", "Free", "Largest free piece", "Use"];
+/** Columns of a sum of inventories, but for its share. */
+export const SUM_COLUMNS = [
+  ["Capacity", (sum) => sum?.capacity],
+  ["Used", (sum) => sum?.used],
+  ["Free", (sum) => sum?.free],
+  ["Largest free piece", (sum) => sum?.largest],
+];
+const COLUMNS = [...SUM_COLUMNS, ["Use", share, shareCell]];
+const TITLES = ["Class", ...COLUMNS.map(([title]) => title)];
 
-/** Return a table of class -> sum. */
-export function totalsTable(sums) {
+/** Return a table of class -> sum, and the buttons that save it. */
+export function totalsTable(page, sums) {
   const rows = [...sums].sort(([, a], [, b]) => b.providers - a.providers);
-  const line = ([name, sum]) =>
-    row(COLUMNS, name, [
-      ...[sum.capacity, sum.used, sum.free, sum.largest].map(whole),
-      [shareBar(share(sum)), h("span", { class: "share" }, percent(share(sum)))],
-    ]);
-  return table("Totals by class", COLUMNS, rows.map(line));
+  const records = () => rows.map(([name, sum]) => ({ class: name, ...record(COLUMNS, sum) }));
+  const lines = rows.map(([name, sum]) => row(TITLES, name, cells(COLUMNS, sum)));
+  return [table("Totals by class", TITLES, lines), saveButtons(page, "totals", records)];
 }
 
-/** Return a bar that is as full as a share says. */
-export function shareBar(used) {
-  const width = Math.min(Math.max(used, 0), 1) * 100;
+function shareCell(used) {
+  return [shareBar(used), h("span", { class: "share" }, percent(used))];
+}
+
+/** Return a bar that is as full as a share says; beyond: a larger share, in a lighter colour. */
+export function shareBar(used, beyond = null) {
+  const width = (share) => Math.min(Math.max(share, 0), 1) * 100;
   return svg(
     "svg",
     { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { class: "free", width: 100, height: 10 }),
-    svg("rect", { class: used > 1 ? "over" : "used", width, height: 10 }),
+    beyond === null ? null : svg("rect", { class: "beyond", width: width(beyond), height: 10 }),
+    svg("rect", { class: used > 1 ? "over" : "used", width: width(used), height: 10 }),
   );
 }

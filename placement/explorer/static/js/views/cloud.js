@@ -6,7 +6,7 @@ import * as colours from "../colours.js";
 import { announce, field, fill, h, redraw } from "../dom.js";
 import { brief, byName, count, percent, whole } from "../format.js";
 import { Follower } from "../follower.js";
-import { hostList, ROOM_COLUMNS, useColumns } from "../host_list.js";
+import { hostList, ROOM_COLUMNS, USE_COLUMNS } from "../host_list.js";
 import { legend, roomLegend } from "../legend.js";
 import { parse, RequestError, toQuery } from "../request.js";
 import { roomOfHosts, withoutPreferences } from "../room.js";
@@ -18,6 +18,7 @@ const REFRESH = 30_000; // milliseconds
 const FEW = 50; // trees that are read one by one
 const ROOM = "?"; // choice of colours; is no name of a class
 const BETWEEN_DRAWINGS = 700; // milliseconds, while pages come in
+const NARROW = matchMedia("(max-width: 40rem)"); // as in the style sheet
 
 /** Show the cloud in an element. */
 export class CloudView {
@@ -50,6 +51,7 @@ export class CloudView {
     this._resized = new ResizeObserver(() => this._map.redraw());
     this._resized.observe(this._stage);
     colours.onChange(() => this._map.redraw());
+    NARROW.addEventListener("change", () => this._fold(), { signal: this._page.signal });
     const known = this._page.cloud.trees.size > 0;
     if (known) this._draw();
     if (known) this._reveal();
@@ -104,10 +106,21 @@ export class CloudView {
           " Follow live",
         ),
       ),
-      h("div", { class: "controls" }, this._controls()),
+      this._options = h(
+        "details",
+        { class: "options" },
+        h("summary", {}, "Options"),
+        h("div", { class: "controls" }, this._controls()),
+      ),
       this._picture = h("div", {}, this._asked, this._legend, this._detail, this._stage),
       this._totals,
     );
+    this._fold();
+  }
+
+  // A small screen would show nothing but the controls.
+  _fold() {
+    this._options.open = !NARROW.matches;
   }
 
   // A user who comes for the room of a request sees it, also where controls fill the screen.
@@ -304,7 +317,7 @@ export class CloudView {
           ? `Totals of ${count(this._matching.size, "tree")} that match the filter`
           : "Totals",
       ),
-      totals.size ? totalsTable(totals) : h("p", { class: "state" }, "No inventories."),
+      totals.size ? totalsTable(this._page, totals) : h("p", { class: "state" }, "No inventories."),
     );
     this._detail.hidden = this._choices.as === "list" || !cloud.trees.size;
     if (!cloud.trees.size) {
@@ -322,19 +335,25 @@ export class CloudView {
     }
     if (this._choices.as === "list") {
       const rows = this._stage.querySelectorAll("tbody tr").length;
-      const columns = this._room ? ROOM_COLUMNS : useColumns(name);
-      redraw(this._stage, () => fill(this._stage, hostList(tiles, columns, rows)));
-    } else this._drawMap(tiles);
+      const [columns, by] = this._room
+        ? [ROOM_COLUMNS, "room for the request"]
+        : [USE_COLUMNS, `use of ${name}`];
+      const list = () => hostList(this._page, tiles, columns, { by, rows });
+      redraw(this._stage, () => fill(this._stage, list()));
+    }
+    const shown = tiles.filter((tile) => !tile.dimmed);
+    const top = this._room ? 1 : colours.topOf(shown.map((tile) => tile.share));
+    if (this._choices.as !== "list") this._drawMap(tiles, top);
     fill(
       this._legend,
-      ...(this._room ? roomLegend(this._room, largest, tiles.length) : legend(name, tiles)),
+      ...(this._room ? roomLegend(this._room, largest, tiles.length) : legend(name, tiles, top)),
     );
   }
 
-  _drawMap(tiles) {
+  _drawMap(tiles, top) {
     if (this._map.canvas.parentElement !== this._stage) fill(this._stage, this._map.canvas);
     const size = Number(this._choices.size) || fitting(tiles.length, this._stage.clientWidth);
-    this._map.show(this._groups(tiles), size);
+    this._map.show(this._groups(tiles), size, top);
   }
 
   _tile(root, name) {
@@ -353,6 +372,7 @@ export class CloudView {
     const number = this._room.get(root);
     return {
       ...this._tile(root, ""),
+      room: number,
       share: number === undefined ? null : number / largest,
       text: number === undefined ? "" : whole(number),
     };
