@@ -15,7 +15,7 @@ from placement.api.operations.candidates import MAX_LOGGED
 from placement.candidates.explanation import explained_hosts
 from placement.runtime import events
 from placement.runtime.events import Details, Event
-from tests.kit.cloud import building
+from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 from tests.kit.service import Service, inventories
 
 PATH = "/allocation_candidates"
@@ -133,6 +133,43 @@ def test_a_line_of_the_log_is_bounded_and_printable(
     assert line.isprintable()
     assert len(line) < MAX_LOGGED + 1000
     assert line.startswith('no candidates for {"groups":{"_0":{"resources":{"VCPU":9}}')
+
+
+NAMED = [
+    ("root_required=!COMPUTE_STATUS_DISABLED", "root_trait_forbidden", "COMPUTE_STATUS_DISABLED"),
+    ("root_required=HW_CPU_X86_AVX2", "root_trait_missing", "HW_CPU_X86_AVX2"),
+    ("required=HW_CPU_X86_AVX2", "trait_missing", "HW_CPU_X86_AVX2"),
+    ("required=!COMPUTE_STATUS_DISABLED", "trait_forbidden", "COMPUTE_STATUS_DISABLED"),
+    (f"root_member_of={aggregate_uuid(2)}", "root_aggregate", aggregate_uuid(2)),
+    (f"member_of={aggregate_uuid(2)}", "not_in_aggregate", aggregate_uuid(2)),
+    (f"member_of=!{aggregate_uuid(1)}", "in_forbidden_aggregate", aggregate_uuid(1)),
+    ("resources=VCPU:9", "max_unit", "9 VCPU (the largest is 8)"),
+    ("resources=VCPU:1,VGPU:1", "no_inventory", "VGPU"),
+]
+
+
+@pytest.mark.parametrize(("condition", "code", "words"), NAMED)
+def test_the_line_states_what_the_named_host_lacks(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, condition: str, code: str, words: str
+) -> None:
+    """The database rejects the only host that the request names, so the search reads none."""
+    with Service(tmp_path) as made:
+        with building(made.database.writer) as cloud:
+            cloud.add("other", {"VCPU": 8})
+            traits, aggregates = ["COMPUTE_STATUS_DISABLED"], [aggregate_uuid(1)]
+            cloud.add("named", {"VCPU": 8}, traits=traits, aggregates=aggregates)
+            cloud.add("away", {"VCPU": 8, "VGPU": 8}, aggregates=[aggregate_uuid(2)])
+        resources = "" if "resources" in condition else "resources=VCPU:1&"
+        query = f"{resources}{condition}&in_tree={provider_uuid(2)}"
+        with caplog.at_level(logging.INFO, LOGGER):
+            made.get(f"{PATH}?{query}", "2.0")
+    (record,) = [each for each in caplog.records if each.name == LOGGER]
+    text = record.getMessage().partition(": ")[2]
+    name = f"named ({provider_uuid(2)})"
+    assert text.startswith(f"The only host looked at cannot serve the request. Host {name} ")
+    assert words in text
+    assert "database" not in text
+    assert vars(record)["extra"]["counts"] == {code: 1}
 
 
 # -- codes and counts of empty responses ----------------------------------------------------------

@@ -65,6 +65,10 @@ def trees(directory: Path) -> Iterator[Searcher]:
     searcher.database.dispose()
 
 
+def request_of(query: str) -> CandidateRequest:
+    return parse_candidates(pairs(query), v("2.0"))
+
+
 def explained(
     cloud: Searcher,
     path: str,
@@ -72,7 +76,7 @@ def explained(
     tuning: SearchTuning = DEFAULT_TUNING,
 ) -> tuple[Explanation, int]:
     """Return the explanation of a request, and the number of statements."""
-    request = parse_candidates(pairs(path.rpartition("?")[2]), v("2.0"))
+    request = request_of(path.rpartition("?")[2])
     settings = cloud.settings.candidates
     if max_steps is not None:
         settings = replace(settings, max_search_steps=max_steps)
@@ -97,7 +101,7 @@ def test_an_explanation_reads_nothing_again_that_its_search_has_read(
     clouds: list[Searcher], trees: Searcher, path: str
 ) -> None:
     """Names, sharing providers and the first roots are cached; the first roots include all 20."""
-    request = parse_candidates(pairs(path.rpartition("?")[2]), v("2.0"))
+    request = request_of(path.rpartition("?")[2])
     costs = []
     for cloud in (trees, *clouds):
         settings = replace(cloud.settings.candidates, randomize=False)
@@ -114,7 +118,7 @@ def test_an_explanation_reads_nothing_again_that_its_search_has_read(
 def test_a_log_line_reads_no_names_that_only_details_contain(directory: Path) -> None:
     """No host is in both aggregates. The details also name the shared disks, the text does not."""
     searcher = warmed(directory, sharing(20))
-    request = parse_candidates(pairs(IN_BOTH.rpartition("?")[2]), v("2.0"))
+    request = request_of(IN_BOTH.rpartition("?")[2])
     settings = searcher.settings.candidates
     costs = []
     with counted(searcher.database) as statements, searcher.database.read_trees() as conn:
@@ -131,13 +135,32 @@ def test_a_log_line_reads_no_names_that_only_details_contain(directory: Path) ->
     assert all("on the sharing provider" in each.detail for each in explanation.blocked)
 
 
+def test_a_log_line_reads_the_root_and_the_name_of_the_host_that_the_request_names(
+    clouds: list[Searcher],
+) -> None:
+    """The database rejects the host, so the search reads no root."""
+    for cloud in clouds:
+        settings = cloud.settings.candidates
+        with counted(cloud.database) as statements, cloud.database.read_trees() as conn:
+            roots = Scan.of(conn, request_of("resources=VCPU:1")).roots
+            (tree,) = cloud.trees.get(dict(islice(roots.run(0, 5)[0].items(), 4, 5))).values()
+            request = request_of(f"resources=VCPU:100000&in_tree={tree.uuid}")
+            result = find_candidates(conn, cloud.trees, request, settings)
+            assert not result.trace.refused
+            before = len(statements)
+            reasons = explain_refused(result.scan, result.trace, cloud.trees, settings)
+            assert len(statements) - before == 2
+        assert reasons.hosts.looked == 1
+        assert tree.uuid in reasons.text
+
+
 def test_roots_that_are_not_kept_are_read_once_more(
     clouds: list[Searcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search has read more roots than are cached for the explanation."""
     monkeypatch.setattr(trees_scan, "MAX_KEPT_ROOTS", 10)
     cloud = clouds[-1]
-    request = parse_candidates(pairs(NOBODY.rpartition("?")[2]), v("2.0"))
+    request = request_of(NOBODY.rpartition("?")[2])
     with cloud.database.read_trees() as conn:
         scan = Scan.of(conn, request)
         for after in (0, 10, 20):

@@ -24,6 +24,7 @@ from placement.candidates.explanation.words.facts import Names
 from placement.candidates.model import Pool, Roots, Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.stats import Trace
+from placement.candidates.terms import PlaceTerm, of_kind
 from placement.candidates.trees.inventories import read_names
 from placement.candidates.trees.roots import batches
 from placement.candidates.trees.scan import AnchorReader, Scan
@@ -247,7 +248,8 @@ def explain_refused(
 ) -> Reasons:
     """Explain an empty result from the hosts that its search has refused, for the log.
 
-    No other hosts are read. Of many hosts, every second, third, … is evaluated, because a search
+    If the request names a tree that only the database has rejected, the tree is read. No other
+    hosts are read. Of many hosts, every second, third, … is evaluated, because a search
     may refuse equal hosts together, and is then several times faster than an evaluation of each
     host. The text contains no relaxations, because they could help other hosts.
 
@@ -262,14 +264,28 @@ def explain_refused(
     budget = Budget(settings.max_search_steps)
     request = scan.resolved.request
     hosts = ExplainedHosts(request, budget, settings.max_search_steps, relaxes=False)
-    interval = -(-len(trace.refused) // MAX_REFUSED)
-    if trace.refused:
-        roots = dict(list(trace.refused.items())[::interval])
+    named = _named_root(scan) if trace.filtered and not trace.refused else {}
+    refused = trace.refused or named
+    interval = -(-len(refused) // MAX_REFUSED)
+    if refused:
+        roots = dict(list(refused.items())[::interval])
         _evaluate(hosts, _reader(scan, cache, budget, ahead), roots, tuning)
-    total = len(trace.refused) if interval > 1 else None
+    total = len(refused) if interval > 1 else None
     reasons = hosts.reasons(total, names_from(scan.conn))
-    rest = " The database ruled out all others." if trace.filtered else ""
+    rest = " The database ruled out all others." if trace.filtered and not named else ""
     return replace(reasons, text=f"{reasons.text}{rest}")
+
+
+def _named_root(scan: Scan) -> Roots:
+    """Read the root of the first tree that the groups of a request name, if it still exists."""
+    resolved = scan.resolved
+    places = of_kind(resolved.request.group_terms, PlaceTerm)
+    if not places:
+        return {}
+    with deadline.waiting():
+        root_id = resolved.known.roots[places[0].stored]
+        roots, _rows, _last = scan.roots.run(root_id - 1, 1)
+    return {root_id: roots[root_id]} if root_id in roots else {}
 
 
 def _reader(
