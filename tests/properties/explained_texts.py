@@ -27,13 +27,18 @@ ROOM = re.compile(
     r"no provider with room for (?P<asked>\d+) (?P<name>[A-Z_\d]+)(?: for [\w ]+)? "
     r"\(the most is (?P<value>\d+)\)"
 )
+TOO_LITTLE = re.compile(
+    r"room for (?P<asked>\d+) (?P<name>[A-Z_\d]+) "
+    r"\(the most free is (?P<value>\d+), too little for min_unit or step_size\)"
+)
 OWN_ROOM = re.compile(
     r"no room for (?P<asked>\d+) (?P<name>[A-Z_\d]+)(?: for [\w ]+)?: "
     r"(?:at most )?(?P<value>\d+) of (?:its|their) own"
 )
 POOL = re.compile(
     r"(?P<pool>[\w-]+) \((?:(?P<unit>max_unit|min_unit|step_size) (?P<value>\d+) "
-    r"(?P<of>\w+)(?:, so \d+ would fit)?|(?P<free>\d+) (?P<name>\w+) free)\)"
+    r"(?P<of>\w+)(?:, so \d+ would fit)?(?:, (?P<left>\d+) free)?|"
+    r"(?P<free>\d+) (?P<name>\w+) free(?:, too little for min_unit or step_size)?)\)"
 )
 BOTH = re.compile(
     r"No host (?:has|is in) both (?P<one>.*?) \((?P<first>\d+) hosts?[^)]*\) and "
@@ -150,6 +155,7 @@ def _check_clause(world: oracle.World, hosts: Sequence[Host], number: int, predi
         _check(hosts, number, predicate, "min_unit allows ", SMALLEST, _min_unit, largest=False),
         _check(hosts, number, predicate, "step_size allows ", SMALLEST, _step_size, largest=False),
         _check(hosts, number, predicate, "room for ", ROOM, _room, largest=True),
+        _check(hosts, number, predicate, "room for ", TOO_LITTLE, _free, largest=True),
         _check(hosts, number, predicate, "room for ", OWN_ROOM, _room, largest=True),
     ]
     if re.search(r"(has|have) no inventory of", predicate):
@@ -271,7 +277,9 @@ def _check(
                 each
                 for each in values.values()
                 if (each <= value if largest else each >= value)
-                and (together or (each < asked if largest else each > asked))
+                and (
+                    together or pattern is TOO_LITTLE or (each < asked if largest else each > asked)
+                )
             ]
         assert len(short) >= number, (predicate, values)
         assert value in short, (predicate, values)
@@ -311,6 +319,7 @@ def _check_pool(world: oracle.World, predicate: str, match: re.Match[str]) -> No
         return
     inventory = pool.inventories[match["of"]]
     assert int(match["value"]) == getattr(inventory, match["unit"]), predicate
+    assert match["left"] is None or int(match["left"]) == _free(inventory, 0), predicate
 
 
 def _check_conflict(hosts: Sequence[Host], query: oracle.Query, match: re.Match[str]) -> None:

@@ -43,11 +43,11 @@ class Inventory:
 
     def fits(self, amount: int) -> bool:
         """Whether one group may take `amount` from here (section 4)."""
-        return (
-            self.has_room(amount)
-            and self.min_unit <= amount <= self.max_unit
-            and amount % self.step_size == 0
-        )
+        return self.has_room(amount) and self.allows(amount)
+
+    def allows(self, amount: int) -> bool:
+        """Whether the units allow `amount`."""
+        return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,25 @@ class Provider:
             name in self.inventories and self.inventories[name].fits(amount)
             for name, amount in resources.items()
         )
+
+
+def refusal(inventory: Inventory, amount: int) -> str:
+    """The code of an inventory that an amount does not fit."""
+    most = max(amount, inventory.capacity) + inventory.step_size + inventory.min_unit
+    allowed = [each for each in range(1, most) if inventory.allows(each)]
+    near = allowed
+    if amount <= inventory.max_unit:
+        near = [
+            max([each for each in allowed if each <= amount], default=0),
+            min([each for each in allowed if each >= amount], default=0),
+        ]
+    if allowed and not any(each and inventory.fits(each) for each in near):
+        return "capacity"
+    if amount < inventory.min_unit:
+        return "min_unit"
+    if amount > inventory.max_unit:
+        return "max_unit"
+    return "capacity" if inventory.allows(amount) else "step_size"
 
 
 World = Mapping[str, Provider]

@@ -13,6 +13,7 @@ from placement import candidates
 from placement.api.operations import candidates as resource
 from placement.candidates import Reasons
 from tests.kit.engines import seeded, share
+from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.oracle import SHARING, Provider, Query, World
 from tests.properties.strategies import AGGREGATES, seeded_query, seeded_world
@@ -21,6 +22,8 @@ from tests.properties.worlds import WorldService
 
 EXAMPLES = share(400)
 CANDIDATES = "/allocation_candidates"
+# The codes of inventories that an amount does not fit, in the order of the checks.
+UNITS = ("min_unit", "max_unit", "step_size", "capacity")
 TAINT = "CUSTOM_TAINT"
 
 # (code, suffix of the group) -> number of hosts.
@@ -155,6 +158,7 @@ def test_all_reasons_are_those_of_the_explanation(
             assert by_query["providers"] == explanation["providers"]
         except AssertionError as error:
             raise AssertionError(f"{body}\n{world}\n{explanation}\n{found}") from error
+        kinds.update(checked_units(world, query, explanation["providers"]))
         kinds["served" if served else "none"] += 1
         kinds.update({code for code, _group in blocked} if not served else ())
     with capsys.disabled():
@@ -162,6 +166,34 @@ def test_all_reasons_are_those_of_the_explanation(
     assert kinds["none"] > EXAMPLES / 5
     assert kinds["served"] > EXAMPLES / 5
     assert kinds["logged"] > EXAMPLES / 20
+
+
+def checked_units(
+    world: World, query: Query, rejected: Sequence[Mapping[str, Any]]
+) -> Sequence[str]:
+    """Check the codes of hosts that lack a single class, and return the codes.
+
+    A host is rejected at the last of the checks that reject its providers.
+    """
+    codes = []
+    for host in rejected:
+        group = next((each for each in query.groups if each.suffix == host.get("group")), None)
+        if host["code"] not in UNITS or group is None or len(group.resources) != 1:
+            continue
+        ((name, amount),) = group.resources.items()
+        if name in group.can_split:
+            continue
+        stocks = [
+            each.inventories[name]
+            for each in world.values()
+            if name in each.inventories
+            and oracle.is_in_pool(world, host["host"], each.uuid)
+            and TAINT not in world[oracle.root(world, each.uuid)].traits
+        ]
+        found = {oracle.refusal(stock, amount) for stock in stocks}
+        assert host["code"] == max(found, key=UNITS.index), (host, amount, stocks)
+        codes.append(f"only {host['code']}")
+    return codes
 
 
 def check_simulation(service: WorldService, body: Mapping[str, Any], blocked: Hosts) -> None:

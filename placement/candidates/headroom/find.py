@@ -190,8 +190,8 @@ class _Measurement:
             tree = group.example
             is_alone = SHARING_TRAIT not in tree.root.traits and not self._pools.pool(tree).sharing
             is_card = not self._plan.request.exclusive.isdisjoint(tree.root.traits)
-            if self._flat is not None and is_alone and not is_card:
-                self._flat.add(batch.classes, group)
+            flat = self._flat if is_alone and not is_card else None
+            if flat is not None and flat.add(batch.classes, group):
                 continue
             for tree in group.trees:
                 self._add_tree(tree)

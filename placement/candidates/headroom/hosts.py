@@ -25,6 +25,7 @@ from placement.candidates.model import Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
 from placement.candidates.terms import MemberOf, NotMemberOf, PlaceTerm, of_kind
+from placement.candidates.terms.amounts import AMOUNT_CODES
 from placement.candidates.trace import Refusal
 from placement.candidates.trees.source import HostSource
 from placement.errors import DeadlineExceeded
@@ -205,8 +206,10 @@ class FlatCounter:
             for name, units in reversed(slot.resources)
         ]
 
-    def add(self, classes: Sequence[str], group: FlatGroup) -> None:
-        """Add the hosts of a group to the totals.
+    def add(self, classes: Sequence[str], group: FlatGroup) -> bool:
+        """Add the hosts of a group to the totals, or return False if arithmetic is not sufficient.
+
+        If the units of the hosts refuse an amount, the limit of a host depends on its free units.
 
         Args:
             classes: the classes of the batch.
@@ -223,8 +226,10 @@ class FlatCounter:
             if len(self._rejections) < MAX_GROUPS:
                 self._rejections[group.key] = rejections
         if rejections and ORDER[rejections[0].code] < ORDER[Refusal.CAPACITY]:
+            if rejections[0].code in AMOUNT_CODES[1:]:
+                return False
             self._totals.limits[limit_of(rejections)] += len(group.rows)
-            return
+            return True
         times = [
             [free // units for free in group.columns[classes.index(name)]]
             for name, units, _suffix in self._amounts
@@ -236,6 +241,7 @@ class FlatCounter:
         total, serving = sum(numbers), len(numbers) - numbers.count(0)
         self._totals.add(total, total, serving, max(numbers), group.example.root.aggregates)
         self._count_limits(minima, numbers, limit)
+        return True
 
     def _count_limits(
         self, minima: Sequence[Sequence[int]], numbers: Sequence[int], limit: RoomLimit | None

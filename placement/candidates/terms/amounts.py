@@ -35,6 +35,9 @@ class Amount(NamedTuple):
 def unfit_whole(stock: Stock, units: int, missing: int, step: int) -> int:
     """Return the bits of the reasons why a stock cannot serve the whole amount.
 
+    If the units refuse the amount, but no near amount that they allow is free, the only reason is
+    the capacity.
+
     Args:
         stock: the inventory.
         units: the amount.
@@ -46,7 +49,18 @@ def unfit_whole(stock: Stock, units: int, missing: int, step: int) -> int:
         bit <<= step
         if not allows(stock, units):
             mask |= bit
-    return mask
+    return mask if _has_near(stock, units) else bit
+
+
+def _has_near(stock: Stock, units: int) -> bool:
+    """Return whether the next smaller or larger amount that the units allow is free.
+
+    Above max_unit, this is any amount. If the units allow no amount at all, they are the reason.
+    """
+    amounts = sizes(stock, stock.room)
+    if not amounts:
+        return amounts.start > stock.max_unit
+    return units > stock.max_unit or amounts[-1] > units - stock.step_size
 
 
 def unfit_for_a_part(stock: Stock, units: int, missing: int, step: int) -> int:
@@ -55,8 +69,8 @@ def unfit_for_a_part(stock: Stock, units: int, missing: int, step: int) -> int:
     if parts:
         return 0
     code = Refusal.CAPACITY
-    if parts.start > units:
+    if parts.start > stock.max_unit or parts.start <= stock.room:
         code = Refusal.MIN_UNIT if stock.min_unit > units else Refusal.STEP_SIZE
-    elif parts.start > stock.max_unit:
-        code = Refusal.MAX_UNIT
+        if parts.start <= units:
+            code = Refusal.MAX_UNIT
     return missing << (step * AMOUNT_CODES.index(code))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from placement.candidates.explanation.causes import SpecialCase
 from placement.candidates.explanation.words import joins
-from placement.candidates.explanation.words.facts import Facts, Phrase
+from placement.candidates.explanation.words.facts import TOO_LITTLE, Facts, Phrase
 from placement.candidates.explanation.words.phrases import (
     are,
     each_of,
@@ -86,8 +86,12 @@ def capacity(facts: Facts) -> Phrase:
     asked, free = [], []
     for term in facts.cause.terms:
         value, most = value_of(term), facts.extreme(term.resource_class).value
-        asked.append(f"{value} asked, the most free is {most}")
-        free.append(f"{value} free (the most is {most})")
+        if most >= (term.amount or 0):  # no amount that the units allow is free
+            asked.append(f"{value} asked, the most free is {most}, {TOO_LITTLE}")
+            free.append(f"room for {value} (the most free is {most}, {TOO_LITTLE})")
+        else:
+            asked.append(f"{value} asked, the most free is {most}")
+            free.append(f"{value} free (the most is {most})")
     if facts.cause.case is SpecialCase.APART:
         return facts.phrase(f"{each_of(free)} only on different providers")
     no_provider = f"no provider with {joined(free, ' and none with ')}"

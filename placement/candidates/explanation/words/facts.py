@@ -25,6 +25,9 @@ Names = Mapping[str, str]  # UUID of a provider -> its name
 
 NO_EXTREME = Extreme(0)
 
+# Free units that are at least the requested ones, if the units allow none of the free amounts.
+TOO_LITTLE = "too little for min_unit or step_size"
+
 
 class Phrase(NamedTuple):
     """The words about hosts that are rejected at one code."""
@@ -174,10 +177,12 @@ class Facts(NamedTuple):
         term, value, following, free = fault
         if value is None:
             return self._failing(term)
-        if term.code is Refusal.CAPACITY or free is not None:
-            return f"{value if free is None else free} {term.resource_class} free"
+        if term.code is Refusal.CAPACITY:
+            too_little = f", {TOO_LITTLE}" * (value >= (term.amount or 0))
+            return f"{value} {term.resource_class} free{too_little}"
         would_fit = "" if following is None else f", so {following} would fit"
-        return f"{term.code.value} {value} {term.resource_class}{would_fit}"
+        left = "" if free is None else f", {free} free"
+        return f"{term.code.value} {value} {term.resource_class}{would_fit}{left}"
 
 
 def _gone(term: StatedTerm) -> str:
