@@ -54,7 +54,10 @@ class Refusal(StrEnum):
     ISOLATE = "isolate", "too few providers to keep groups apart"
     SAME_SUBTREE = "same_subtree", "no subtree serves these groups together"
     SPREAD = "spread", "the host has as many members of the spread group as one host may have"
-    EXCLUSIVE = "exclusive", "a device already serves in another way, and serves in one at a time"
+    EXCLUSIVE = (
+        "exclusive",
+        "a device serves in one way at a time: it already serves in another, or two were requested",
+    )
     # the search itself
     BUDGET = "budget", "not decided: the limit on work was reached"
     ELSEWHERE = "elsewhere", "only sharing providers of other trees could serve"

@@ -200,9 +200,9 @@ def uuid_of(service: Service, name: str) -> str:
             "resources=DISK_GB:200000",
             f"{NONE_OF_50}32 have no provider whose max_unit allows 200000 DISK_GB (the largest "
             "is 7000); 10 have no room for 200000 DISK_GB: at most 1750 of their own, and the "
-            "sharing provider storage-rack-b (500 DISK_GB free); 8 have only the sharing providers "
-            "storage-bulk (max_unit 50000 DISK_GB) and storage-fast (max_unit 4000 DISK_GB) for "
-            "200000 DISK_GB. With 50000 DISK_GB, 8 hosts would serve.",
+            "sharing provider storage-rack-b (max_unit 10000 DISK_GB, 500 free); 8 have only the "
+            "sharing providers storage-bulk (max_unit 50000 DISK_GB) and storage-fast (max_unit "
+            "4000 DISK_GB) for 200000 DISK_GB. With 50000 DISK_GB, 8 hosts would serve.",
         ),
     ],
 )

@@ -102,7 +102,7 @@ def check_text(world: oracle.World, query: oracle.Query, explanation: Explanatio
         for number, predicate in clauses:
             is_elsewhere = re.match(r"(is|are) not in ", predicate)
             looked = hosts if is_elsewhere else inside
-            checked += _check_clause(world, looked, number, predicate)
+            checked += _check_clause(world, query, looked, number, predicate)
             checked += _check_own(query, looked, number, predicate)
     return checked
 
@@ -148,7 +148,9 @@ def _clauses(reasons: str) -> Iterator[tuple[int, str]]:
         yield int(match["hosts"].replace(",", "")), match["predicate"]
 
 
-def _check_clause(world: oracle.World, hosts: Sequence[Host], number: int, predicate: str) -> int:
+def _check_clause(
+    world: oracle.World, query: oracle.Query, hosts: Sequence[Host], number: int, predicate: str
+) -> int:
     checks = [
         _check(hosts, number, predicate, "with ", FREE, _free, largest=True),
         _check(hosts, number, predicate, "max_unit allows ", MAX_UNIT, _max_unit, largest=True),
@@ -158,6 +160,16 @@ def _check_clause(world: oracle.World, hosts: Sequence[Host], number: int, predi
         _check(hosts, number, predicate, "room for ", TOO_LITTLE, _free, largest=True),
         _check(hosts, number, predicate, "room for ", OWN_ROOM, _room, largest=True),
     ]
+    if "room for each group" in predicate:
+        able = {each.root.uuid for each in hosts}
+        for group in query.groups:
+            for name in group.resources if not group.suffix else [""]:
+                resources = {name: group.resources[name]} if name else group.resources
+                if resources:
+                    alone = replace(group, suffix="_", resources=resources, required=())
+                    able &= oracle.served(world, oracle.Query((alone,)))
+        assert len(able) >= number, predicate
+        checks.append(True)
     if re.search(r"(has|have) no inventory of", predicate):
         listed = predicate.partition(" of ")[2].partition(" for ")[0].partition(", and ")[0]
         names = NAMES.split(listed)

@@ -8,10 +8,12 @@ import pytest
 
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
+from tests.properties.explained_texts import check_text
 from tests.properties.headroom import TooManyStatesError, emptied, most_together, one_by_one
 from tests.properties.strategies import AGGREGATES, TRAITS, seeded_query, seeded_world
 from tests.properties.test_agreement import check, queries, results
 from tests.properties.test_candidates import any_tuning, assert_whole
+from tests.properties.test_explanation import explained, with_larger_amount
 from tests.properties.test_headroom import measure
 from tests.properties.test_taints import TAINTS
 from tests.properties.worlds import WorldService
@@ -120,6 +122,49 @@ def test_a_claim_of_any_amounts_is_refused_where_it_would_mix(service: WorldServ
         examples += 1
         refused += mixes
     assert examples / 10 < refused < examples
+
+
+def available(world: oracle.World) -> oracle.World:
+    """The world without free units of classes that cannot serve because of their card."""
+    cards = {uuid for uuid, each in world.items() if each.traits & EXCLUSIVE}
+    stocks = [(uuid, name) for uuid, each in world.items() for name in each.inventories]
+    used = [each for each in stocks if world[each[0]].inventories[each[1]].used]
+    in_use = set().union(*(oracle.faces(world, cards, *each) for each in used))
+    changed = dict(world)
+    for uuid, name in stocks:
+        own = oracle.faces(world, cards, uuid, name)
+        if any(
+            card == other and face != another for card, face in own for other, another in in_use
+        ):
+            inventories = dict(changed[uuid].inventories)
+            stock = inventories[name]
+            inventories[name] = replace(stock, used=max(stock.used, stock.capacity))
+            changed[uuid] = replace(changed[uuid], inventories=inventories)
+    return changed
+
+
+def test_texts_count_what_cards_can_still_give(
+    service: WorldService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = seeded("exclusive explanations")
+    examples = clauses = rejected = 0
+    while examples < EXAMPLES // 2:
+        world = world_of_cards(rng)
+        service.load(world)
+        for stated in queries(rng, world):
+            query = replace(with_larger_amount(rng, stated), exclusive=EXCLUSIVE)
+            explanation = explained(service, query, rng)
+            try:
+                assert explanation.hosts.served == len(oracle.served(world, query))
+                clauses += check_text(available(world), query, explanation)
+            except AssertionError as error:
+                raise AssertionError(f"{query}\n{world}\n{explanation}") from error
+            examples += 1
+            rejected += any(each.code == "exclusive" for each in explanation.blocked)
+    with capsys.disabled():
+        print(f"\nexclusive texts: {examples} examples, {clauses} clauses, {rejected} by cards")
+    assert clauses > examples / 20
+    assert rejected
 
 
 def test_headroom_of_cards_is_within_brute_force(service: WorldService) -> None:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 from placement.candidates.budget import COST_PER_PROVIDER, Charge
 from placement.candidates.constraints.base import Constraint, Undo
@@ -30,9 +30,15 @@ class _Line(NamedTuple):
 class Cards:
     """The cards that the members of a pool are, or belong to."""
 
-    def __init__(self, exclusive: frozenset[str], pool: Pool) -> None:
-        """exclusive: the traits of cards."""
-        self._exclusive = exclusive
+    def __init__(self, exclusive: frozenset[str], pool: Pool, *, in_use: bool = True) -> None:
+        """Find the cards.
+
+        Args:
+            exclusive: the traits of cards.
+            pool: the providers.
+            in_use: whether the usages of the cards count.
+        """
+        self._exclusive, self._in_use = exclusive, in_use
         # Position in the pool -> the cards of the provider. Others have no card.
         self._lines: dict[int, _Line] = {}
         # Card -> name of a face -> the classes in use.
@@ -63,7 +69,7 @@ class Cards:
                 line = line._replace(itself=(tree_id, position))
             lines[position] = line
             for name, stock in member.stocks.items():
-                if stock.used:
+                if stock.used and self._in_use:
                     for card, face in _faces(line, [name]):
                         self._used.setdefault(card, {}).setdefault(face, set()).add(name)
         self._lines |= {pooled: lines[position] for position, pooled in positions.items()}
@@ -104,6 +110,22 @@ class Cards:
             narrowed[slot] = known[key]
         return narrowed
 
+    def available(self, members: Sequence[Member]) -> Sequence[Member]:
+        """Return the members of the pool without free units of classes that cards exclude."""
+        if not self._used:
+            return members
+        changed = list(members)
+        for position in self._lines:
+            stocks = members[position].stocks
+            excluded = {
+                name: max(stock.used, stock.capacity)
+                for name, stock in stocks.items()
+                if not self.allow(self.faces(position, [name]))
+            }
+            if excluded:
+                changed[position] = members[position].with_usage(excluded)
+        return changed
+
     def signature(self) -> Hashable:
         """Return everything that constraints read."""
         used = {
@@ -139,6 +161,8 @@ class Exclusive(Constraint):
 
     code = Refusal.EXCLUSIVE
     applies = attrgetter("request.exclusive")
+    # Whether the usages of the cards count.
+    in_use: ClassVar[bool] = True
 
     def __init__(self, cards: Cards, classes: Mapping[int, Sequence[str]]) -> None:
         self.slots = frozenset(classes)
@@ -167,7 +191,7 @@ class Exclusive(Constraint):
     ) -> Sequence[Self]:
         """Make one constraint if the pool has a card."""
         spend(COST_PER_PROVIDER * len(pool.members))
-        cards = Cards(plan.request.exclusive, pool)
+        cards = Cards(plan.request.exclusive, pool, in_use=cls.in_use)
         # Slots that may be split have no options here. Their providers are chosen at the end.
         classes = {slot: names for slot, names in classes_of(plan).items() if options[slot]}
         return (cls(cards, classes),) if cards else ()
@@ -198,3 +222,9 @@ class Exclusive(Constraint):
     def _undo(self) -> None:
         for card, _name in self._order.pop():
             self._placed[card].pop()
+
+
+class ExclusiveIfUnused(Exclusive):
+    """The same as if no card served yet, for explanations."""
+
+    in_use = False

@@ -43,6 +43,10 @@ class SpecialCase(Enum):
     PARTS = auto()
     # A group for a provider above the providers is missing in a rule about subtrees.
     SIBLINGS = auto()
+    # Too few devices do not already serve in another way.
+    CARDS = auto()
+    # Devices would have to serve in two ways.
+    WAYS = auto()
     # The groups together exceed the free capacity of each subtree.
     SUBTREE_SUM = auto()
 
@@ -63,7 +67,8 @@ class RejectionCause(NamedTuple):
     providers: int = 0
     # The terms that unsuitable providers with enough capacity fail.
     others: tuple[StatedTerm, ...] = ()
-    # The classes that exclusive devices already serve.
+    # The classes that exclusive devices already serve, or would have to serve in two ways. If there
+    # are any, the text states them whatever the code is.
     classes: tuple[str, ...] = ()
 
 

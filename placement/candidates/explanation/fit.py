@@ -6,6 +6,7 @@ from operator import and_
 from typing import NamedTuple
 
 from placement.candidates.budget import COST_PER_STEP, BudgetSpentError
+from placement.candidates.constraints.exclusive import Cards
 from placement.candidates.explanation.causes import (
     ORDER,
     Rejection,
@@ -17,7 +18,7 @@ from placement.candidates.explanation.explained_plan import ExplainedPlan, Reque
 from placement.candidates.explanation.joint_causes import JointCauses
 from placement.candidates.explanation.slot_causes import GroupCauses
 from placement.candidates.explanation.solver import Solver
-from placement.candidates.model import Options, Pool
+from placement.candidates.model import Member, Options, Pool
 from placement.candidates.requirements import Requirement
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import Masks, bits, each_mask, lowest
@@ -109,6 +110,11 @@ class Fit:
                 providers = requirement.meeting(masks, requirement.units(index))
                 if providers and amount > 1:
                     yield Shortage(slot, index, name, amount, providers)
+
+    def available(self, pool: Pool) -> Sequence[Member]:
+        """Return the members of a host, without free units of classes that cards exclude."""
+        exclusive = self._plan.request.exclusive
+        return Cards(exclusive, pool).available(pool.members) if exclusive else pool.members
 
     # -- why not -------------------------------------------------------------------------------
 

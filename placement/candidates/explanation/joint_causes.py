@@ -7,7 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from placement.candidates.budget import COST_PER_PROVIDER, BudgetSpentError
-from placement.candidates.constraints.exclusive import Cards, classes_of
+from placement.candidates.constraints.exclusive import (
+    Cards,
+    Exclusive,
+    ExclusiveIfUnused,
+    classes_of,
+)
 from placement.candidates.explanation.causes import ORDER, Rejection, RejectionCause, SpecialCase
 from placement.candidates.explanation.solver import Solver
 from placement.candidates.explanation.subtree_causes import SubtreeCauses
@@ -84,21 +89,36 @@ class JointCauses:
             pool, options, [code for code in Refusal if ORDER[code] <= ORDER[last]]
         )
 
-    def _rejection(self, code: Refusal, pool: Pool, options: Options) -> Rejection:
+    def _rejection(self, code: Refusal, pool: Pool, all_options: Options) -> Rejection:
         """Return the rejection at a code, with its cause if there is a special case."""
         plan = self._plan
+        cards = Cards(plan.request.exclusive, pool)
+        # Only providers whose cards can still serve count.
+        options = list(all_options)
+        if cards:
+            for slot, providers in cards.narrowed(all_options, classes_of(plan)).items():
+                options[slot] = providers
+        if code is Refusal.EXCLUSIVE or not all(options):
+            is_joint = code is Refusal.EXCLUSIVE and self._needs_two_ways(pool, all_options)
+            case = SpecialCase.WAYS if is_joint else SpecialCase.CARDS if all(options) else None
+            return Rejection(code, None, _cards_cause(plan, cards, all_options, case))
         if code is Refusal.CAPACITY_SUM and plan.splittable:
             return _reject_parts(plan, options)
         if code is Refusal.CAPACITY_SUM and self._with_sums:
             return self._reject_sums(pool, options)
         if code is Refusal.ISOLATE:
             return Rejection(code, None, _isolation_cause(plan, options))
-        if code is Refusal.EXCLUSIVE:
-            return Rejection(code, None, _exclusive_cause(plan, pool, options))
         if code is Refusal.SAME_SUBTREE:
             with suppress(BudgetSpentError):  # the rejection is known; only its cause is missing
                 return SubtreeCauses(self._solver, pool, options).reject()
         return Rejection(code, None)
+
+    def _needs_two_ways(self, pool: Pool, options: Options) -> bool:
+        """Return whether cards would have to serve in two ways, even if none served yet."""
+        kinds = [ExclusiveIfUnused if kind is Exclusive else kind for kind in self._plan.kinds]
+        with suppress(BudgetSpentError):  # the rejection is known; only its cause is less precise
+            return self._solver.serves(self._plan, pool, options, kinds) is False
+        return False
 
     # -- sums ----------------------------------------------------------------------------------
 
@@ -216,11 +236,16 @@ def _isolated(
     return RejectionCause(case=case, groups=suffixes, providers=providers)
 
 
-def _exclusive_cause(plan: SearchPlan, pool: Pool, options: Options) -> RejectionCause:
-    """Find the classes that cards serve already, so that they cannot serve any slot."""
-    cards = Cards(plan.request.exclusive, pool)
-    blocking: set[str] = set()
+def _cards_cause(
+    plan: SearchPlan, cards: Cards, options: Options, case: SpecialCase | None
+) -> RejectionCause:
+    """Return the classes that cards would have to serve, or that they already serve."""
+    classes: set[str] = set()
     for slot, names in classes_of(plan).items():
         for position in options[slot]:
-            blocking |= cards.blocking(cards.faces(position, names))
-    return RejectionCause(classes=tuple(sorted(blocking)))
+            faces = cards.faces(position, names)
+            if case is not SpecialCase.WAYS:
+                classes |= cards.blocking(faces)
+            elif faces:
+                classes.update(names)
+    return RejectionCause(classes=tuple(sorted(classes)), case=case)

@@ -56,8 +56,8 @@ class Tally:
         return self.fit.instead or self.fit.rejections
 
     def measure(self, pool: Pool) -> None:
-        """Add the values of a host."""
-        members = pool.members
+        """Add the values of a host. Units that its cards exclude do not count."""
+        members = self.fit.available(pool)
         for measure in self.measures:
             measure.add(members)
         for rejection in self._rejections:

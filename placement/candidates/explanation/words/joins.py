@@ -183,10 +183,14 @@ def spread(facts: Facts) -> Phrase:
 def exclusive(facts: Facts) -> Phrase:
     """Return "have only devices that already serve VGPU, and serve in one way at a time"."""
     asked = "devices that do not serve in another way"
-    names = listed(facts.cause.classes)
+    names, case = listed(facts.cause.classes), facts.cause.case
     text = f"only devices that already serve {names}, and serve in one way at a time"
-    if not names:
-        text = "too few devices, each of which serves in one way at a time"
+    if case is SpecialCase.WAYS:
+        names = each_of(facts.cause.classes)
+        text = f"too few devices for {names}, each of which serves in one way at a time"
+    elif case is SpecialCase.CARDS:
+        others = f" besides those that already serve {names}" * bool(names)
+        text = f"too few devices{others}, each of which serves in one way at a time"
     return facts.phrase(text, "", asked)
 
 

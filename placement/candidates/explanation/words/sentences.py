@@ -142,7 +142,10 @@ class Words:
                 sharing={**part.sharing, **cause_hosts.sharing.get(cause, {})},
                 parent_traits=cause_hosts.parent_traits or (),
             )
-        return map(SENTENCES[code], parts.values())
+        return [
+            SENTENCES[Refusal.EXCLUSIVE if facts.cause.classes else code](facts)
+            for facts in parts.values()
+        ]
 
 
 def _united(cause: RejectionCause, other: RejectionCause) -> RejectionCause:
