@@ -14,9 +14,16 @@ PROGRESS_DELAY = 2.0  # seconds before a command shows its progress
 def connect(conf: cfg.ConfigOpts, patience: float | None = COMMAND_PATIENCE) -> Database:
     """Connect to the configured database, and wait for it for `patience` seconds.
 
-    None waits as the service does (`max_retries`). Raises ConfigurationError.
+    None waits as the service does (`max_retries`). Raises ConfigurationError, also for options that
+    only the service uses, because it would not start with them.
     """
-    database = Database(config.database_settings(conf))
+    settings = config.settings(conf)
+    if settings.order.strip():
+        # PERF: few configurations have an order.
+        from placement.api.candidate_requests.json_form import read_configured_order  # noqa: PLC0415
+
+        read_configured_order(settings.order)
+    database = Database(settings.database)
     database.connect_first(patience=patience)
     return database
 

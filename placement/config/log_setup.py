@@ -7,7 +7,7 @@ from oslo_config import cfg
 from oslo_log import log as oslo_log
 
 from placement import __version__
-from placement.config.sources import unknown_settings
+from placement.config.sources import describe_error, unknown_settings
 from placement.errors import ConfigurationError
 from placement.runtime import logs
 
@@ -30,6 +30,8 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
         )
     try:
         oslo_log.setup(conf, "placement", __version__)
+    except cfg.ConfigSourceValueError as error:
+        raise ConfigurationError(describe_error(error)) from None
     except (OSError, TypeError, ValueError, RuntimeError, oslo_log.LogConfigError) as error:
         text = " ".join(str(error).split())
         raise ConfigurationError(

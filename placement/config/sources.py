@@ -45,6 +45,15 @@ _BAD_VALUE = re.compile(
     r"Value for option (\w+) from LocationInfo\(location=.*?, detail='(.*?)'\) is not valid: (.*)"
 )
 
+# Reasons that Python and oslo.config state in words of programmers -> plain words.
+_PYTHON_REASONS = {
+    re.compile(r"invalid literal for int\(\) with base 10: (.*)"): r"\1 is not an integer",
+    re.compile(r"could not convert string to float: (.*)"): r"\1 is not a number",
+    re.compile(r"Unexpected boolean value (.*)"): r"\1 is neither true nor false",
+    re.compile(r"Valid values are \[(.*)\], but found (.*)"): r"\2 is not one of \1",
+    re.compile(r"Should be (.*)"): r"the number should be \1",
+}
+
 
 class UnknownOption(NamedTuple):
     """An unknown group, or an unknown option in a group of this service."""
@@ -152,6 +161,20 @@ def parse(
             raise
         # oslo.config has printed it. The exit code of the process is that of its caller.
         raise ConfigurationError("a configuration file has an invalid value") from None
+    _check_values(conf)
+
+
+def _check_values(conf: cfg.ConfigOpts) -> None:
+    """Raise ConfigurationError for an invalid value of an option of this service.
+
+    oslo.config checks the values of the environment only when they are read.
+    """
+    for group, opts in OPTIONS.items():
+        for opt in opts:
+            try:
+                conf[group][opt.dest]
+            except cfg.Error as error:
+                raise ConfigurationError(describe_error(error)) from None
 
 
 def _directories_beside(file: str) -> list[str]:
@@ -178,6 +201,11 @@ def describe_error(error: Exception) -> str:
     name, location, reason = bad_value.groups()
     groups = [group for group, opts in OPTIONS.items() if name in {opt.dest for opt in opts}]
     option = f"[{groups[0]}] {name}" if groups else name
+    # oslo.config names the file, too, if it has the option.
+    variable = f"OS_{groups[0] if groups else 'DEFAULT'}__{name}".upper()
+    location = variable if variable in os.environ else location
+    for pattern, plain in _PYTHON_REASONS.items():
+        reason = pattern.sub(plain, reason)
     return f"{location}: {option}: {reason[:1].lower()}{reason[1:]}"
 
 

@@ -21,6 +21,8 @@ from placement.runtime.bounded import SizeLimitedDict
 # then use gigabytes.
 MAX_CACHED_PARAMETERS = 20_000
 
+EXAMPLE = "mysql+pymysql://USER:PASSWORD@HOST/placement"
+
 _engines: "weakref.WeakSet[sa.Engine]" = weakref.WeakSet()
 _inherited: list[sa.Pool] = []  # of the process from which this process was forked
 
@@ -29,14 +31,16 @@ def parse_url(text: str) -> URL:
     """Parse the URL of a database.
 
     Raises:
-        ArgumentError: the URL is malformed.
         ValueError: the URL is malformed, or has a second @: a part of the password would be parsed
             as the host, and would appear in errors and logs.
     """
     address = text.partition("://")[2]
     if not address.startswith("/") and "@" in address.partition("@")[2].partition("?")[0]:
         raise ValueError("write an @ within a name or a password as %40")
-    return make_url(text)
+    try:
+        return make_url(text)
+    except exc.ArgumentError:
+        raise ValueError(f"it is not a URL of a database: use a form like {EXAMPLE}") from None
 
 
 def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
@@ -111,6 +115,12 @@ def _check_driver(url: URL, dialect: Dialect) -> None:
     if dialect.drivers and driver not in dialect.drivers:
         names = ", ".join(f"{dialect.names[0]}+{name}" for name in sorted(dialect.drivers))
         raise exc.ArgumentError(f"the driver {driver} is not supported: use {names}")
+    try:
+        url.get_dialect()
+    except exc.NoSuchModuleError:
+        raise exc.ArgumentError(
+            f"there is no driver {driver} for {dialect.names[0]}: use a form like {EXAMPLE}"
+        ) from None
 
 
 def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings) -> dict[str, Any]:

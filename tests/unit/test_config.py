@@ -144,7 +144,7 @@ def test_all_groups_of_the_sample_are_known(
         ("[api]\nauth_strategy = noauth2\n", "connection is not set"),
         (
             f"{FILE}[placement]\nmax_search_steps = many\n",
-            "/placement.conf: [placement] max_search_steps: invalid literal for int()",
+            "/placement.conf: [placement] max_search_steps: 'many' is not an integer",
         ),
         (f"{FILE}[placement]\nallocation_candidates_generation_strategy = x\n", "breadth-first"),
         ("no section", "section"),
@@ -410,3 +410,53 @@ def test_a_log_that_cannot_be_written_is_refused_in_one_line(
     with pytest.raises(ConfigurationError, match=words) as raised:
         app.serve()
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "reason"),
+    [
+        ("OS_PLACEMENT__MAX_SEARCH_STEPS", "1_0_x", "'1_0_x' is not an integer"),
+        ("OS_PLACEMENT__MAX_SEARCH_STEPS", "0", "the number should be greater than or equal to 1"),
+        ("OS_PLACEMENT__REQUEST_DEADLINE", "soon", "'soon' is not a number"),
+        ("OS_PLACEMENT__RANDOMIZE_ALLOCATION_CANDIDATES", "maybe", "'maybe' is neither true nor"),
+        ("OS_PLACEMENT_DATABASE__MAX_POOL_SIZE", "many", "'many' is not an integer"),
+        ("OS_API__AUTH_STRATEGY", "none", "'none' is not one of keystone, noauth2"),
+        ("OS_DEFAULT__DEBUG", "perhaps", "'perhaps' is neither true nor false"),
+    ],
+)
+@pytest.mark.parametrize("main", [cli.main, status.main])
+def test_every_command_refuses_an_invalid_value_in_plain_words(
+    variable: str,
+    value: str,
+    reason: str,
+    main: Callable[[Sequence[str]], int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "placement.conf").write_text(FILE)
+    monkeypatch.setenv("OS_PLACEMENT_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setenv(variable, value)
+    command = ["db", "sync"] if main is cli.main else ["upgrade", "check"]
+    assert main(command) == (1 if main is cli.main else 255)
+    line = capsys.readouterr().err
+    assert line.startswith(f"placement: {variable}: "), line
+    assert reason in line
+    assert line.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [("taints = lower", "taints: 'lower' is no name"), ("order = x", "order: ")],
+)
+def test_a_command_refuses_what_stops_the_start(
+    option: str,
+    problem: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "placement.conf").write_text(f"{FILE}[placement]\n{option}\n")
+    monkeypatch.setenv("OS_PLACEMENT_CONFIG_DIR", str(tmp_path))
+    assert cli.main(["db", "version"]) == 1
+    assert f"[placement] {problem}" in capsys.readouterr().err

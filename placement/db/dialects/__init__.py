@@ -13,6 +13,7 @@ from placement.db.dialects.mysql import MySql
 from placement.db.dialects.postgresql import PostgreSql
 from placement.db.dialects.protocol import ONE_VIEW, Dialect, Role
 from placement.db.dialects.sqlite import Sqlite
+from placement.runtime.suggestions import did_you_mean, nearest
 
 __all__ = [
     "DIALECTS",
@@ -41,7 +42,8 @@ _PRODUCTS = {
 def dialect_named(name: str) -> Dialect:
     """Return the dialect with this SQLAlchemy name. Raises ValueError if there is none."""
     if name not in _BY_NAME:
-        raise ValueError(f"the database {name} is not supported: use {', '.join(_BY_NAME)}")
+        hint = did_you_mean(nearest(name, _BY_NAME))
+        raise ValueError(f"the database {name} is not supported: use {', '.join(_BY_NAME)}{hint}")
     return _BY_NAME[name]
 
 

@@ -14,6 +14,7 @@ from placement.config import DatabaseSettings
 from placement.db import tables as t
 from placement.db.constructs import insert_unless_present, straight_join
 from placement.db.dialects import DIALECTS, Dialect, Role, dialect_named, dialect_of_url
+from placement.db.engine import Database
 from placement.db.json_rows import JsonRows
 from placement.db.pools import make_pool
 from placement.errors import ConfigurationError
@@ -76,6 +77,23 @@ def test_every_name_is_that_of_one_dialect() -> None:
 def test_an_unsupported_database_is_refused_with_the_supported_ones() -> None:
     with pytest.raises(ValueError, match="oracle is not supported: use sqlite, mysql"):
         dialect_named("oracle")
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("postgres://u:p@h/d", r"postgres is not supported: use .*; did you mean postgresql\?"),
+        ("rubbish", "it is not a URL of a database: use a form like mysql\\+pymysql://"),
+        ("rubbish:p@h/d", "it is not a URL of a database"),
+        ("mysql+foo://u:p@h/d", "there is no driver foo for mysql: use a form like mysql"),
+        ("sqlite+foo://", "there is no driver foo for sqlite"),
+        ("mysql+pymysql://u:p@ss@h/d", "write an @ within a name or a password as %40"),
+    ],
+)
+def test_an_unusable_url_is_one_line_of_the_option(url: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"\[placement_database\] .*{problem}") as raised:
+        Database(replace(SETTINGS, connection=url))
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
