@@ -1,6 +1,7 @@
 """Access to SQLAlchemy where its function is not public or is documented only for dialects."""
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -19,6 +20,8 @@ class Expanded(NamedTuple):
     lists: Mapping[str, Sequence[str]]
     # Parameter -> the function that converts its value for the driver, if there is one.
     converters: Mapping[str, Callable[[Any], Any]]
+    # Parameters whose values are part of the text.
+    inlined: AbstractSet[str]
     # All parameters in order, if the driver takes a sequence. Otherwise None.
     order: Sequence[str] | None
 
@@ -115,7 +118,10 @@ def expand(dialect: Dialect, statement: sa.ClauseElement, params: Mapping[str, A
         convert = bound.type.dialect_impl(dialect).bind_processor(dialect)
         if convert is not None:
             converters |= dict.fromkeys(lists.get(param, [param]), convert)
-    return Expanded(state.statement, state.parameters, lists, converters, state.positiontup)
+    inlined = {compiled.bind_names[bound] for bound in compiled.literal_execute_params}
+    return Expanded(
+        state.statement, state.parameters, lists, converters, inlined, state.positiontup
+    )
 
 
 def count_parameters(compiled: sa.Compiled) -> int:

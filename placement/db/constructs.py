@@ -4,7 +4,7 @@ from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import ColumnElement, visitors
+from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.functions import FunctionElement
 
 from placement.db.dialects import DIALECTS, dialect_named
@@ -184,18 +184,22 @@ def same_identifier(one: ColumnElement[Any], other: ColumnElement[Any]) -> Colum
     return _SameIdentifier(one == other)
 
 
-def inline_literals(rows: Rows) -> Rows:
-    """Inline the integer literals of a statement instead of binding them.
+class Planned(sa.BindParameter[Any]):
+    """A parameter on whose value the best plan of the statement depends.
 
-    PostgreSQL then plans a prepared statement for these values. With bound parameters, it soon
-    switches to a generic plan. The best plan depends on how rare a trait is.
+    PostgreSQL soon switches to one generic plan for all values of the parameters of a prepared
+    statement, so the value becomes part of the text. The other engines plan each execution.
     """
 
-    def show(parameter: sa.BindParameter[Any]) -> None:
-        if parameter.value is not None and isinstance(parameter.type, sa.Integer):
-            parameter.literal_execute = True
+    inherit_cache = True
 
-    return visitors.cloned_traverse(rows, {}, {"bindparam": show})
+
+for _dialect in DIALECTS:
+    if _dialect.generic_plans:
+
+        @compiles(Planned, *_dialect.names)
+        def _planned(element: Planned, compiler: Any, **options: Any) -> str:
+            return str(compiler.visit_bindparam(element, **{**options, "literal_execute": True}))
 
 
 class _InOrder(_Condition):

@@ -143,7 +143,7 @@ def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
         column.used + amount <= column.capacity,
         column.min_unit <= amount,
         column.max_unit >= amount,
-        sa.literal(amount) % column.step_size == 0,
+        sa.literal(amount, sa.Integer()) % column.step_size == 0,
     )
 
 

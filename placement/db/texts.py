@@ -105,6 +105,9 @@ class Texts:
             if len(params) + sum(lengths) > MAX_VALUES:
                 return None
             text = _make_text(dialect, sql, params)
+            if text is None:
+                self._by_statement[sql] = _Variants(None, {})
+                return None
             if self.prepared and prepared.should_prepare(dialect, text.sql):
                 text = text._replace(prepared=True)
             variants.texts[lengths] = text
@@ -215,8 +218,11 @@ def _lists(sql: Sql, params: Params) -> tuple[str, ...] | None:
     return tuple(name for name, value in params.items() if isinstance(value, list | tuple))
 
 
-def _make_text(dialect: Dialect, sql: Sql, params: Params) -> StatementText:
+def _make_text(dialect: Dialect, sql: Sql, params: Params) -> StatementText | None:
+    """Return the text, or None if it contains values of parameters."""
     expanded = expand(dialect, sql, params)
+    if not expanded.inlined.isdisjoint(params):
+        return None
     # Lists that are not parameters remain among the fixed values.
     lists = {param: expanded.lists[param] for param in params if param in expanded.lists}
     fixed = dict(expanded.parameters)

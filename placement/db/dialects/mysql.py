@@ -131,6 +131,7 @@ class MySql(Dialect):
     # The time is in UTC, because local times repeat at the end of summer time.
     clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"
     locks_before_update = False
+    generic_plans = False
     hazard_table = mysql_hazards.TABLE
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

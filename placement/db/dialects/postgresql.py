@@ -106,6 +106,7 @@ class PostgreSql(Dialect):
     ascii_text = ""
     clock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
     locks_before_update = True
+    generic_plans = True
     hazard_table = postgresql_hazards.TABLE
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

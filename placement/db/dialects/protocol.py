@@ -65,6 +65,8 @@ class Dialect(Protocol):
     clock: str
     # Whether an UPDATE of several rows must lock them in order first.
     locks_before_update: bool
+    # Whether a prepared statement may get one plan for all values of its parameters.
+    generic_plans: bool
     # Settings with which data may be lost or requests may fail.
     hazard_table: HazardTable
 

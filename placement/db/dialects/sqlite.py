@@ -92,6 +92,7 @@ class Sqlite(Dialect):
     ascii_text = ""
     clock = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
     locks_before_update = False
+    generic_plans = False
     hazard_table = HAZARDS
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

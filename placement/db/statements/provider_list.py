@@ -1,7 +1,6 @@
 """The list of providers that satisfy a condition."""
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from itertools import starmap
 from typing import Any
 
@@ -11,7 +10,8 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import bulk, fragments
 from placement.db import tables as t
 from placement.db.conditions import SQL_OF, ProviderCondition, provider_clauses
-from placement.db.constructs import inline_literals, same_text
+from placement.db.constructs import same_text
+from placement.db.forms import by_form
 from placement.db.fragments import Selection, changed_at
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_text, parse_time
 from placement.db.statement import CHUNK_SIZE, Queries, Query
@@ -73,7 +73,7 @@ def listed(condition: ProviderCondition) -> Query:
 
     The columns are the id, the other fields of `Provider`, and the revision of the tree or null.
     """
-    return Query(_listed(condition), parse=_parse)
+    return Query(*_listed(condition), parse=_parse)
 
 
 def revisions(condition: ProviderCondition) -> Query:
@@ -82,7 +82,7 @@ def revisions(condition: ProviderCondition) -> Query:
     A block is a text with the ids and the revisions of providers with consecutive ids. If two texts
     are equal, the providers have not changed. The blocks have no order.
     """
-    return Query(_revisions(condition), parse=_first_values)
+    return Query(*_revisions(condition), parse=_first_values)
 
 
 def _first_values(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -111,24 +111,23 @@ def listed_with_ids(condition: ProviderCondition, ids: Collection[int]) -> Queri
 
 def page(condition: ProviderCondition, after: str, size: int) -> Query:
     """Select up to `size` rows of `listed` with a uuid after `after`, by uuid."""
-    return Query(_page(condition), {"after": after, "size": size}, parse=_parse_page)
+    sql, params = _page(condition)
+    return Query(sql, {"after": after, "size": size, **params}, parse=_parse_page)
 
 
-# PERF: clients repeat requests, and building the statement takes a third of the time of a short
-# request.
-@lru_cache(maxsize=256)
+@by_form
 def _listed(condition: ProviderCondition) -> Selection:
-    return inline_literals(_LISTED.where(*_list_clauses(condition)))
+    return _LISTED.where(*_list_clauses(condition))
 
 
-@lru_cache(maxsize=256)
+@by_form
 def _revisions(condition: ProviderCondition) -> Selection:
-    return inline_literals(_REVISIONS.where(*_list_clauses(condition)))
+    return _REVISIONS.where(*_list_clauses(condition))
 
 
-@lru_cache(maxsize=256)
+@by_form
 def _page(condition: ProviderCondition) -> Selection:
-    return inline_literals(_PAGE.where(_provider.c.uuid > _AFTER, *_page_clauses(condition)))
+    return _PAGE.where(_provider.c.uuid > _AFTER, *_page_clauses(condition))
 
 
 def _list_clauses(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:

@@ -7,7 +7,6 @@ all trees.
 """
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
@@ -23,7 +22,8 @@ from placement.db.conditions import (
     member_clauses,
     root_clauses,
 )
-from placement.db.constructs import inline_literals, straight_join, without_index
+from placement.db.constructs import straight_join, without_index
+from placement.db.forms import by_form
 from placement.db.fragments import Selection, Union, revision_of_root
 from placement.db.json_rows import JsonRows, parse_rows
 from placement.db.statement import Query
@@ -44,7 +44,8 @@ def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingConditio
     Roots that are not returned do not match. For the revision, see `root_windows`. The statement
     begins with the `driving` condition, or with the conditions on the root for None.
     """
-    return Query(_matching_roots(tree_filter, driving), {"after": after}, parse=parse_rows)
+    sql, params = _matching_roots(tree_filter, driving)
+    return Query(sql, {"after": after, **params}, parse=parse_rows)
 
 
 def driven_roots(after: int, condition: MemberCondition, driver: Driver, limit: int) -> Query:
@@ -52,8 +53,8 @@ def driven_roots(after: int, condition: MemberCondition, driver: Driver, limit: 
 
     A root is repeated for each such member. For the revision, see `root_windows`.
     """
-    params = {"after": after, "size": limit}
-    return Query(_driven_roots(condition, driver), params, parse=parse_rows)
+    sql, params = _driven_roots(condition, driver)
+    return Query(sql, {"after": after, "size": limit, **params}, parse=parse_rows)
 
 
 # -- whole trees ------------------------------------------------------------------------------
@@ -226,8 +227,7 @@ def _is_after(root_id: ColumnElement[int]) -> ColumnElement[bool]:
 _SIZE = sa.bindparam("size", type_=sa.Integer)
 
 
-# PERF: schedulers repeat requests for the same few flavors.
-@lru_cache(maxsize=256)
+@by_form
 def _driven_roots(condition: MemberCondition, driver: Driver) -> Selection:
     driving = _DRIVEN_BY[driver](condition)
     (root_id,) = driving.selected_columns
@@ -238,13 +238,13 @@ def _driven_roots(condition: MemberCondition, driver: Driver) -> Selection:
         .limit(_SIZE)
     )
     roots = straight_join(rows).subquery("roots")
-    return inline_literals(sa.select(JsonRows(roots.c.id, roots.c.revision)))
+    return sa.select(JsonRows(roots.c.id, roots.c.revision))
 
 
 _ROOTS_IN_TEXT = 12  # bits of the ids in one text; a root needs about 30 bytes
 
 
-@lru_cache(maxsize=256)
+@by_form
 def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -> Selection:
     root = _root
     source: sa.FromClause = root
@@ -273,7 +273,7 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
     number = sa.case((roots.c.matches, 1), else_=0)
     texts = sa.select(JsonRows(roots.c.id, roots.c.revision, number))
     texts = texts.group_by(roots.c.id.bitwise_rshift(_ROOTS_IN_TEXT))
-    return inline_literals(straight_join(texts))
+    return straight_join(texts)
 
 
 def _pinned_trees(conditions: Sequence[MemberCondition]) -> list[int]:

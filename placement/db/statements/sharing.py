@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.conditions import RootCondition, root_clauses
-from placement.db.constructs import inline_literals
+from placement.db.forms import by_form
 from placement.db.fragments import PROVIDERS_WITH_ROOTS, ROOT, Selection
 from placement.db.json_rows import JsonRow, JsonRows
 from placement.db.statement import Query
@@ -151,6 +151,13 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
 
     A row is a frozenset of ids. Only trees whose root satisfies the condition count.
     """
+    sql, params = _reached_sets((tuple(aggregates), root))
+    return Query(sql, params, parse=partial(_parse_masks, aggregates))
+
+
+@by_form
+def _reached_sets(form: tuple[Sequence[int], RootCondition]) -> Selection:
+    aggregates, root = form
     member, link = provider.alias("member"), t.resource_provider_aggregates.alias("link")
     root_id, aggregate_id = member.c.root_provider_id, link.c.aggregate_id
     is_one = aggregate_id.in_(sorted(aggregates))
@@ -161,12 +168,11 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
     # equal sets.
     masks = []
     for number, part in enumerate(_parts(aggregates)):
-        bits = {aggregate: 1 << bit for bit, aggregate in enumerate(part)}
+        bits = {sa.literal(each, sa.Integer()): 1 << bit for bit, each in enumerate(part)}
         mask = sa.func.sum(sa.case(bits, value=pairs.c.aggregate_id, else_=0))
         masks.append(mask.label(f"mask{number}"))
     sums = sa.select(*masks).group_by(pairs.c.root_id).subquery("sums")
-    sets = inline_literals(sa.select(*sums.c).distinct())
-    return Query(sets, parse=partial(_parse_masks, aggregates))
+    return sa.select(*sums.c).distinct()
 
 
 def _parse_masks(aggregates: Sequence[int], rows: Sequence[Any]) -> list[frozenset[int]]:

@@ -34,8 +34,8 @@ SELECT json_rows(resource_providers.id, resource_providers.uuid, resource_provid
     FROM resource_providers AS other
     WHERE other.id = resource_providers.root_provider_id) END) AS json_rows_1
 FROM resource_providers
-WHERE (resource_providers.name = 'host' AND bytes_of_text(resource_providers.name) =
-    bytes_of_text('host')) AND resource_providers.uuid IN ('c0ffee00-0000-4000-8000-000000000000')
+WHERE (resource_providers.name = :slot_0 AND bytes_of_text(resource_providers.name) =
+    bytes_of_text(:slot_0)) AND resource_providers.uuid IN (:slot_1 …)
 GROUP BY resource_providers.id >> 8;
 
 -- by tree, traits, aggregates and room
@@ -54,27 +54,27 @@ SELECT json_rows(resource_providers.id, resource_providers.uuid, resource_provid
     FROM resource_providers AS other
     WHERE other.id = resource_providers.root_provider_id) END) AS json_rows_1
 FROM resource_providers
-WHERE resource_providers.root_provider_id = 1 AND resource_providers.id IN (SELECT
+WHERE resource_providers.root_provider_id = :slot_0 AND resource_providers.id IN (SELECT
     resource_provider_aggregates.resource_provider_id
   FROM resource_provider_aggregates
-  WHERE resource_provider_aggregates.aggregate_id IN (3)) AND resource_providers.id IN (SELECT
+  WHERE resource_provider_aggregates.aggregate_id IN (:slot_1 …)) AND resource_providers.id IN
+      (SELECT resource_provider_traits.resource_provider_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id IN (:slot_2 …)) AND resource_providers.id IN (SELECT
       resource_provider_traits.resource_provider_id
   FROM resource_provider_traits
-  WHERE resource_provider_traits.trait_id IN (1)) AND resource_providers.id IN (SELECT
-      resource_provider_traits.resource_provider_id
-  FROM resource_provider_traits
-  WHERE resource_provider_traits.trait_id IN (2)) AND resource_providers.id IN (SELECT
+  WHERE resource_provider_traits.trait_id IN (:slot_3 …)) AND resource_providers.id IN (SELECT
       inventories.resource_provider_id
   FROM inventories
-  WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
-      inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0) AND
-      NOT (EXISTS (SELECT 1 AS anon_1
+  WHERE inventories.resource_class_id = :slot_4 AND inventories.used + :slot_5 <=
+      inventories.capacity AND inventories.min_unit <= :slot_5 AND inventories.max_unit >= :slot_5
+      AND :slot_5 % inventories.step_size = 0) AND NOT (EXISTS (SELECT 1 AS anon_1
     FROM resource_provider_traits
     WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-        resource_provider_traits.trait_id IN (4))) AND NOT (EXISTS (SELECT 1 AS anon_2
+        resource_provider_traits.trait_id IN (:slot_6 …))) AND NOT (EXISTS (SELECT 1 AS anon_2
     FROM resource_provider_aggregates
     WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
-        resource_provider_aggregates.aggregate_id IN (5)))
+        resource_provider_aggregates.aggregate_id IN (:slot_7 …)))
 GROUP BY resource_providers.id >> 8;
 
 -- by more conditions than are joined
@@ -95,25 +95,25 @@ SELECT json_rows(resource_providers.id, resource_providers.uuid, resource_provid
 FROM resource_providers
 WHERE resource_providers.id IN (SELECT resource_provider_aggregates.resource_provider_id
   FROM resource_provider_aggregates
-  WHERE resource_provider_aggregates.aggregate_id IN (0)) AND resource_providers.id IN (SELECT
+  WHERE resource_provider_aggregates.aggregate_id IN (:slot_0 …)) AND resource_providers.id IN
+      (SELECT resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (:slot_1 …)) AND resource_providers.id IN
+      (SELECT resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (:slot_2 …)) AND resource_providers.id IN
+      (SELECT resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (:slot_3 …)) AND resource_providers.id IN
+      (SELECT resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (:slot_4 …)) AND resource_providers.id IN
+      (SELECT resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (:slot_5 …)) AND (SELECT
       resource_provider_aggregates.resource_provider_id
   FROM resource_provider_aggregates
-  WHERE resource_provider_aggregates.aggregate_id IN (1)) AND resource_providers.id IN (SELECT
-      resource_provider_aggregates.resource_provider_id
-  FROM resource_provider_aggregates
-  WHERE resource_provider_aggregates.aggregate_id IN (2)) AND resource_providers.id IN (SELECT
-      resource_provider_aggregates.resource_provider_id
-  FROM resource_provider_aggregates
-  WHERE resource_provider_aggregates.aggregate_id IN (3)) AND resource_providers.id IN (SELECT
-      resource_provider_aggregates.resource_provider_id
-  FROM resource_provider_aggregates
-  WHERE resource_provider_aggregates.aggregate_id IN (4)) AND resource_providers.id IN (SELECT
-      resource_provider_aggregates.resource_provider_id
-  FROM resource_provider_aggregates
-  WHERE resource_provider_aggregates.aggregate_id IN (5)) AND (SELECT
-      resource_provider_aggregates.resource_provider_id
-  FROM resource_provider_aggregates
-  WHERE resource_provider_aggregates.aggregate_id IN (6) AND
+  WHERE resource_provider_aggregates.aggregate_id IN (:slot_6 …) AND
       resource_provider_aggregates.resource_provider_id = resource_providers.id
   LIMIT 1) IS NOT NULL
 GROUP BY resource_providers.id >> 8;
@@ -175,7 +175,7 @@ SELECT json_row(resource_providers.id, resource_providers.uuid, resource_provide
     FROM resource_providers AS other
     WHERE other.id = resource_providers.root_provider_id) END) AS json_row_1
 FROM resource_providers
-WHERE resource_providers.uuid > :after AND resource_providers.root_provider_id = 1
+WHERE resource_providers.uuid > :after AND resource_providers.root_provider_id = :slot_0
 ORDER BY resource_providers.uuid
 LIMIT :size;
 
@@ -197,6 +197,7 @@ SELECT json_rows(resource_providers.id, CASE WHEN (resource_providers.root_provi
 FROM resource_providers
 WHERE resource_providers.id IN (SELECT inventories.resource_provider_id
   FROM inventories
-  WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
-      inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
+  WHERE inventories.resource_class_id = :slot_0 AND inventories.used + :slot_1 <=
+      inventories.capacity AND inventories.min_unit <= :slot_1 AND inventories.max_unit >= :slot_1
+      AND :slot_1 % inventories.step_size = 0)
 GROUP BY resource_providers.id >> 8;

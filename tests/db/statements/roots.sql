@@ -7,11 +7,11 @@ FROM (SELECT STRAIGHT_JOIN root.id, CASE WHEN (root.root_provider_id = root.id) 
   FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
       link.resource_provider_id JOIN resource_providers AS root ON root.id =
       reached.root_provider_id
-  WHERE link.aggregate_id IN (5) AND (EXISTS (SELECT 1 AS anon_1
+  WHERE link.aggregate_id IN (:slot_0 …) AND (EXISTS (SELECT 1 AS anon_1
       FROM resource_provider_aggregates
       WHERE resource_provider_aggregates.resource_provider_id = reached.id AND
-          resource_provider_aggregates.aggregate_id IN (7))) AND +root.parent_provider_id IS NULL
-          AND +reached.root_provider_id > :after
+          resource_provider_aggregates.aggregate_id IN (:slot_1 …))) AND +root.parent_provider_id IS
+          NULL AND +reached.root_provider_id > :after
   LIMIT :size) AS roots;
 
 -- beginning with traits
@@ -21,11 +21,11 @@ FROM (SELECT STRAIGHT_JOIN root.id, CASE WHEN (root.root_provider_id = root.id) 
   FROM resource_provider_traits AS trait_link JOIN resource_providers AS member ON member.id =
       trait_link.resource_provider_id JOIN resource_providers AS root ON root.id =
       member.root_provider_id
-  WHERE trait_link.trait_id IN (1) AND (EXISTS (SELECT 1 AS anon_1
+  WHERE trait_link.trait_id IN (:slot_0 …) AND (EXISTS (SELECT 1 AS anon_1
       FROM resource_provider_traits
       WHERE resource_provider_traits.resource_provider_id = member.id AND
-          resource_provider_traits.trait_id IN (2, 3))) AND +root.parent_provider_id IS NULL AND
-          +member.root_provider_id > :after
+          resource_provider_traits.trait_id IN (:slot_1 …))) AND +root.parent_provider_id IS NULL
+          AND +member.root_provider_id > :after
   LIMIT :size) AS roots;
 
 -- beginning with resources
@@ -34,9 +34,10 @@ FROM (SELECT STRAIGHT_JOIN root.id, CASE WHEN (root.root_provider_id = root.id) 
     END AS revision
   FROM inventories JOIN resource_providers AS member ON member.id = inventories.resource_provider_id
       JOIN resource_providers AS root ON root.id = member.root_provider_id
-  WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
-      inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0 AND
-      +root.parent_provider_id IS NULL AND +member.root_provider_id > :after
+  WHERE inventories.resource_class_id = :slot_0 AND inventories.used + :slot_1 <=
+      inventories.capacity AND inventories.min_unit <= :slot_1 AND inventories.max_unit >= :slot_1
+      AND :slot_1 % inventories.step_size = 0 AND +root.parent_provider_id IS NULL AND
+      +member.root_provider_id > :after
   LIMIT :size) AS roots;
 
 -- beginning with parts_of
@@ -45,7 +46,7 @@ FROM (SELECT STRAIGHT_JOIN root.id, CASE WHEN (root.root_provider_id = root.id) 
     END AS revision
   FROM inventories JOIN resource_providers AS member ON member.id = inventories.resource_provider_id
       JOIN resource_providers AS root ON root.id = member.root_provider_id
-  WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity AND
+  WHERE inventories.resource_class_id = :slot_0 AND inventories.used < inventories.capacity AND
       +root.parent_provider_id IS NULL AND +member.root_provider_id > :after
   LIMIT :size) AS roots;
 
@@ -59,21 +60,22 @@ FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revi
     FROM resource_providers AS member
     WHERE (EXISTS (SELECT 1 AS anon_1
         FROM inventories
-        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0 AND
-            inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-            inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-            anon_2
+        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id =
+            :slot_0 AND inventories.used + :slot_1 <= inventories.capacity AND inventories.min_unit
+            <= :slot_1 AND inventories.max_unit >= :slot_1 AND :slot_1 % inventories.step_size = 0))
+            AND (EXISTS (SELECT 1 AS anon_2
         FROM inventories
-        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 1 AND
-            inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
-            inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
-            member.root_provider_id = root.id) AS matches
+        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id =
+            :slot_2 AND inventories.used + :slot_3 <= inventories.capacity AND inventories.min_unit
+            <= :slot_3 AND inventories.max_unit >= :slot_3 AND :slot_3 % inventories.step_size = 0))
+            AND member.root_provider_id = root.id) AS matches
   FROM (SELECT STRAIGHT_JOIN DISTINCT member.root_provider_id
     FROM inventories JOIN resource_providers AS member ON member.id =
         inventories.resource_provider_id
-    WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
-        inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
-        AS first JOIN resource_providers AS root ON root.id = first.root_provider_id
+    WHERE inventories.resource_class_id = :slot_0 AND inventories.used + :slot_1 <=
+        inventories.capacity AND inventories.min_unit <= :slot_1 AND inventories.max_unit >= :slot_1
+        AND :slot_1 % inventories.step_size = 0) AS first JOIN resource_providers AS root ON root.id
+        = first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
@@ -85,46 +87,48 @@ FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revi
       FROM resource_providers AS member
       WHERE (EXISTS (SELECT 1 AS anon_1
           FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-              anon_2
+          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id =
+              :slot_2 AND inventories.used + :slot_3 <= inventories.capacity AND
+              inventories.min_unit <= :slot_3 AND inventories.max_unit >= :slot_3 AND :slot_3 %
+              inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS anon_2
           FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 1
-              AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
-              inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
-              member.root_provider_id = root.id)) AND (EXISTS (SELECT member.root_provider_id
+          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id =
+              :slot_4 AND inventories.used + :slot_5 <= inventories.capacity AND
+              inventories.min_unit <= :slot_5 AND inventories.max_unit >= :slot_5 AND :slot_5 %
+              inventories.step_size = 0)) AND member.root_provider_id = root.id)) AND (EXISTS
+              (SELECT member.root_provider_id
       FROM resource_providers AS member
       WHERE (EXISTS (SELECT 1 AS anon_3
           FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 2
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-              anon_4
+          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id =
+              :slot_6 AND inventories.used + :slot_7 <= inventories.capacity AND
+              inventories.min_unit <= :slot_7 AND inventories.max_unit >= :slot_7 AND :slot_7 %
+              inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS anon_4
           FROM resource_provider_traits
           WHERE resource_provider_traits.resource_provider_id = member.id AND
-              resource_provider_traits.trait_id IN (1))) AND (EXISTS (SELECT 1 AS anon_5
+              resource_provider_traits.trait_id IN (:slot_0 …))) AND (EXISTS (SELECT 1 AS anon_5
           FROM resource_provider_traits
           WHERE resource_provider_traits.resource_provider_id = member.id AND
-              resource_provider_traits.trait_id IN (2, 3))) AND NOT (EXISTS (SELECT 1 AS anon_6
+              resource_provider_traits.trait_id IN (:slot_1 …))) AND NOT (EXISTS (SELECT 1 AS anon_6
           FROM resource_provider_traits
           WHERE resource_provider_traits.resource_provider_id = member.id AND
-              resource_provider_traits.trait_id IN (4))) AND (EXISTS (SELECT 1 AS anon_7
+              resource_provider_traits.trait_id IN (:slot_8 …))) AND (EXISTS (SELECT 1 AS anon_7
           FROM resource_provider_aggregates
           WHERE resource_provider_aggregates.resource_provider_id = member.id AND
-              resource_provider_aggregates.aggregate_id IN (5))) AND NOT (EXISTS (SELECT 1 AS anon_8
+              resource_provider_aggregates.aggregate_id IN (:slot_9 …))) AND NOT (EXISTS (SELECT 1
+              AS anon_8
           FROM resource_provider_aggregates
           WHERE resource_provider_aggregates.resource_provider_id = member.id AND
-              resource_provider_aggregates.aggregate_id IN (6))) AND member.root_provider_id =
-              root.id)) AS matches
+              resource_provider_aggregates.aggregate_id IN (:slot_10 …))) AND
+              member.root_provider_id = root.id)) AS matches
   FROM (SELECT STRAIGHT_JOIN DISTINCT member.root_provider_id
     FROM resource_provider_traits AS trait_link JOIN resource_providers AS member ON member.id =
         trait_link.resource_provider_id
-    WHERE trait_link.trait_id IN (1) AND (EXISTS (SELECT 1 AS anon_9
+    WHERE trait_link.trait_id IN (:slot_0 …) AND (EXISTS (SELECT 1 AS anon_9
         FROM resource_provider_traits
         WHERE resource_provider_traits.resource_provider_id = member.id AND
-            resource_provider_traits.trait_id IN (2, 3)))) AS first JOIN resource_providers AS root
-            ON root.id = first.root_provider_id
+            resource_provider_traits.trait_id IN (:slot_1 …)))) AS first JOIN resource_providers AS
+            root ON root.id = first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
@@ -137,15 +141,16 @@ FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revi
     WHERE ((EXISTS (SELECT 1 AS anon_1
           FROM resource_provider_aggregates
           WHERE resource_provider_aggregates.resource_provider_id = member.id AND
-              resource_provider_aggregates.aggregate_id IN (5))) OR (EXISTS (SELECT 1 AS anon_2
+              resource_provider_aggregates.aggregate_id IN (:slot_0 …))) OR (EXISTS (SELECT 1 AS
+              anon_2
           FROM resource_provider_aggregates
           WHERE resource_provider_aggregates.resource_provider_id = member.root_provider_id AND
-              resource_provider_aggregates.aggregate_id IN (5)))) AND member.root_provider_id =
-              root.id) AS matches
+              resource_provider_aggregates.aggregate_id IN (:slot_0 …)))) AND
+              member.root_provider_id = root.id) AS matches
   FROM (SELECT STRAIGHT_JOIN DISTINCT reached.root_provider_id
     FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
         link.resource_provider_id
-    WHERE link.aggregate_id IN (5)) AS first JOIN resource_providers AS root ON root.id =
+    WHERE link.aggregate_id IN (:slot_0 …)) AS first JOIN resource_providers AS root ON root.id =
         first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
@@ -157,29 +162,29 @@ FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revi
     revision, (SELECT count(*) AS count_1
     FROM resource_provider_traits
     WHERE resource_provider_traits.resource_provider_id = root.id AND
-        resource_provider_traits.trait_id IN (1)) = 1 AND NOT (EXISTS (SELECT 1 AS anon_1
+        resource_provider_traits.trait_id IN (:slot_0 …)) = 1 AND NOT (EXISTS (SELECT 1 AS anon_1
       FROM resource_provider_traits
       WHERE resource_provider_traits.resource_provider_id = root.id AND
-          resource_provider_traits.trait_id IN (2))) AND NOT (EXISTS (SELECT 1 AS anon_2
+          resource_provider_traits.trait_id IN (:slot_1 …))) AND NOT (EXISTS (SELECT 1 AS anon_2
       FROM resource_provider_aggregates
       WHERE resource_provider_aggregates.resource_provider_id = root.id AND
-          resource_provider_aggregates.aggregate_id IN (3))) AND (EXISTS (SELECT
+          resource_provider_aggregates.aggregate_id IN (:slot_2 …))) AND (EXISTS (SELECT
           member.root_provider_id
       FROM resource_providers AS member
       WHERE (EXISTS (SELECT 1 AS anon_3
           FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
-              anon_4
+          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id =
+              :slot_3 AND inventories.used + :slot_4 <= inventories.capacity AND
+              inventories.min_unit <= :slot_4 AND inventories.max_unit >= :slot_4 AND :slot_4 %
+              inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS anon_4
           FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 1
-              AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
-              inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
-              member.root_provider_id = root.id)) AS matches
+          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id =
+              :slot_5 AND inventories.used + :slot_6 <= inventories.capacity AND
+              inventories.min_unit <= :slot_6 AND inventories.max_unit >= :slot_6 AND :slot_6 %
+              inventories.step_size = 0)) AND member.root_provider_id = root.id)) AS matches
   FROM (SELECT resource_provider_traits.resource_provider_id
     FROM resource_provider_traits
-    WHERE resource_provider_traits.trait_id IN (1)
+    WHERE resource_provider_traits.trait_id IN (:slot_0 …)
     GROUP BY resource_provider_traits.resource_provider_id
     HAVING count(*) = 1) AS first JOIN resource_providers AS root ON root.id =
         first.resource_provider_id
@@ -194,19 +199,21 @@ FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revi
       FROM resource_providers AS member
       WHERE (EXISTS (SELECT 1 AS anon_1
           FROM inventories
-          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 2
-              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND
-              member.root_provider_id = root.id)) OR (EXISTS (SELECT reached.root_provider_id
+          WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id =
+              :slot_0 AND inventories.used + :slot_1 <= inventories.capacity AND
+              inventories.min_unit <= :slot_1 AND inventories.max_unit >= :slot_1 AND :slot_1 %
+              inventories.step_size = 0)) AND member.root_provider_id = root.id)) OR (EXISTS (SELECT
+              reached.root_provider_id
       FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
           link.resource_provider_id
-      WHERE link.aggregate_id IN (7) AND reached.root_provider_id = root.id)) AS matches
+      WHERE link.aggregate_id IN (:slot_2 …) AND reached.root_provider_id = root.id)) AS matches
   FROM (SELECT member.root_provider_id
     FROM inventories JOIN resource_providers AS member ON member.id =
         inventories.resource_provider_id
-    WHERE inventories.resource_class_id = 2 AND inventories.used + 1 <= inventories.capacity AND
-        inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
-        AS first JOIN resource_providers AS root ON root.id = first.root_provider_id
+    WHERE inventories.resource_class_id = :slot_0 AND inventories.used + :slot_1 <=
+        inventories.capacity AND inventories.min_unit <= :slot_1 AND inventories.max_unit >= :slot_1
+        AND :slot_1 % inventories.step_size = 0) AS first JOIN resource_providers AS root ON root.id
+        = first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
@@ -218,17 +225,18 @@ FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revi
     FROM resource_providers AS member
     WHERE (EXISTS (SELECT 1 AS anon_1
         FROM inventories
-        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0 AND
-            inventories.used < inventories.capacity)) AND NOT (EXISTS (SELECT 1 AS anon_2
+        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id =
+            :slot_0 AND inventories.used < inventories.capacity)) AND NOT (EXISTS (SELECT 1 AS
+            anon_2
         FROM resource_provider_traits
         WHERE resource_provider_traits.resource_provider_id = member.id AND
-            resource_provider_traits.trait_id IN (4))) AND member.root_provider_id = root.id) AS
-            matches
+            resource_provider_traits.trait_id IN (:slot_1 …))) AND member.root_provider_id =
+            root.id) AS matches
   FROM (SELECT STRAIGHT_JOIN DISTINCT member.root_provider_id
     FROM inventories JOIN resource_providers AS member ON member.id =
         inventories.resource_provider_id
-    WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity) AS first
-        JOIN resource_providers AS root ON root.id = first.root_provider_id
+    WHERE inventories.resource_class_id = :slot_0 AND inventories.used < inventories.capacity) AS
+        first JOIN resource_providers AS root ON root.id = first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
@@ -240,10 +248,10 @@ FROM (SELECT root.id, CASE WHEN (root.root_provider_id = root.id) THEN root.revi
     FROM resource_providers AS member
     WHERE (EXISTS (SELECT 1 AS anon_1
         FROM inventories
-        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0 AND
-            inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-            inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND
-            member.root_provider_id = 1 AND member.root_provider_id = root.id) AS matches
+        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id =
+            :slot_0 AND inventories.used + :slot_1 <= inventories.capacity AND inventories.min_unit
+            <= :slot_1 AND inventories.max_unit >= :slot_1 AND :slot_1 % inventories.step_size = 0))
+            AND member.root_provider_id = :slot_2 AND member.root_provider_id = root.id) AS matches
   FROM resource_providers AS root
-  WHERE root.parent_provider_id IS NULL AND root.id > :after AND root.id = 1) AS roots
+  WHERE root.parent_provider_id IS NULL AND root.id > :after AND root.id = :slot_2) AS roots
 GROUP BY roots.id >> 12;

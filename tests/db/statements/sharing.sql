@@ -33,12 +33,13 @@ FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provi
 
 -- sharing.reached_sets: Select the distinct sets of aggregates that the members of trees are in.
 SELECT DISTINCT sums.mask0
-FROM (SELECT sum(CASE pairs.aggregate_id WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 0 END) AS mask0
+FROM (SELECT sum(CASE pairs.aggregate_id WHEN :slot_2 THEN 1 WHEN :slot_3 THEN 2 ELSE 0 END) AS
+    mask0
   FROM (SELECT DISTINCT member.root_provider_id AS root_id, link.aggregate_id
     FROM resource_provider_aggregates AS link JOIN resource_providers AS member ON member.id =
         link.resource_provider_id
-    WHERE link.aggregate_id IN (1, 2) AND (SELECT count(*) AS count_1
+    WHERE link.aggregate_id IN (:slot_0 …) AND (SELECT count(*) AS count_1
       FROM resource_provider_traits
       WHERE resource_provider_traits.resource_provider_id = member.root_provider_id AND
-          resource_provider_traits.trait_id IN (1)) = 1) AS pairs
+          resource_provider_traits.trait_id IN (:slot_1 …)) = 1) AS pairs
   GROUP BY pairs.root_id) AS sums;
