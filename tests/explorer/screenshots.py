@@ -16,7 +16,8 @@ from tests.explorer.cloud import Demo, demonstration
 from tests.kit.processes import REPOSITORY
 
 KINDS = {"wide": ("wide", False), "narrow": ("narrow", False), "dark": ("wide", True)}
-SHOWN = ("cloud", "tree", "ask")  # in documents
+SHOWN = ("cloud", "tree", "ask", "departure")  # in documents
+PRESSED = {"departure": "What if this host goes?"}  # view -> button
 
 SERVED = {
     "groups": {
@@ -33,7 +34,8 @@ def places(demo: Demo) -> dict[str, str]:
     return {
         "cloud": "#cloud?class=VCPU&group=aggregate",
         "list": "#cloud?as=list",
-        "tree": f"#tree/{demo.provider('fpga-d01')}",
+        "tree": "#tree/fpga-d01",
+        "departure": "#tree/compute-a01",
         "shared": f"#tree/{demo.provider('diskless-c01')}?consumer={holder(demo)}",
         "ask": f"#ask?request={quote(json.dumps(SERVED))}",
         "why": f"#ask?request={quote(json.dumps(REFUSED))}",
@@ -65,12 +67,16 @@ def main() -> None:
                 with watched(browser, demo.url, size, dark=dark) as watch:
                     page = watch.open(place)
                     page.wait_for_load_state("networkidle")
+                    if name in PRESSED:
+                        page.get_by_role("button", name=PRESSED[name]).click()
+                        page.locator(f".{name} h2").wait_for()
                     page.wait_for_timeout(300)
                     path = looked / f"{name}-{kind}.png"
                     page.screenshot(path=path, full_page=True)
                     print(path, flush=True)
                     if name in SHOWN and kind == "wide":
-                        page.screenshot(path=shown / f"explorer-{name}.png")
+                        part = page.locator(f".{name}") if name in PRESSED else page
+                        part.screenshot(path=shown / f"explorer-{name}.png")
 
 
 if __name__ == "__main__":
