@@ -1,7 +1,7 @@
 """`python -m bench.http` measures the minimum cost of a request in several HTTP servers.
 
 One client asks in turns `GET /`, for one provider and for ten candidates of 1,000 hosts, of each
-server with one worker: gunicorn's, and uWSGI (`pip install pyuwsgi gunicorn_h1c`; what is not
+server with one worker: gunicorn's, and uWSGI (`pip install uWSGI gunicorn_h1c`; what is not
 installed is left out). What the client waits, and the processor time of the server and of the
 database: medians, in microseconds. Then, if the kernel counts them, the thousands of instructions
 of the server, but for those of the kernel: other work of the machine does not change them.
@@ -82,7 +82,7 @@ def _ways(beside: Path | None) -> Iterator[tuple[str, Path, Sequence[str]]]:
     ways = {**GUNICORN, **(FAST if find_spec("gunicorn_h1c") else {})}
     for name, arguments in ways.items():
         yield name, REPOSITORY, [*gunicorn(REPOSITORY), *arguments]
-    if find_spec("pyuwsgi"):
+    if Path(uwsgi()[0]).exists():
         yield "uWSGI", REPOSITORY, uwsgi()
 
 

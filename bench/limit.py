@@ -3,7 +3,7 @@
 The program is a Falcon application of a few lines. It takes its statements from a record of the
 service, sends them with the same values and in the same order on a database with the same rows, and
 does nothing else with them. One client sends the same requests to both in turns. Both run in uWSGI
-(`pip install pyuwsgi`) with one worker, which does not keep connections. The columns are the
+(`pip install uWSGI`) with one worker, which does not keep connections. The columns are the
 processor time of server and database for a request (medians, in microseconds), and the median
 ratio, which is at most `AIM` if the service costs little more than HTTP and its statements.
 """

@@ -118,7 +118,7 @@ def gunicorn(checkout: Path) -> list[str]:
 
 
 def uwsgi(entry: str = ENTRY) -> list[str]:
-    """Return the command that serves an application with one worker of uWSGI (pyuwsgi)."""
+    """Return the command that serves an application with one worker of uWSGI."""
     command = [str(Path(sys.executable).with_name("uwsgi")), "--master", "--enable-threads"]
     command += ["--need-app", "--die-on-term", "--threads=4", "--disable-logging"]
     return [*command, f"--module={entry}", "--http-socket={address}"]

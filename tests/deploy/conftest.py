@@ -9,8 +9,10 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +59,9 @@ def new_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewMachine
 @pytest.fixture(scope="session")
 def image(new_machine: NewMachine, tmp_path_factory: pytest.TempPathFactory) -> Image:
     """The service as the Containerfile installs it."""
+    need("gcc")  # it builds uWSGI
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        skip("the headers of Python are not installed", "PLACEMENT_DEPLOY")
     context = containerfile.prepare(tmp_path_factory.mktemp("context"))
     return containerfile.build(new_machine, context)
 

@@ -82,6 +82,8 @@ def _carry_out(image: Image, name: str, rest: str, stages: dict[str, Image], con
             *sources, target = rest.split()
             for source in sources:
                 _copy(image.machine, context, source, target)
+        case "RUN" if rest.startswith("apt-get "):
+            pass  # programs of the base image, which this machine replaces
         case "RUN":
             _run(image, rest)
         case "ENV":

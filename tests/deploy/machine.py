@@ -94,7 +94,7 @@ class Machine:
         self,
         command: Sequence[str],
         environment: Environment,
-        output: IO[bytes] | None = None,
+        output: IO[bytes] | int | None = None,
         rights: Sequence[str] = ("--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"),
     ) -> subprocess.Popen[bytes]:
         """Start a program as the user, with only this environment."""
@@ -121,7 +121,7 @@ class Machine:
 
     def run(self, command: Sequence[str], environment: Environment) -> str:
         """Run a program that must succeed. Return its output."""
-        process = self.start(command, environment, subprocess.PIPE)  # type: ignore[arg-type]
+        process = self.start(command, environment, subprocess.PIPE)
         text = process.communicate()[0].decode()
         assert process.returncode == 0, text
         return text

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.machine import PYTHON, USER, Machine
+from tests.deploy.proxies import SERVICE, changed
 from tests.deploy.serving import CONFIGURATION, await_answer
 from tests.kit.missing import need
 from tests.kit.ports import free_port
@@ -18,6 +19,8 @@ from tests.kit.processes import REPOSITORY, START, expect, new_host, send
 
 UNITS = REPOSITORY / "etc/deploy/systemd"
 SERVICES = ["placement.service", "placement-db-sync.service"]
+# Server -> the file with its command.
+COMMANDS = {"gunicorn": "placement.service", "uwsgi": "uwsgi.conf"}
 EXPOSED = "20"  # of 100, at most, as `systemd-analyze security` counts
 
 # MemoryDenyWriteExecute, as far as a kernel knows it: PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN.
@@ -46,6 +49,15 @@ def units(tmp_path: Path) -> Path:
         text = (UNITS / name).read_text().replace("/opt/placement/bin/", "/bin/true ")
         (tmp_path / name).write_text(text)
     return tmp_path
+
+
+@pytest.fixture
+def drop_in(units: Path) -> None:
+    """The service with uWSGI."""
+    directory = units / "placement.service.d"
+    directory.mkdir()
+    text = (UNITS / "uwsgi.conf").read_text().replace("/opt/placement/bin/", "/bin/true ")
+    (directory / "uwsgi.conf").write_text(text)
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -86,8 +98,10 @@ def protected(installed: Machine) -> Machine:
     assert unit["CapabilityBoundingSet"] == [""]
     python = str(PYTHON)
     installed.put("/etc/placement/placement.conf", CONFIGURATION)
-    gunicorn = (REPOSITORY / "etc/gunicorn.conf.py").read_text()
-    installed.put("/etc/placement/gunicorn.conf.py", gunicorn)
+    for name in ("gunicorn.conf.py", "deploy/uwsgi/placement.ini"):
+        text = (REPOSITORY / "etc" / name).read_text()
+        changes = {SERVICE: "127.0.0.1:$(PORT)"} if "uwsgi" in name else {}  # uWSGI reads it
+        installed.put(f"/etc/placement/{Path(name).name}", changed(text, changes))
     # The tests' Python may be where ProtectHome hides it.
     installed.prepare(
         'for place in root home; do mount -t tmpfs none "$place"; done; chmod 755 root; '
@@ -103,8 +117,14 @@ def protected(installed: Machine) -> Machine:
     return installed
 
 
+@pytest.mark.usefixtures("drop_in")
+def test_systemd_finds_nothing_wrong_with_uwsgi(units: Path) -> None:
+    test_systemd_finds_nothing_wrong(units, "placement.service")
+
+
+@pytest.mark.parametrize("server", COMMANDS)
 def test_the_service_serves_and_says_when_under_the_conditions_of_its_unit(
-    protected: Machine, tmp_path: Path
+    server: str, protected: Machine, tmp_path: Path
 ) -> None:
     migration, unit = directives("placement-db-sync.service"), directives("placement.service")
     protected.run(shlex.split(migration["ExecStart"][0]), {})
@@ -113,8 +133,10 @@ def test_the_service_serves_and_says_when_under_the_conditions_of_its_unit(
     environment = dict(each.split("=", 1) for each in unit["Environment"])
     # As a line of /etc/default/placement.
     environment["GUNICORN_CMD_ARGS"] = f"--bind=127.0.0.1:{port}"
+    environment["PORT"] = str(port)
     environment["NOTIFY_SOCKET"] = f"@deploy{port}"
-    command = [f"{PYTHON}/bin/python3", "-c", NO_NEW_CODE, *shlex.split(unit["ExecStart"][0])]
+    started = shlex.split(directives(COMMANDS[server])["ExecStart"][-1])
+    command = [f"{PYTHON}/bin/python3", "-c", NO_NEW_CODE, *started]
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
         notified.bind(f"\0deploy{port}")
         notified.settimeout(START)
@@ -122,7 +144,8 @@ def test_the_service_serves_and_says_when_under_the_conditions_of_its_unit(
             process = protected.start(command, environment, log)
         assert unit["Type"] == ["notify"]
         await_answer(port, process, tmp_path / "log")
-        assert b"READY=1" in notified.recv(1000)
+        while b"READY=1" not in notified.recv(1000):
+            pass
     expect(send(port, "GET", "/healthcheck"), 200)
     new_host(port, VCPU=8)
     status = Path(f"/proc/{process.pid}/status").read_text()
@@ -135,7 +158,7 @@ def test_the_service_serves_and_says_when_under_the_conditions_of_its_unit(
     process.send_signal(signal.SIGHUP)
     new_host(port, VCPU=8)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(START) == 0
+    assert process.wait(START) in {0, int(unit["SuccessExitStatus"][0])}
     said = (tmp_path / "log").read_text()
     assert "Traceback" not in said
     assert "resource_providers" in said, "its log goes to standard error"

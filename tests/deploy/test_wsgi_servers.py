@@ -1,138 +1,35 @@
-"""The service within uWSGI and Apache's mod_wsgi, on a read-only root, as a user without rights.
-
-Both contain the Python of the Linux distribution, so the service must be installed for the same
-version.
-"""
+"""The service within each server of etc/deploy, on a read-only root, as a user without rights."""
 
 from __future__ import annotations
 
-import http.client
+import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.deploy.conftest import need_python_of_distribution
-from tests.deploy.machine import USER, Machine
-from tests.deploy.proxies import DEPLOY, SERVICE, apache, changed
-from tests.deploy.serving import CONFIGURATION, await_answer
+from tests.deploy.machine import Machine
+from tests.deploy.servers import SERVERS, Served, served_by, set_up
 from tests.kit import metrics as kit
 from tests.kit.load import Load
-from tests.kit.missing import need
 from tests.kit.ports import free_port
-from tests.kit.processes import ANSWER, HEADERS, START
+from tests.kit.processes import ANSWER, START
 
-VIRTUALENV = "/opt/distribution"
-SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 REQUESTS = 40
+CLIENTS = 500  # a storm of a cloud's computes; Apache's queue has 511
+REFUSED = 30  # seconds; the kernel repeats a connection that it has refused for minutes
 MIB = 1024 * 1024
-
-
-@dataclass
-class Served:
-    """A server, and the prefix of its paths."""
-
-    port: int
-    prefix: str
-    process: subprocess.Popen[bytes]
-    # Whether a reload loses no request.
-    reloads: bool
-
-    def send(
-        self, method: str, path: str, body: bytes | None = None, *, chunked: bool = False
-    ) -> tuple[int, bytes, str]:
-        """Send a request. Return status, content and `Location`."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER)
-        content: Any = body
-        if chunked and body is not None:
-            content = (body[start : start + 65536] for start in range(0, len(body), 65536))
-        connection.request(method, self.prefix + path, content, HEADERS, encode_chunked=chunked)
-        answer = connection.getresponse()
-        content = answer.read()
-        connection.close()
-        return answer.status, content, answer.headers.get("Location", "")
-
-
-def install(machine: Machine) -> None:
-    """Create a virtualenv of the distribution's Python with the installed packages."""
-    need_python_of_distribution()
-    machine.prepare(
-        'chroot . /usr/bin/python3 -m venv --without-pip "$1"; echo "$2" > ".$1/$3/placement.pth"',
-        VIRTUALENV, f"/opt/placement/{SITE}", SITE,
-    )  # fmt: skip
-    entry = f"placement:x:{USER}:{USER}::/var/lib/placement:/usr/sbin/nologin"
-    machine.prepare(
-        'echo "$1" >> etc/passwd; echo "$2" >> etc/group', entry, f"placement:x:{USER}:"
-    )
-    metrics = "[metrics]\ndirectory = /run/placement/metrics\n"
-    machine.put("/etc/placement/placement.conf", CONFIGURATION + metrics)
-    machine.room("/var/lib/placement")
-    machine.room("/run/placement")
-    machine.run(
-        ["/opt/placement/bin/placement-manage", "--config-dir", "/etc/placement", "db", "sync"], {}
-    )
-
-
-def uwsgi(machine: Machine, port: int, more: str = "") -> list[str]:
-    need("uwsgi")
-    text = changed(
-        (DEPLOY / "uwsgi/placement.ini").read_text(),
-        {
-            SERVICE: f"127.0.0.1:{port}",
-            "virtualenv = /opt/placement": f"virtualenv = {VIRTUALENV}",
-        },
-    )
-    machine.put("/etc/placement/placement.ini", text + more)
-    return ["uwsgi", "--ini", "/etc/placement/placement.ini"]
-
-
-def lazy_uwsgi(machine: Machine, port: int) -> list[str]:
-    return uwsgi(machine, port, "lazy-apps = true\n")
-
-
-def mod_wsgi(machine: Machine, port: int) -> list[str]:
-    need("apache2")
-    text = changed(
-        (DEPLOY / "apache/placement-wsgi.conf").read_text(),
-        {
-            "<VirtualHost *:80>": f"<VirtualHost *:{port}>",
-            "python-home=/opt/placement": f"python-home={VIRTUALENV}",
-        },
-    )
-    machine.put("/etc/placement/placement.wsgi", (DEPLOY / "apache/placement.wsgi").read_text())
-    machine.put("/etc/deploy/file", text)
-    machine.put("/etc/deploy/around", f"{apache(port, 'wsgi')}\nWSGISocketPrefix /tmp/wsgi\n")
-    return ["apache2", "-D", "FOREGROUND", "-f", "/etc/deploy/around"]
-
-
-SERVERS = {
-    "uwsgi": (uwsgi, ""),
-    "uwsgi, lazy-apps": (lazy_uwsgi, ""),
-    "mod_wsgi": (mod_wsgi, "/placement"),
-}
 
 
 @pytest.fixture(params=SERVERS)
 def served(request: pytest.FixtureRequest, installed: Machine, tmp_path: Path) -> Iterator[Served]:
-    configure, prefix = SERVERS[request.param]
-    port = free_port()
-    install(installed)
-    command = configure(installed, port)
-    installed.seal()
-    with (tmp_path / "log").open("wb") as log:
-        process = installed.start(command, {}, log)
-    await_answer(port, process, tmp_path / "log", f"{prefix}/")
-    # With lazy-apps, a worker of uWSGI that ends may drop a connection that it has just accepted.
-    yield Served(port, prefix, process, reloads=request.param == "uwsgi")
-    process.terminate()
-    assert process.wait(START) == 0
+    with served_by(SERVERS[request.param], installed, tmp_path / "log") as served:
+        yield served
 
 
 def test_it_serves_counts_and_stops(served: Served) -> None:
@@ -156,6 +53,36 @@ def test_it_serves_counts_and_stops(served: Served) -> None:
         assert time.monotonic() < deadline, counted
         time.sleep(0.05)
     assert counted == REQUESTS
+
+
+@pytest.mark.parametrize("name", ["uwsgi", "uwsgi of the distribution"])
+def test_sigterm_ends_uwsgi_while_it_starts(name: str, installed: Machine, tmp_path: Path) -> None:
+    command = set_up(SERVERS[name], installed, free_port())
+    for line in (b"Set PythonHome", b"WSGI app 0", b"spawned uWSGI worker 1", b"unix_signal:15 gr"):
+        process = installed.start(command, {}, subprocess.PIPE)
+        assert process.stdout is not None
+        with process.stdout as output:
+            while line not in output.readline():
+                assert process.poll() is None
+            process.terminate()
+            output.read()  # the workers have the same output, which ends with the last of them
+        assert process.wait(START) in {0, signal.SIGTERM}, line
+
+
+def test_no_server_refuses_clients_that_it_cannot_accept_at_once(served: Served) -> None:
+    """Connect clients while all processes stand still."""
+    stopped = [served.process.pid, *map(int, workers(served))]
+    for process in stopped:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        with ExitStack() as exits:
+            for _ in range(CLIENTS):
+                sock = socket.create_connection(("127.0.0.1", served.port), timeout=REFUSED)
+                exits.enter_context(sock)
+    finally:
+        for process in stopped:
+            os.kill(process, signal.SIGCONT)
+    assert served.send("GET", "/")[0] == 200
 
 
 def check_refusals(served: Served) -> None:

@@ -33,8 +33,9 @@ def judge(document: Mapping[str, Any]) -> tuple[int, int, list[str]]:
 
 def audit(program: str) -> Mapping[str, Any] | str:
     """Run pip-audit; return its findings, or the reason for its failure."""
+    files = (locked.DEVELOPMENT, locked.MYSQLCLIENT, locked.UWSGI)
     command = [
-        program, "--requirement", str(locked.DEVELOPMENT), "--requirement", str(locked.MYSQLCLIENT),
+        program, *(f"--requirement={path}" for path in files),
         "--no-deps", "--disable-pip", "--format", "json", "--progress-spinner", "off",
     ]  # fmt: skip
     try:

@@ -16,9 +16,9 @@ LOCKED = REQUIREMENTS / "locked"
 SERVICE = LOCKED / "service.txt"  # all that the service may need, whichever the engine
 DEVELOPMENT = LOCKED / "development.txt"  # that, and what tests, lints and measures it
 CLIENT = LOCKED / "client.txt"  # what the client needs without a service
-# Installed by name only: it has to be built, and its licence restricts redistribution.
+# Installed by name only: they have to be built, and their licences restrict redistribution.
 MYSQLCLIENT = LOCKED / "mysqlclient.txt"
-UWSGI = LOCKED / "uwsgi.txt"  # the server of the image, whose licence is another
+UWSGI = LOCKED / "uwsgi.txt"
 # Release of OpenStack -> its pins of what is installed here; the oldest first.
 OPENSTACK = {path.stem: path for path in sorted((REQUIREMENTS / "openstack").glob("*.txt"))}
 
