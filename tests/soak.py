@@ -56,6 +56,8 @@ LONG_RUNS: Sequence[LongRun] = (
             {"PLACEMENT_UPDATES": "10"}, list(SERVERS)),
     LongRun("cold", ["tests/cluster/test_cold_start.py"], {"PLACEMENT_COLD_HOSTS": "10000"}),
     LongRun("stops", ["tests/cluster/test_serving.py"], {"PLACEMENT_STOPS": "30"}, ["sqlite"]),
+    LongRun("sessions", ["tests/deploy/test_kept_sessions.py"],
+            {"PLACEMENT_SESSIONS": "2000"}, ["sqlite"]),
     LongRun("charsets", ["tests/db/test_charsets.py"],
             {"PLACEMENT_CHARSETS": "90", "PLACEMENT_CHARSETS_SEED": "{seed}"}, ["mariadb"]),
     LongRun("examples", ["tests/properties", "tests/api/test_dump_cloud.py",
