@@ -28,8 +28,8 @@ class HostRow(NamedTuple):
 
     uuid: str
     name: str
-    # Traits of the root for which searches exclude it, sorted. If the service does not report its
-    # taints: the trait of the command, if the root has it.
+    # Taints of the root that the service reports, and the trait of the command if the root has it,
+    # sorted.
     taints: Sequence[str]
     # Whether searches exclude hosts with the trait of the command. None if this is unknown.
     is_taint: bool | None = None
@@ -115,8 +115,7 @@ class _Taints(NamedTuple):
     def row(self, provider: Mapping[str, Any], traits: Sequence[str], trait: str) -> HostRow:
         """Return the row of a root. traits: all of its traits. trait: that of the command."""
         is_taint = trait in self.names or (False if self.is_complete else None)
-        is_shown = self.names if is_taint is False else self.names | {trait}
-        shown = [each for each in traits if each in is_shown]
+        shown = [each for each in traits if each == trait or each in self.names]
         return HostRow(
             provider["uuid"], provider["name"], shown, is_taint if trait in traits else None
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from falcon_placement_client import hosts
-from falcon_placement_client.commands.command import Lister, Output
+from falcon_placement_client.commands.command import Cell, Lister, Output
 from falcon_placement_client.commands.over_rest import NEGATIVE, Call, UsageError, table_text
 from falcon_placement_client.errors import RestError
 from falcon_placement_client.hosts import DEFAULT_TRAIT, DrainRow, HostRow, StuckConsumer
@@ -15,6 +15,9 @@ from falcon_placement_client.progress import progress
 from falcon_placement_client.rest import RestApi
 
 MAX_NAMES = 5  # of hosts in a warning
+# Whether searches exclude a host because of the trait of the command -> text. None: it is unknown,
+# or the host does not have the trait.
+_EXCLUDED = {True: "yes", False: "no", None: "-"}
 
 
 class _Hosts(Lister):
@@ -38,11 +41,15 @@ class _Hosts(Lister):
         warning = (
             f"{trait} is no taint of the service, so searches still find "
             f"{', '.join(found[:MAX_NAMES])}{more}: add it to [placement] taints of all servers, "
-            "and reload them"
+            "and reload them; the hosts have the trait already"
         )
-        shown = [(row.uuid, row.name, row.taints) for row in rows]
-        code = 1 if found and self.takes_out else 0
-        return Output(("uuid", "name", "taints"), shown, code, [warning] if found else [])
+        shown = [
+            (row.uuid, row.name, row.taints, Cell(row.is_taint, _EXCLUDED[row.is_taint]))
+            for row in rows
+        ]
+        code = NEGATIVE if found and self.takes_out else 0
+        columns = "uuid", "name", "taints", "excluded"
+        return Output(columns, shown, code, [warning] if found else [])
 
 
 class _Change(_Hosts):
@@ -63,14 +70,15 @@ class TaintHost(_Change):
     """Take hosts out of use, so that searches leave them out.
 
     A trait is added to the root provider of each host. Searches leave the host out if the option
-    [placement] taints of the service lists this trait; otherwise, the exit code is 1. Allocations
+    [placement] taints of the service lists this trait; otherwise, the exit code is 3. Allocations
     do not change.
     """
 
     example = "placement host taint compute-1"
     description = (
-        "Exit code: 0 if searches leave the hosts out, 1 for errors, and if the option [placement] "
-        "taints of the service does not list the trait."
+        "Adds a trait to the root providers. Exit code: 0 if searches leave the hosts out, 3 if "
+        "they do not, because [placement] taints of the service does not list the trait, 1 for "
+        "errors."
     )
     takes_out = True
 

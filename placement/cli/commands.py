@@ -22,6 +22,10 @@ class Command:
     # Whether the command uses the database, and therefore reads placement.conf.
     uses_database: bool = False
 
+    def describe(self, details: str | None = None) -> str:
+        """Return what the command does, as a sentence, followed by details."""
+        return f"{self.help[:1].upper()}{self.help[1:]}. {details or ''}".strip()
+
     @property
     def is_of_client(self) -> bool:
         """Whether the package falcon-placement-client implements the command."""

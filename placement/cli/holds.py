@@ -20,7 +20,7 @@ def set_up_list(parser: Any) -> None:
 
 def set_up_release(parser: Any) -> None:
     parser.description = (
-        "Releases the holds that have expired. Before a switch to software without holds, release "
+        "Before a switch to software without holds, release "
         "all holds with --all. Otherwise, their allocations remain until a client deletes them."
     )
     parser.set_defaults(action=_release)

@@ -54,7 +54,9 @@ def _add_commands(
             continue
         if set_up is not None and not command.actions:
             set_up(parser)
+            parser.description = command.describe(parser.description)
             continue
+        parser.description = command.describe()
         parser.set_defaults(action=_print_help(parser))
         # Since Python 3.13, argparse does not wrap a usage between the names of actions.
         actions = parser.add_subparsers(title="actions", metavar="ACTION")

@@ -36,8 +36,8 @@ SECRETS = frozenset(
 
 def set_up(parser: Any) -> None:
     parser.description = (
-        "Writes configurations, constraints for pip, files for systemd, proxies, containers and "
-        "Kubernetes, a dashboard, alerts and cloud files. The directory must be new or empty."
+        "The files are for systemd, proxies, containers and Kubernetes, with constraints for pip, "
+        "alerts and cloud files. The directory must be new or empty."
     )
     parser.set_defaults(action=_write)
     parser.add_argument("directory", metavar="DIR", help="directory to write the files to")

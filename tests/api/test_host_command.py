@@ -1,6 +1,7 @@
 """The command `placement-manage host`, which takes hosts out of use and returns them."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -59,15 +60,17 @@ def test_a_host_is_tainted_listed_and_put_back(
     client.expect(200, "PUT", f"/resource_providers/{H1}/traits", body)
     for _ in range(2):  # the second time changes nothing
         code, out, err = host("taint", named, "--url", url)
-        assert (code, "compute-1" in out) == (int(not has_taints), True)
+        assert (code, "compute-1" in out) == (0 if has_taints else 3, True)
+        assert re.search(rf"CUSTOM_MAINTENANCE +\| {'yes' if has_taints else 'no'} ", out)
         assert ("CUSTOM_MAINTENANCE is no taint of the service" in err) is not has_taints
         assert "HW_CPU_X86_AVX2" not in out
         assert traits_of(client, H1) == sorted([*others, "CUSTOM_MAINTENANCE"])
     code, out, _err = host("list", "--tainted", "--url", url, "--json")
-    taints = ["CUSTOM_DEDICATED", "CUSTOM_MAINTENANCE"] if has_taints else []
-    assert (code, json.loads(out)) == (0, [{"uuid": H1, "name": "compute-1", "taints": taints}])
+    taints = ["CUSTOM_DEDICATED"] if has_taints else []
+    row = {"uuid": H1, "name": "compute-1", "taints": [*taints, "CUSTOM_MAINTENANCE"]}
+    assert (code, json.loads(out)) == (0, [{**row, "excluded": has_taints}])
     code, out, _err = host("untaint", named, "--url", url, "--json")
-    assert (code, json.loads(out)[0]["taints"]) == (0, taints[:1])
+    assert (code, json.loads(out)[0]["taints"]) == (0, taints)
     assert traits_of(client, H1) == others
     assert json.loads(host("list", "--tainted", "--url", url, "--json")[1]) == []
 
@@ -87,11 +90,10 @@ def test_without_a_reported_reason_only_the_trait_of_the_command_is_shown(
 def test_several_hosts_are_tainted(host: Any, server: tuple[str, Client, bool]) -> None:
     url, _client, has_taints = server
     code, out, err = host("taint", "compute-1", "compute-2", "--url", url, "--json")
-    taints = ["CUSTOM_MAINTENANCE"] if has_taints else []
-    assert code == int(not has_taints)
-    assert [(each["name"], each["taints"]) for each in json.loads(out)] == [
-        ("compute-1", taints),
-        ("compute-2", taints),
+    assert code == (0 if has_taints else 3)
+    assert [(each["name"], each["taints"], each["excluded"]) for each in json.loads(out)] == [
+        ("compute-1", ["CUSTOM_MAINTENANCE"], has_taints),
+        ("compute-2", ["CUSTOM_MAINTENANCE"], has_taints),
     ]
     assert err.count("\n") == (0 if has_taints else 1)
     assert ("still find compute-1, compute-2: add it to [placement] taints" in err) != has_taints
@@ -110,7 +112,8 @@ def test_another_trait(host: Any, server: tuple[str, Client, bool]) -> None:
     url, client, _has_taints = server
     assert host("list", "--tainted", "--trait", "CUSTOM_NONE", "--url", url)[0] == 0
     code, _out, err = host("taint", "compute-2", "--trait", "CUSTOM_OTHER", "--url", url)
-    assert (code, "CUSTOM_OTHER is no taint of the service" in err) == (1, True)
+    assert (code, "CUSTOM_OTHER is no taint of the service" in err) == (3, True)
+    assert "the hosts have the trait already" in err
     assert traits_of(client, "00000000-0000-0000-0000-0000000000c2") == ["CUSTOM_OTHER"]
 
 

@@ -347,7 +347,7 @@ def test_hosts_in_maintenance_are_left_out(openstack: Openstack, either: str) ->
     openstack.rows("placement", "host", "untaint", "compute-1")
     assert len(openstack.rows(*listing)) == 2
     other = ("placement", "host", "taint", "compute-2", "--trait", "CUSTOM_OTHER")
-    openstack.rows(*other, code=1)
+    openstack.rows(*other, code=3)
     assert "CUSTOM_OTHER is no taint of the service" in openstack.complaint
 
 

@@ -30,7 +30,7 @@ def _parsers(
         set_up = setup_of(full.split())
         assert set_up is not None
         set_up(parser)
-        parser.description = f"{_sentence(command.help)} {parser.description or ''}".strip()
+        parser.description = command.describe(parser.description)
         yield full, parser
 
 

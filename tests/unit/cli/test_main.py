@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,23 @@ def test_only_commands_of_the_database_read_the_options_of_the_service(
     printed = capsys.readouterr()
     assert (code, missing in printed.err) == ((1, True) if path[0] in OF_DATABASE else (0, False))
     if code == 0:
-        assert f"usage: placement-manage {' '.join(path)}" in " ".join(printed.out.split())
+        words = " ".join(printed.out.split())
+        assert f"usage: placement-manage {' '.join(path)}" in words
+
+
+@pytest.mark.parametrize("path", [*leaves(commands.names()), ["db"], ["host"]], ids=" ".join)
+def test_a_help_begins_with_the_purpose_of_the_command(
+    path: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = commands.Command("", actions=commands.COMMANDS)
+    for name in path:
+        command = command.actions[name]
+    with suppress(SystemExit):
+        cli.main([*path, "--help"])
+    _usage, description, *_arguments = capsys.readouterr().out.split("\n\n")
+    words = " ".join(description.split())
+    assert words.startswith(command.describe()), words
+    assert words.count(command.help[1:]) == 1, "the details repeat the purpose"
 
 
 def test_words_like_commands_of_the_client_are_arguments_of_others(
