@@ -47,6 +47,8 @@ class SpecialCase(Enum):
     CARDS = auto()
     # Devices would have to serve in two ways.
     WAYS = auto()
+    # No provider is outside of the subtree of other groups.
+    OUTSIDE = auto()
     # The groups together exceed the free capacity of each subtree.
     SUBTREE_SUM = auto()
 

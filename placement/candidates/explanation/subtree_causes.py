@@ -15,6 +15,9 @@ from placement.candidates.trace import Refusal
 # Suffix of a group that no request contains.
 ADDED_GROUP = "_same_subtree"
 
+# Key of the request whose rule has no groups outside of the subtree.
+WITHOUT_OUTSIDE = "same_subtree without negated groups"
+
 # The cause if no special case applies.
 GENERAL = Rejection(Refusal.SAME_SUBTREE, None)
 
@@ -37,13 +40,27 @@ class SubtreeCauses:
             BudgetSpentError: The limit on work was reached.
         """
         rules = self._plan.request.subtree_rules
-        if len(rules) != 1 or rules[0].outside:
+        if len(rules) != 1:
             return GENERAL
+        if rules[0].outside:
+            return self._not_outside()
         if self._serves_under(Refusal.SAME_SUBTREE) is False:
             return self._apart()
         if self._serves_under(Refusal.SAME_SUBTREE, Refusal.CAPACITY_SUM) is False:
             return self._short()
         return GENERAL
+
+    def _not_outside(self) -> Rejection:
+        """Return the rejection if the groups in the subtree would be served without the others."""
+        request = self._plan.request
+        (rule,) = request.subtree_rules
+        plan = self._solver.planned(
+            WITHOUT_OUTSIDE,
+            lambda: replace(request, subtree_rules=(rule._replace(outside=frozenset()),)),
+        )
+        if self._solver.serves(plan, self._pool, self._options) is not True:
+            return GENERAL
+        return GENERAL._replace(cause=RejectionCause(case=SpecialCase.OUTSIDE))
 
     def _serves_under(self, *codes: Refusal) -> bool | None:
         kinds = [kind for kind in self._plan.kinds if kind.code in codes]

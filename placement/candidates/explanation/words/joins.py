@@ -12,6 +12,7 @@ from placement.candidates.explanation.words.phrases import (
     MAX_TERMS,
     amount_of,
     each_of,
+    either_of,
     listed,
     noun_of,
     rule_of,
@@ -143,6 +144,12 @@ def _missing_subtree(facts: Facts, rules: Sequence[SubtreeRule]) -> str:
         groups = rule_of(rules[0]) if len(rules) == 1 else "the groups of each same_subtree"
         return f"no subtree that serves {groups} together"
     members = sorted(rules[0].inside)
+    if case is SpecialCase.OUTSIDE:
+        others = either_of(sorted(rules[0].outside))
+        return (
+            f"providers for {each_of(members)} in one subtree, but none for {others} outside of "
+            "it, which same_subtree requires"
+        )
     below = (
         "neither is below the other" if len(members) == 2 else "none of them is above all others"
     )

@@ -1,6 +1,7 @@
 """Each code of explanations has a sentence: the detail and the predicate of its hosts."""
 
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ SEVERAL = CandidateRequest(
     isolate=frozenset({"_A", "_B"}),
     subtree_rules=(SubtreeRule(frozenset({"_A", "_B"})),),
 )
+NEGATED = replace(SEVERAL, subtree_rules=(SubtreeRule(frozenset({"_A"}), frozenset({"_B"})),))
 GROUPS = ("_A", "_B")
 
 # Values of hosts, and faults of a sharing provider.
@@ -205,10 +207,17 @@ CASES = [
          C.SAME_SUBTREE, SpecialCase.SUBTREE_SUM, amounts=(BOTH,), groups=GROUPS),
     case("have no subtree with 16 VCPU that fit _A and _B",
          C.SAME_SUBTREE, SpecialCase.SUBTREE_SUM, amounts=(BOTH,), groups=GROUPS, extremes=ENOUGH),
+    case("have providers for _A in one subtree, but none for _B outside of it, which same_subtree "
+         "requires", C.SAME_SUBTREE, SpecialCase.OUTSIDE, request=NEGATED),
     case("have as many members of the spread group as one host may have", C.SPREAD),
     case("have only devices that already serve PGPU, VGPU, and serve in one way at a time",
          C.EXCLUSIVE, classes=("PGPU", "VGPU")),
-    case("have too few devices, each of which serves in one way at a time", C.EXCLUSIVE),
+    case("have too few devices, each of which serves in one way at a time",
+         C.EXCLUSIVE, SpecialCase.CARDS),
+    case("have too few devices besides those that already serve PGPU, each of which serves in one "
+         "way at a time", C.EXCLUSIVE, SpecialCase.CARDS, classes=("PGPU",)),
+    case("have too few devices for PGPU and VGPU, each of which serves in one way at a time",
+         C.EXCLUSIVE, SpecialCase.WAYS, classes=("PGPU", "VGPU")),
     case("took too long to decide", C.BUDGET),
 ]
 # fmt: on
