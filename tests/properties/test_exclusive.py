@@ -188,6 +188,7 @@ def test_headroom_of_cards_is_within_brute_force(service: WorldService) -> None:
         found = measure(service, stated, limit=LIMIT, empty=empty)
         try:
             assert found["fits"] <= most <= found["at_most"], (most, found)
+            assert "budget" not in {each["code"] for each in found["limited_by"]}
         except AssertionError as error:
             raise AssertionError(f"{found} {most} {query}\n{asked}") from error
         examples += 1

@@ -28,6 +28,7 @@ from placement.candidates.model import Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
 from placement.candidates.terms import MemberOf, of_kind
+from placement.candidates.trace import Refusal
 from placement.candidates.trees.resolve import ResolvedRequest, resolve_all
 from placement.candidates.trees.scan import Scan
 from placement.candidates.trees.sharing import AnchorPools, untainted
@@ -230,7 +231,7 @@ class _Measurement:
 
     def _limit(self, pool: Pool, found: PoolHeadroom) -> RoomLimit:
         if found.lower and not found.is_exact:
-            return UNDECIDED
+            return RoomLimit(Refusal.EXCLUSIVE) if found.has_ways else UNDECIDED
         return self._limits.find(pool.after(found.usage) if found.lower else pool)
 
     def _add_limited(

@@ -1,10 +1,10 @@
 """The number of consumers that one pool can serve independently of other pools."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from operator import floordiv
+from operator import floordiv, itemgetter
 
 from placement.candidates.budget import (
     COST_PER_PROVIDER,
@@ -14,7 +14,7 @@ from placement.candidates.budget import (
     BudgetSpentError,
 )
 from placement.candidates.constraints import Exclusive, kinds_of, shape
-from placement.candidates.constraints.exclusive import Cards, Face
+from placement.candidates.constraints.exclusive import CardKey, Cards, Face, classes_of
 from placement.candidates.headroom.bounds import seats, upper_bound
 from placement.candidates.headroom.packing import (
     Packing,
@@ -52,6 +52,8 @@ class PoolHeadroom:
     upper: int = 0
     # Units that the packing uses.
     usage: Counter[Row] = field(default_factory=Counter)
+    # Whether it may be an interval because a card can serve in several ways.
+    has_ways: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -158,7 +160,7 @@ class PoolHeadrooms:
         else:
             key = key, tuple(patterns.free(pool))
         if key not in self._results:
-            self._results[key] = self._pack(pool, options, patterns)
+            self._results[key] = self._pack(pool, options, patterns, by_itself=by_itself)
         return self._results[key]
 
     def _fill_slots(self, pool: Pool, options: Options) -> PoolHeadroom:
@@ -186,7 +188,9 @@ class PoolHeadrooms:
             patterns = self._search.find(pool, options, budget, MAX_PATTERNS, by_itself=by_itself)
         return patterns if patterns is not None and patterns.is_complete else None
 
-    def _pack(self, pool: Pool, options: Options, patterns: Patterns | None) -> PoolHeadroom:
+    def _pack(
+        self, pool: Pool, options: Options, patterns: Patterns | None, *, by_itself: bool
+    ) -> PoolHeadroom:
         """Find a packing with a share of the work."""
         upper = upper_bound(self._plan, pool, options)
         if patterns is None:
@@ -197,10 +201,7 @@ class PoolHeadrooms:
         if not patterns.patterns:
             return PoolHeadroom()
         if self._clash(pool, patterns):
-            found = PoolHeadroom(0, upper)
-            with self._share() as budget:
-                self._claim_one_by_one(found, pool, budget)
-            return found
+            return self._pack_cards(pool, options, upper, by_itself=by_itself)
         problem = PackingProblem(patterns.patterns, patterns.free(pool))
         packing = pack_greedily(
             problem._replace(free=tightened(*problem)), upper, self._budget.spend
@@ -209,6 +210,55 @@ class PoolHeadrooms:
             with self._share() as budget:
                 packing = pack(problem, packing, budget.spend)
         return PoolHeadroom(packing.lower, packing.upper, patterns.usage(packing.times))
+
+    def _pack_cards(
+        self, pool: Pool, options: Options, upper: int, *, by_itself: bool
+    ) -> PoolHeadroom:
+        """Return an interval: consumers one by one, or on the best way of each card."""
+        most, best = self._best_ways(pool, options)
+        found = PoolHeadroom(0, min(upper, most))
+        with self._share() as budget:
+            self._claim_one_by_one(found, pool, budget)
+            found.has_ways = True
+        is_narrower = list(map(len, best)) != list(map(len, options))
+        if not found.is_exact and is_narrower and all(best):
+            packed = self.find_among(pool, best, by_itself=by_itself)
+            if packed.lower > found.lower:
+                found.lower, found.usage = packed.lower, packed.usage
+        return found
+
+    def _best_ways(self, pool: Pool, options: Options) -> tuple[int, Options]:
+        """Return an upper bound, and the options that use the best way of each card.
+
+        The best way has the most seats for the slot for which all cards have the fewest seats.
+        """
+        cards = Cards(self._plan.request.exclusive, pool)
+        classes = classes_of(self._plan)
+        narrowed = cards.narrowed(options, classes)
+        bounds: list[tuple[int, dict[CardKey, Counter[str]]]] = []
+        for slot, names in classes.items():
+            ways: dict[CardKey, Counter[str]] = defaultdict(Counter)
+            others = 0
+            numbers = seats(pool, self._plan.slots[slot].resources, narrowed[slot])
+            for position, number in numbers.items():
+                faces = cards.faces(position, names)
+                if faces:
+                    ways[faces[0].card][faces[0].name] += number
+                else:
+                    others += number
+            bounds.append((others + sum(max(way.values()) for way in ways.values()), ways))
+        most, ways = min(bounds, key=itemgetter(0))
+        chosen = {card: max(way, key=way.__getitem__) for card, way in ways.items()}
+        best = list(options)
+        for slot, names in classes.items():
+            best[slot] = [
+                position
+                for position in narrowed[slot]
+                if all(
+                    chosen.get(card, face) == face for card, face in cards.faces(position, names)
+                )
+            ]
+        return most, best
 
     def _clash(self, pool: Pool, patterns: Patterns) -> bool:
         """Return whether two consumers may use a card in different ways, which no packing knows."""
