@@ -114,12 +114,12 @@ _PROVIDER = Json(
 def _relaxations(explained: Explained) -> Sequence[Mapping[str, Any]]:
     relaxations = []
     for relaxed in explained.explanation.relaxations:
-        path = path_of_term(relaxed.term, explained.body)
+        paths = paths_of_term(relaxed.term, explained.body)
         if relaxed.to is not None:
-            relaxations.append({"reduce": path, "to": relaxed.to, "hosts": relaxed.hosts})
-        else:
+            relaxations.append({"reduce": paths[0], "to": relaxed.to, "hosts": relaxed.hosts})
+        elif len(paths) == 1:  # omitting one of several equal conditions does not help
             value = _value(relaxed.term)
-            relaxations.append({"drop": path, "value": value, "hosts": relaxed.hosts})
+            relaxations.append({"drop": paths[0], "value": value, "hosts": relaxed.hosts})
     return relaxations
 
 
@@ -133,24 +133,25 @@ def _value(term: StatedTerm) -> str | int | list[str] | Mapping[str, list[str]]:
     return value
 
 
-def path_of_term(term: StatedTerm, body: Mapping[str, Any]) -> str:
-    """Return the path of a term in a request as JSON, or the first one if the request repeats it.
+def paths_of_term(term: StatedTerm, body: Mapping[str, Any]) -> Sequence[str]:
+    """Return the paths of a term in a request as JSON: several if the request repeats it.
 
-    Equal conditions are one: `hosts` is the number without all of them.
+    Equal rules of `same_subtree` are one, as in a query.
     """
     steps: list[str | int] = [*term.keyword.split(".")]
     if term.suffix is not None:
         steps = ["groups", term.suffix, term.keyword]
     if term.resource_class:
-        return path_of([*steps, term.resource_class])
+        return [path_of([*steps, term.resource_class])]
     if term.code is Refusal.TAINTED:
-        return term.keyword  # the request does not state it
+        return [term.keyword]  # the request does not state it
     stated: Any = body
     for step in steps:
         stated = stated[step]
-    if isinstance(stated, list):
-        steps.append(next(place for place, each in enumerate(stated) if _is(each, term)))
-    return path_of(steps)
+    if not isinstance(stated, list):
+        return [path_of(steps)]
+    paths = [path_of([*steps, place]) for place, each in enumerate(stated) if _is(each, term)]
+    return paths[:1] if isinstance(term.value, SubtreeRule) else paths
 
 
 def _is(stated: Any, term: StatedTerm) -> bool:
