@@ -52,6 +52,8 @@ LONG_RUNS: Sequence[LongRun] = (
     LongRun("schedules", ["tests/schedules"], {"PLACEMENT_SCHEDULES": "all"}, list(SERVERS)),
     LongRun("pooled", ["tests/db/test_pooled_connections.py"],
             {"PLACEMENT_POOLED": "1000"}, list(SERVERS)),
+    LongRun("growth", ["tests/cluster/test_memory.py"],
+            {"PLACEMENT_GROWTH": "100000", "PLACEMENT_GROWTH_SEED": "{seed}"}),
     LongRun("updates", ["tests/cluster/test_rolling_update.py"],
             {"PLACEMENT_UPDATES": "10"}, list(SERVERS)),
     LongRun("cold", ["tests/cluster/test_cold_start.py"], {"PLACEMENT_COLD_HOSTS": "10000"}),

@@ -18,7 +18,7 @@ from placement.errors import ConfigurationError
 LOG = logging.getLogger(__name__)
 
 REFRESH = 1.0  # seconds
-MAX_ANSWERS = 1000
+MAX_ANSWERS = 250
 # Errors of the library for a file that is not YAML, not readable, not a mapping of texts, or nested
 # too deeply.
 FAULTS_OF_FILES = (ValueError, OSError, AttributeError, TypeError, RecursionError)

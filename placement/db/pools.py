@@ -16,10 +16,12 @@ from placement.db.dialects import DIALECTS, ONE_VIEW, Dialect, Role, dialect_of_
 from placement.db.dialects.errors import codes_of
 from placement.runtime.bounded import SizeLimitedDict
 
-# Maximum total number of parameters of the statements in the compiled cache of an engine. By
-# default, SQLAlchemy caches 500 statements of any size. The statements of bulk writes alone would
-# then use gigabytes.
+# Maximum total size of the statements in the compiled cache of an engine, in parameters, which use
+# about a kilobyte each. By default, SQLAlchemy caches 500 statements of any size. The statements of
+# bulk writes alone would then use gigabytes.
 MAX_CACHED_PARAMETERS = 20_000
+# Size of a statement without parameters.
+MIN_SIZE = 40
 
 EXAMPLE = "mysql+pymysql://USER:PASSWORD@HOST/placement"
 
@@ -94,8 +96,8 @@ def how_to_install(module: str | None) -> str:
 
 
 def _parameters(compiled: sa.Compiled) -> int:
-    """Return the size of a statement in the cache: the number of its parameters plus one."""
-    return 1 + count_parameters(compiled)
+    """Return the size of a statement in the cache, in parameters."""
+    return MIN_SIZE + count_parameters(compiled)
 
 
 def _abandon_inherited() -> None:

@@ -19,8 +19,9 @@ except ConfigurationError as error:
     sys.exit(1)
 
 memory.freeze()
-# PERF: collect garbage less often, because responses consist of many small objects without cycles.
-gc.set_threshold(50_000, 20, 50)
+# PERF: collect young garbage less often, because responses consist of many small objects without
+# cycles. Older garbage is collected soon, because SQLAlchemy's statements consist of cycles.
+gc.set_threshold(50_000, 2, 2)
 
 
 def reload() -> None:

@@ -2,15 +2,26 @@
 
 import ctypes
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.kit.builders import database_url
+from tests.cluster import growing
+from tests.kit.builders import database_url, make_database
+from tests.kit.cloud import load
 
 THREADS = 4
+
+# Of different requests. `PLACEMENT_GROWTH=100000` also checks the memory of the process.
+REQUESTS = int(os.environ.get("PLACEMENT_GROWTH", "600"))
+SEED = os.environ.get("PLACEMENT_GROWTH_SEED", "1")
+MAX_GROWTH = 40 << 10  # KiB after the first 5,000 requests
+# Objects that one more request leaves, while responses and policy results fill their caches. A
+# statement of its own would leave 600.
+MAX_OBJECTS = 20
 
 # Imports what the argument names, and shows the heaps of the C library once some threads have taken
 # memory at the same time.
@@ -56,3 +67,29 @@ def test_threads_that_answer_share_one_heap(tmp_path: Path) -> None:
 
     assert heaps("placement.wsgi.api") == 1
     assert heaps("placement.entry.app") > 1
+
+
+def test_different_requests_do_not_grow_the_process(tmp_path: Path) -> None:
+    (tmp_path / "placement.conf").touch()
+    _settings, database = make_database(tmp_path)
+    load(database.writer, growing.cloud(random.Random(SEED)))
+    environment = {
+        **os.environ,
+        "OS_PLACEMENT_CONFIG_DIR": str(tmp_path),
+        "OS_PLACEMENT_DATABASE__CONNECTION": database.writer.url.render_as_string(False),
+        "OS_PLACEMENT_DATABASE__SQLITE_SYNCHRONOUS": "false",
+        "OS_API__AUTH_STRATEGY": "noauth2",
+        "OS_DEFAULT__LOG_FILE": str(tmp_path / "placement.log"),
+    }
+    command = [sys.executable, "-m", "tests.cluster.growing", str(REQUESTS), SEED]
+    shown = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout
+    (resident, objects), (last_resident, last_objects) = [
+        map(int, line.split()) for line in shown.splitlines()
+    ]
+    print(
+        f"{REQUESTS} requests: {resident >> 10} MiB, then {last_resident >> 10} MiB,"
+        f" {last_objects - objects} more objects"
+    )
+    assert last_objects - objects < MAX_OBJECTS * REQUESTS / 2
+    if REQUESTS > growing.FIRST:
+        assert last_resident - resident < MAX_GROWTH

@@ -49,3 +49,16 @@ def test_writes_of_many_sizes_leave_a_bounded_number_of_parameters(
     assert COLUMNS * max(SIZES) < kept < most < COLUMNS * sum(SIZES) / 2
     database.dispose()
     rendered.forget()
+
+
+def test_the_number_of_cached_statements_without_parameters_is_bounded(tmp_path: Path) -> None:
+    rendered.forget()
+    _settings, database = make_database(tmp_path)
+    most = pools.MAX_CACHED_PARAMETERS // pools.MIN_SIZE
+    with database.reader.connect() as conn:
+        for number in range(most + 100):
+            conn.execute(sa.select(sa.literal_column(str(number))))
+        cache = conn.get_execution_options()["compiled_cache"]
+        assert most - 1 <= len(cache) <= most
+    database.dispose()
+    rendered.forget()

@@ -138,7 +138,7 @@ SUMMARY: Object[_Source] = Object("ProviderSummary", *_FACTS, _TRAITS)
 _WITHOUT_TRAITS: Object[_Source] = Object("", *_FACTS)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=1000)
 def _traits_to_end(traits: frozenset[str]) -> bytes:
     # PERF: hosts of a model share their traits, which are most of a response's bytes.
     return b"%b}" % orjson.dumps(list(traits))
