@@ -32,9 +32,11 @@ RELEASE ?= 2025.1
 # enter: tests that run as root start servers as those users.
 DEBIAN ?= trixie
 SERVERS := /var/tmp/placement-servers-$(shell id -u)/$(DEBIAN)
+# The minimal Debian of `make fresh`.
+FRESH := /var/tmp/placement-fresh-$(shell id -u)/bookworm
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help serve reset test servers soak faults lint style types imports format docs samples lock audit \
+.PHONY: help serve reset test test-all fresh servers soak faults lint style types imports format docs samples lock audit \
   screenshots version wheel pythons pins openstack dist gabbi update galera migrations peer client nova \
   watcher conformance bench
 .DEFAULT_GOAL := serve
@@ -70,7 +72,7 @@ extras-test := [test,lint,docs]
 extras-docs := [docs]
 
 help: ## print this list
-	@awk -F ': .*## |: ## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' \
+	@awk -F ': .*## |: ## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' \
 	  $(firstword $(MAKEFILE_LIST))
 
 serve: $(VENV)/installed-$(if $(filter postgresql%,$(DB)),postgresql,serve) ## a demonstration cloud on http://127.0.0.1:8778  (PORT=…, DB=…)
@@ -84,13 +86,18 @@ reset: ## forget the demonstration's data, except databases named with DB=…
 	@sort -u .run/other-databases 2>/dev/null | sed 's/^/Left as it is: the database /' || true
 	rm -rf .run
 
-test: $(INSTALLED) ## all tests on SQLite, and a sample on MariaDB and PostgreSQL if installed
+test: $(INSTALLED) ## the quick tests, on SQLite, and a few on MariaDB and PostgreSQL if installed
 	$(BIN)/python -m tests $(ARGUMENTS)
+
+test-all: $(INSTALLED) ## all tests, on each installed engine: those of the gate
+	$(BIN)/python -m tests --all $(ARGUMENTS)
+
+fresh: ## make serve and make test in a clean clone of HEAD, on a minimal Debian  (root, debootstrap)
+	.ci/fresh $(FRESH)
 
 servers: $(INSTALLED) ## the sample on MariaDB and PostgreSQL of another release of Debian  (DEBIAN=…)
 	.ci/servers $(DEBIAN) $(SERVERS)
-	PLACEMENT_SERVERS=$(SERVERS) PLACEMENT_ENGINES= PLACEMENT_GALERA= PLACEMENT_MYSQLCLIENT= \
-	  $(BIN)/python -m tests $(ARGUMENTS)
+	PLACEMENT_SERVERS=$(SERVERS) PLACEMENT_ENGINES= $(BIN)/python -m tests $(ARGUMENTS)
 
 soak: $(INSTALLED) ## the long runs of races, faults and random requests, by a new seed  (SEED=…)
 	$(BIN)/python -m tests.soak $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)

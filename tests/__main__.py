@@ -1,11 +1,12 @@
-"""`python -m tests` runs the whole suite on SQLite, and the engine-dependent tests on servers.
+"""`python -m tests` runs the quick tests on SQLite, and a few tests on each installed server.
 
-Without `PLACEMENT_ENGINES`, it runs a sample of the tests on each installed server.
-`PLACEMENT_ENGINES=sqlite,mariadb,postgresql` selects the engines that must run, with all tests. A
-missing server then fails. With `PLACEMENT_SERVERS`, the sample runs on the servers of that
-directory, and nothing on SQLite. `tests/selection.py` defines the sample, and the tests that do not
-run on servers. `PLACEMENT_GALERA` adds the tests on a cluster, and `PLACEMENT_MYSQLCLIENT` adds the
-tests of the database and its faults with that driver.
+`python -m tests --all` runs all tests on SQLite, and the engine-dependent tests on each installed
+server. `PLACEMENT_ENGINES=sqlite,mariadb,postgresql` selects the engines that must run. A missing
+server then fails. With `PLACEMENT_SERVERS`, a sample of the tests runs on the servers of that
+directory, and nothing on SQLite. `tests/selection.py` defines the sample, the few tests, and the
+tests that do not run on servers. With `--all`, `PLACEMENT_GALERA` adds the tests on a cluster,
+`PLACEMENT_MYSQLCLIENT` adds the tests of the database and its faults with that driver, and
+`PLACEMENT_FRESH` leaves out the quick tests on SQLite, because `make fresh` runs them.
 
 The suite is cut into parts, which run next to each other: some wait most of the time, for servers
 to start and for connections to time out, while others compute. `PLACEMENT_JOBS` is how many run at
@@ -28,14 +29,20 @@ from tests.kit.engines import SERVERS, SERVERS_ROOT, installed, version
 from tests.selection import has_tests_of_servers
 
 ENGINES = ("sqlite", *SERVERS)
-# Part -> its folders. The first often waits; the others compute, the longest first.
-PARTS: Mapping[str, Sequence[str]] = {
-    "processes": ("tests/cluster",),
+# Part -> its folders. These are the quick tests: the longest part is first.
+QUICK: Mapping[str, Sequence[str]] = {
     "rest": (),
-    "deployment": ("tests/deploy", "tests/explorer"),
     "api": ("tests/api",),
+    "database": ("tests/db", "tests/migrations"),
     "properties": ("tests/properties",),
 }
+# These run with `--all` alone. The first often waits.
+SLOW: Mapping[str, Sequence[str]] = {
+    "processes": ("tests/cluster",),
+    "documents": ("tests/docs", "tests/examples"),
+    "deployment": ("tests/deploy", "tests/explorer"),
+}
+PARTS = {**SLOW, **QUICK}
 NAMED = [folder for folders in PARTS.values() for folder in folders]
 REST = ("tests", *(f"--ignore={folder}" for folder in NAMED))
 JOBS = int(os.environ.get("PLACEMENT_JOBS", 3 * (os.cpu_count() or 1) + 1))
@@ -131,40 +138,49 @@ def chosen() -> Sequence[str]:
     return list(SERVERS) if SERVERS_ROOT else [name for name in ENGINES if installed(name)]
 
 
-def jobs(arguments: Sequence[str]) -> Iterator[Job]:
+def jobs(arguments: Sequence[str], run_all: bool = False) -> Iterator[Job]:
     """Yield the jobs in the order of their starts.
 
     Raises LookupError for a server that was chosen, but is not installed.
     """
-    named = bool(os.environ.get("PLACEMENT_ENGINES"))
     engines = chosen()
     if missing := [name for name in engines if not installed(name)]:
         raise LookupError(f"not installed: {', '.join(missing)}; nothing was run")
-    besides = {name: each for name, each in BESIDES.items() if os.environ.get(each.asked_by)}
+    sqlite, servers = "sqlite" in engines, [name for name in engines if name != "sqlite"]
     if any(Path(each.partition("::")[0]).exists() for each in arguments):
-        parts: Mapping[str, Sequence[str]] = {"": ()}
-        besides = {}
+        selection = "whole" if os.environ.get("PLACEMENT_ENGINES") else "sample"
+        if sqlite:
+            yield Job("sqlite", "sqlite", ())
+        yield from _selected(servers, selection)
+    elif not run_all:
+        yield from _selected(servers, "sample" if SERVERS_ROOT else "smoke")
+        for part, folders in QUICK.items() if sqlite else ():
+            yield Job(f"sqlite {part}", "sqlite", folders or REST)
     else:
-        parts = {part: folders or REST for part, folders in PARTS.items()}
-    for part, tests in parts.items():
-        for engine in engines:
-            name = f"{engine} {part}".strip()
-            if engine == "sqlite":
-                yield Job(name, engine, tests)
-            elif named:
-                if not tests or any(map(has_tests_of_servers, tests)):
-                    yield Job(name, engine, ["--selection=whole", *tests])
-            elif part in {"api", ""}:
-                yield Job(f"{engine} sample", engine, ["--selection=sample"])
-        for name, each in besides.items():
-            if part == next(iter(parts)):
+        for name, each in BESIDES.items():
+            if os.environ.get(each.asked_by):
                 yield Job(name, "mariadb", each.tests, each.environment)
+        for part, folders in PARTS.items():
+            tests = folders or REST
+            if sqlite and (part in SLOW or not os.environ.get("PLACEMENT_FRESH")):
+                yield Job(f"sqlite {part}", "sqlite", tests)
+            if any(map(has_tests_of_servers, tests)):
+                yield from _selected(servers, "whole", part, tests)
+
+
+def _selected(
+    servers: Sequence[str], selection: str, part: str = "", tests: Sequence[str] = ()
+) -> Iterator[Job]:
+    for engine in servers:
+        yield Job(f"{engine} {part or selection}", engine, [f"--selection={selection}", *tests])
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tests. Return the exit code."""
+    run_all = "--all" in arguments
+    arguments = [argument for argument in arguments if argument != "--all"]
     try:
-        waiting = list(jobs(arguments))
+        waiting = list(jobs(arguments, run_all))
     except LookupError as error:
         print(error.args[0])
         return 1

@@ -1,9 +1,9 @@
 """Which tests run on which engine, and why: a plugin of pytest for `python -m tests`.
 
 All tests run on SQLite. On a server, `--selection=whole` leaves out the tests that cannot fail
-there in another way. `--selection=sample` runs a part of the rest, and `--selection=driver` the
-tests that another driver can fail. Plain pytest has no selection: it runs the tests that it is
-given.
+there in another way. `--selection=sample` runs a part of the rest, `--selection=smoke` the few that
+`make test` runs there, and `--selection=driver` the tests that another driver can fail. Plain
+pytest has no selection: it runs the tests that it is given.
 """
 
 from __future__ import annotations
@@ -231,7 +231,34 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
     ),
 )
 
-# What `make test` runs on a server; the rest runs there where PLACEMENT_ENGINES names it.
+# What `make test` runs on a server.
+SMOKE: Sequence[Rule] = (
+    Rule(
+        "what each driver and server returns and refuses",
+        "tests/db",
+        ["test_codes.py", "test_fits.py"],
+    ),
+    Rule(
+        "a statement of each kind: claims, searches of trees and of sharing providers, and lists",
+        "tests/api",
+        [
+            "test_gabbits.py::allocations-put",
+            "test_gabbits.py::claims",
+            "test_gabbits.py::provider-list-filters",
+            "test_gabbits.py::provider-trees",
+            "test_gabbits.py::reshaper",
+            "test_gabbits.py::vectors-e1-sharing",
+            "test_gabbits.py::vectors-e2-nested",
+        ],
+    ),
+    Rule(
+        "DDL",
+        "tests/migrations",
+        ["test_migrations.py::test_the_migrated_schema_is_the_declared_one"],
+    ),
+)
+
+# What `make servers` runs on the servers of another release of Debian.
 SAMPLE: Sequence[Rule] = (
     Rule(
         "what drivers and servers return, refuse, lock and time out",
@@ -374,6 +401,7 @@ DRIVER: Sequence[Rule] = (
 SELECTIONS: Mapping[str, Sequence[Rule] | None] = {
     "whole": None,
     "sample": SAMPLE,
+    "smoke": SMOKE,
     "driver": DRIVER,
 }
 

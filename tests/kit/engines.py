@@ -5,7 +5,7 @@ postgresql. The servers are programs installed on this machine, or in the direct
 `PLACEMENT_SERVERS` that `.ci/servers` has made, each with a private data directory and a free port.
 `PLACEMENT_MYSQL_DRIVER` is the driver for MariaDB: pymysql (the default) or
 mysqldb. `PLACEMENT_EXAMPLES` and `PLACEMENT_SEED` select more, or other, random examples than
-those of `make test` and the gate.
+those of `make test-all` and the gate.
 """
 
 from __future__ import annotations

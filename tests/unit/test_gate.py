@@ -13,14 +13,18 @@ import pytest
 import yaml
 
 from tests import selection, soak
-from tests.__main__ import NAMED, Job, jobs
+from tests.__main__ import NAMED, QUICK, SLOW, Job, jobs
 from tests.kit.engines import MissingServerError, PostgreSQL, installed, version
 from tests.kit.missing import need
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
-TARGETS = set(re.findall(r"^([a-z]+):.* ## ", MAKEFILE, re.MULTILINE))
-RULES = [*selection.ON_SQLITE_ALONE, *selection.SAMPLE, *selection.DRIVER]
+TARGETS = set(re.findall(r"^([a-z-]+):.* ## ", MAKEFILE, re.MULTILINE))
+RULES = [
+    rule
+    for rules in (selection.ON_SQLITE_ALONE, *selection.SELECTIONS.values())
+    for rule in rules or ()
+]
 GABBIT = "tests/api/test_gabbits.py::"
 
 
@@ -63,7 +67,7 @@ def test_a_server_runs_what_no_rule_leaves_out() -> None:
         assert selection.is_selected("sample", name) == sample, name
 
 
-@pytest.mark.parametrize("chosen", ["sample", "driver"])
+@pytest.mark.parametrize("chosen", ["sample", "smoke", "driver"])
 def test_what_a_selection_names_is_not_left_out_by_another_rule(chosen: str) -> None:
     rules = selection.SELECTIONS[chosen]
     assert rules
@@ -75,7 +79,8 @@ def test_each_folder_of_tests_is_in_one_part(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PLACEMENT_ENGINES", "sqlite")
     monkeypatch.delenv("PLACEMENT_GALERA", raising=False)
     monkeypatch.delenv("PLACEMENT_MYSQLCLIENT", raising=False)
-    tests = [argument for job in jobs([]) for argument in job.tests]
+    monkeypatch.delenv("PLACEMENT_FRESH", raising=False)
+    tests = [argument for job in jobs([], run_all=True) for argument in job.tests]
     folders = [each for each in tests if not each.startswith("--")]
     ignored = [each.removeprefix("--ignore=") for each in tests if each.startswith("--ignore=")]
     assert sorted(folders) == sorted(["tests", *ignored])
@@ -83,28 +88,47 @@ def test_each_folder_of_tests_is_in_one_part(monkeypatch: pytest.MonkeyPatch) ->
     assert all((ROOT / folder).is_dir() for folder in folders)
 
 
-def test_a_server_that_is_named_runs_everything_and_one_that_is_found_a_sample(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def selections(engine: str) -> set[str]:
-        found: list[Job] = [job for job in jobs([]) if job.engine == engine]
-        return {argument for job in found for argument in job.tests if "--selection" in argument}
-
+def test_what_make_test_leaves_out_is_in_make_test_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.__main__.installed", lambda _engine: True)
     monkeypatch.setattr("tests.__main__.SERVERS_ROOT", None)
-    for name in ("ENGINES", "GALERA", "MYSQLCLIENT"):
+    for name in ("ENGINES", "FRESH", "GALERA", "MYSQLCLIENT"):
         monkeypatch.delenv(f"PLACEMENT_{name}", raising=False)
-    assert selections("sqlite") == set()
-    assert selections("mariadb") == selections("postgresql") == {"--selection=sample"}
-    monkeypatch.setenv("PLACEMENT_ENGINES", "sqlite,mariadb")
-    assert selections("sqlite") == set()
-    assert selections("mariadb") == {"--selection=whole"}
-    assert selections("postgresql") == set()
+
+    def run(run_all: bool = False) -> tuple[list[Job], list[Job]]:
+        """Return the jobs on SQLite, and those on servers."""
+        chosen = list(jobs([], run_all))
+        return (
+            [job for job in chosen if job.engine == "sqlite"],
+            [job for job in chosen if job.engine != "sqlite"],
+        )
+
+    quick, smoke = run()
+    assert [job.name for job in quick] == [f"sqlite {part}" for part in QUICK]
+    assert [job.name for job in smoke] == ["mariadb smoke", "postgresql smoke"]
+    whole, servers = run(run_all=True)
+    assert {job.name for job in whole} == {f"sqlite {part}" for part in {**QUICK, **SLOW}}
+    assert all("--selection=whole" in job.tests for job in servers)
     # pytest fails where a part has no tests.
-    names = {job.name for job in jobs([])}
-    assert "sqlite deployment" in names
-    assert "mariadb processes" in names
+    names = {job.name for job in servers}
+    assert {"mariadb processes", "postgresql rest"} <= names
     assert "mariadb deployment" not in names
+
+    # In the gate, make fresh runs make test.
+    monkeypatch.setenv("PLACEMENT_FRESH", "1")
+    assert run() == (quick, smoke)
+    slow, again = run(run_all=True)
+    assert again == servers
+    assert sorted(job.name for job in slow + quick) == sorted(job.name for job in whole)
+
+    monkeypatch.setenv("PLACEMENT_ENGINES", "sqlite,mariadb")
+    assert {job.engine for job in [*jobs([]), *jobs([], run_all=True)]} == {"sqlite", "mariadb"}
+
+
+def test_the_gate_leaves_out_no_test() -> None:
+    gate = (ROOT / ".ci" / "run").read_text()
+    assert {"test-all", "fresh"} <= made_by(gate)
+    assert "PLACEMENT_FRESH=1" in gate
+    assert "make test)" in (ROOT / ".ci" / "fresh").read_text()
 
 
 def test_a_directory_of_servers_runs_the_sample_on_each_of_them(
@@ -190,7 +214,7 @@ def test_help_prints_each_target() -> None:
     shown = subprocess.run(
         ["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    assert set(re.findall(r"^make (\w+) +\S", shown, re.MULTILINE)) == TARGETS
+    assert set(re.findall(r"^make ([\w-]+) +\S", shown, re.MULTILINE)) == TARGETS
 
 
 def test_environments_of_tox_are_targets() -> None:
@@ -224,7 +248,7 @@ def test_the_hosted_gate_calls_the_targets_of_the_gate_on_one_machine() -> None:
         *(made_by(step["run"]) for job in jobs.values() for step in job["steps"] if "run" in step)
     )
     local = made_by((ROOT / ".ci" / "run").read_text())
-    assert {"test", "wheel", "lint", "audit"} <= local
+    assert {"test-all", "fresh", "wheel", "lint", "audit"} <= local
     assert local - hosted == set()
     # These are tested on one machine as part of the tests, or of a release.
     assert hosted - local == {"docs", "dist"}
