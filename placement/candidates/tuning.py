@@ -24,9 +24,6 @@ class SearchTuning:
     rare_match: int = 16
     # Number of random positions in a random sample.
     sample_runs: int = 4
-    # If at most this number of roots satisfies the driving condition, their trees are searched, and
-    # the other conditions are not evaluated in SQL.
-    few_roots: int = 64
     # Size of the first batch, in trees. Each of the next batches has four times the size.
     first_batch: int = 64
     # Maximum size of a batch, in trees.
@@ -35,9 +32,6 @@ class SearchTuning:
     # trees. It is set for searches that accept any candidates, because concurrent writers keep
     # changing the other trees.
     stop_after_cached: int | None = None
-    # Maximum number of conditions in one statement. With more than about twenty, query planners
-    # take seconds.
-    max_conditions: int = 8
     # Maximum number of classes, trait sets or aggregate sets in one condition.
     max_terms: int = 8
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, FromClause
 
 from placement.db import fragments
@@ -65,9 +64,6 @@ class MemberCondition(_Conditions):
 
     # (class id, amount) pairs. The provider must have room for each amount.
     resources: tuple[tuple[int, int], ...] = ()
-    # Whether the aggregates of the root count for all members of the tree, as in the unsuffixed
-    # group.
-    spans: bool = False
     # Ids of resource classes. The provider must have some free capacity of each class.
     parts_of: tuple[int, ...] = ()
     # Ids of aggregates. If a member of the tree is in any of them, sharing providers outside of the
@@ -77,20 +73,7 @@ class MemberCondition(_Conditions):
 
 @dataclass(frozen=True, slots=True)
 class RootCondition(_Conditions):
-    @property
-    def all_traits(self) -> frozenset[int]:
-        """The ids of the required traits, without sets of alternatives."""
-        return frozenset[int]().union(*(traits for traits in self.traits if len(traits) == 1))
-
-
-@dataclass(frozen=True, slots=True)
-class TreeFilter:
-    # Each of these conditions must be satisfied by a member of the tree, or by a sharing provider
-    # that the tree reaches.
-    conditions: tuple[MemberCondition, ...]
-    root: RootCondition
-    # Whether a member of the tree itself must satisfy at least one of the conditions.
-    own: bool
+    """The conditions on a root."""
 
 
 class Driver(Enum):
@@ -99,6 +82,7 @@ class Driver(Enum):
     Members are in the order of preference.
     """
 
+    TREE = "tree"
     AGGREGATES = "aggregates"
     TRAITS = "traits"
     RESOURCES = "resources"
@@ -110,14 +94,13 @@ class Driver(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DrivingCondition:
-    """The condition that the database evaluates first.
+    """The condition that the database evaluates.
 
     Only members of the tree can satisfy this condition. Otherwise, the database would miss trees
     that a sharing provider serves.
     """
 
-    # Index of the condition in `TreeFilter.conditions`.
-    index: int
+    condition: MemberCondition
     driver: Driver
 
 
@@ -174,11 +157,6 @@ _OF_ROOT: Mapping[ConditionKind, _Sql] = {**SQL_OF, ConditionKind.ANY_TRAIT: _ha
 # Kinds whose conditions are merged into a single condition: a provider must have none of the ids.
 _EXCLUSIONS = {ConditionKind.NO_TRAIT, ConditionKind.NO_AGGREGATE}
 
-# For conditions that span the tree: kinds that the root may satisfy instead of the member, and
-# kinds that the root must satisfy in addition.
-_ROOT_MAY = {ConditionKind.ANY_AGGREGATE}
-_ROOT_MUST = {ConditionKind.NO_AGGREGATE}
-
 
 def merge_conditions(
     conditions: Iterable[IdCondition], limit: int | None = None
@@ -211,30 +189,6 @@ def root_clauses(
     for kind, sql in _OF_ROOT.items():
         if sets := condition.sets(kind):
             where += sql(root, sets)
-    return where
-
-
-def member_clauses(member: FromClause, condition: MemberCondition) -> list[ColumnElement[bool]]:
-    """Return the SQL of a condition on a member, regardless of its reach."""
-    provider = _Columns(member.c.id, member.c.root_provider_id)
-    root = _Columns(provider.root_id, provider.root_id)
-    where: list[ColumnElement[bool]] = []
-    for class_id, amount in condition.resources:
-        stock = fragments.stock_with_room(provider.row_id, class_id, amount)
-        where.append(stock.correlate(member).exists())
-    for class_id in condition.parts_of:
-        stock = fragments.stock_with_free_capacity(provider.row_id, class_id)
-        where.append(stock.correlate(member).exists())
-    for kind, sql in SQL_OF.items():
-        sets = condition.sets(kind)
-        if not sets:
-            continue
-        met = sql(provider, sets)
-        if condition.spans and kind in _ROOT_MAY:
-            met = [sa.or_(sa.and_(*met), sa.and_(*sql(root, sets)))]
-        elif condition.spans and kind in _ROOT_MUST:
-            met += sql(root, sets)
-        where += met
     return where
 
 

@@ -166,22 +166,6 @@ def has_free_capacity(inventory: FromClause) -> ColumnElement[bool]:
     return used
 
 
-def stock_with_room(provider_id: ColumnElement[int], class_id: int, amount: int) -> Selection:
-    """Select a row if the provider's own inventory of the class has room for the amount."""
-    return _stock(provider_id, class_id).where(fits(t.inventories, amount))
-
-
-def stock_with_free_capacity(provider_id: ColumnElement[int], class_id: int) -> Selection:
-    """Select a row if the provider's own inventory of the class has some free capacity."""
-    return _stock(provider_id, class_id).where(has_free_capacity(t.inventories))
-
-
-def _stock(provider_id: ColumnElement[int], class_id: int) -> Selection:
-    column = t.inventories.c
-    key = column.resource_provider_id == provider_id, column.resource_class_id == class_id
-    return sa.select(sa.literal(1)).select_from(t.inventories).where(*key)
-
-
 def any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> Selection:
     """Select a row if the provider has at least one of the traits (ids)."""
     return _linked(sa.literal(1), t.resource_provider_traits.c.trait_id, provider_id, traits)

@@ -10,7 +10,6 @@ from placement.db.conditions import (
     MemberCondition,
     ProviderCondition,
     RootCondition,
-    TreeFilter,
 )
 from placement.db.statement import Query, Writes
 from placement.db.statements import (
@@ -69,13 +68,8 @@ SUFFIXED = MemberCondition(
     (_any_trait(1), _any_trait(2, 3), _no_trait(4), _any_aggregate(5), _no_aggregate(6)),
     resources=((2, 1),),
 )
-UNSUFFIXED = MemberCondition((_any_aggregate(5),), spans=True)
+UNSUFFIXED = MemberCondition((_any_aggregate(5),))
 REACHING = MemberCondition(resources=((2, 1),), reach=frozenset({7}))
-ANY_ROOT = RootCondition()
-
-
-def _tree(*conditions: MemberCondition, root: RootCondition = ANY_ROOT, own: bool = False) -> Any:
-    return TreeFilter(conditions, root, own)
 
 
 # function -> its arguments, where one example says all
@@ -331,45 +325,20 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "by tree": (ProviderCondition((IN_TREE,)), "", 1000),
     },
     "roots.driven_roots": {
-        f"beginning with {driver.value}": (0, condition, driver, 65)
+        f"beginning with {driver.value}": (0, (DrivingCondition(condition, driver),))
         for driver, condition in (
+            (Driver.TREE, MemberCondition((IN_TREE,), resources=((0, 1),))),
             (Driver.AGGREGATES, replace(UNSUFFIXED, terms=(_any_aggregate(5), _any_aggregate(7)))),
             (Driver.TRAITS, SUFFIXED),
             (Driver.RESOURCES, WITH_ROOM),
             (Driver.PARTS, MemberCondition(parts_of=(0,))),
         )
-    },
-    "roots.matching_roots": {
-        "with room, beginning with what is rare": (
+    }
+    | {
+        "with room for one of two": (
             0,
-            _tree(WITH_ROOM),
-            DrivingCondition(0, Driver.RESOURCES),
-        ),
-        "all conditions of a member, beginning with traits": (
-            0,
-            _tree(WITH_ROOM, SUFFIXED),
-            DrivingCondition(1, Driver.TRAITS),
-        ),
-        "aggregates of the root or of a member, beginning with them": (
-            0,
-            _tree(UNSUFFIXED),
-            DrivingCondition(0, Driver.AGGREGATES),
-        ),
-        "of the root, beginning with its traits": (
-            0,
-            _tree(
-                WITH_ROOM,
-                root=RootCondition((_any_trait(1), _no_trait(2), _no_aggregate(3))),
-            ),
-            None,
-        ),
-        "from elsewhere, or by a member of its own": (0, _tree(REACHING, own=True), None),
-        "some of a class, beginning with it": (
-            0,
-            _tree(MemberCondition((_no_trait(4),), parts_of=(0,))),
-            DrivingCondition(0, Driver.PARTS),
-        ),
-        "in one tree": (0, _tree(MemberCondition((IN_TREE,), resources=((0, 1),))), None),
+            tuple(DrivingCondition(each, Driver.RESOURCES) for each in (WITH_ROOM, REACHING)),
+        )
     },
     "usages.amounts": {"of a project": ("p", None), "of a user": ("p", "u")},
     "usages.consumer_counts": {"of a project": ("p", None), "of a user": ("p", "u")},

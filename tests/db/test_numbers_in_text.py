@@ -14,7 +14,6 @@ CHOSEN_BY_NUMBERS = {
     "provider_list.page": provider_list.page,
     "provider_list.revisions": provider_list.revisions,
     "roots.driven_roots": roots.driven_roots,
-    "roots.matching_roots": roots.matching_roots,
     "sharing.reached_sets": sharing.reached_sets,
 }
 

@@ -121,7 +121,6 @@ def any_tuning(rng: random.Random) -> SearchTuning:
         rare_match=rng.choice((0, 1, 2, 16)),
         first_batch=rng.choice((1, 2)),
         largest_batch=rng.choice((2, 1000)),
-        max_conditions=rng.choice((1, 2, 8)),
         max_terms=rng.choice((1, 8)),
     )
 

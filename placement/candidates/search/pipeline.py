@@ -163,13 +163,13 @@ class RequestSearch:
         )
         # PERF: the function does not refer to this object, because the objects that such a cycle
         # refers to, all roots among them, would stay in memory until garbage is collected.
-        roots, spellings = self.scan.roots, self._sharing.spellings
+        roots = self.scan.roots
         trace, limit, repeated = self._trace, self._limit.count, self._repeated
         order = resolved.request.order
         cached = self._cache.ranked.get(order) if order and not repeated else None
 
         def make_source() -> Source:
-            reader = RootReader(resolved, roots, make_conditions, spellings, trace, tuning)
+            reader = RootReader(resolved, roots, make_conditions, trace, tuning)
             if cached is not None and not reader.pinned:
                 ranked = cached.read(reader.conn, order, store.trees, budget.spend)
                 return BestRoots(reader, ranked, tuning, randomize=settings.randomize)
@@ -182,9 +182,6 @@ class RequestSearch:
             repeated=repeated and not in_parts,
             resumed=not settings.randomize,
             batch=tuning.first_batch,
-            conditions=min(
-                len(plan.requirements) + len(plan.collective_terms), tuning.max_conditions
-            ),
         )
         if repeated and not in_parts:
             self._roots = made

@@ -1,6 +1,6 @@
 """The roots that may serve a request, with the best hosts of an order first."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from placement.candidates.model import Roots
@@ -35,8 +35,8 @@ class BestRoots:
         self._ranked = shuffled(ranked) if randomize else ranked
         self._tuning = tuning
         self._batch_size = tuning.first_batch
-        # Ids of the roots that may match, or None if they have not been read.
-        self._matching: Collection[int] | None = None
+        # Whether the roots that may match have been read.
+        self._is_filtered = False
 
     def next_batch(self, stats: RootStats) -> Roots | None:
         """Return the next roots, or None if there are no more.
@@ -46,9 +46,11 @@ class BestRoots:
         """
         tuning = self._tuning
         is_known = stats.trees >= tuning.first_window
-        if self._matching is None and is_known and is_rare(stats.trees, stats.served, tuning):
-            matching = self._matching = self._reader.matching(0, stats).keys()
-            self._ranked = (root for root in self._ranked if root.id in matching)
+        if not self._is_filtered and is_known and is_rare(stats.trees, stats.served, tuning):
+            self._is_filtered = True
+            matching = self._reader.matching(0, stats)
+            if matching is not None:
+                self._ranked = filter(lambda root: root.id in matching, self._ranked)
         batch = {root.id: root.revision for root in islice(self._ranked, self._batch_size)}
         self._batch_size = min(4 * self._batch_size, tuning.largest_batch)
         return batch or None

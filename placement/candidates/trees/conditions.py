@@ -97,7 +97,6 @@ def _member_condition(
     return MemberCondition(
         merge_conditions(_conditions(resolved, terms), tuning.max_terms),
         resolved.known.resource_ids(slot.resources[: tuning.max_terms]),
-        spans=not slot.group.suffixed,
     )
 
 
@@ -152,31 +151,44 @@ def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:
     )
 
 
-def choose_driver(
+def choose_drivers(
     conditions: Sequence[TreeCondition], root: RootCondition, stats: RootStats
-) -> DrivingCondition | None:
-    """Return the condition to start the SQL query from: the one that most searched trees failed.
+) -> tuple[DrivingCondition, ...]:
+    """Return the condition that the database evaluates: the one that most searched trees failed.
 
-    Engines cannot estimate how rare a class, trait or aggregate is. The first condition determines
-    whether they read three rows or all rows. Conditions that sharing providers may satisfy are not
-    chosen, because the query would miss trees.
+    Engines cannot estimate how rare a class, trait or aggregate is. The condition determines
+    whether they read three rows or all rows. If sharing providers may satisfy all conditions, a
+    tree must still serve one of them itself: the database evaluates each of them.
 
     Returns:
-        None to start from the roots, by their aggregates or traits if the request names any.
+        () if no condition selects trees.
     """
-    most_unmet = stats.wrong_root if root.aggregates or root.all_traits else -1
-    driving: DrivingCondition | None = None
-    for place, condition in enumerate(conditions):
+    driving: tuple[DrivingCondition, ...] = ()
+    most_unmet = -1
+    of_root = MemberCondition(root.terms)
+    if drivers := _drivers(of_root):
+        most_unmet = stats.wrong_root
+        driving = (DrivingCondition(of_root, drivers[0]),)
+    if all(condition.member.reach and condition.member.resources for condition in conditions):
+        own = tuple(DrivingCondition(each.member, Driver.RESOURCES) for each in conditions)
+        return driving if most_unmet > 0 else own or driving
+    for condition in conditions:
         member = condition.member
-        drivers = [driver for driver in Driver if driver.is_in(member)]
+        drivers = _drivers(member)
         unmet = condition.unmet(stats)
-        if member.reach or not drivers or unmet <= most_unmet:
+        if member.reach or not drivers:
+            continue
+        if drivers[0] is Driver.TREE:
+            return (DrivingCondition(member, Driver.TREE),)
+        if unmet <= most_unmet:
             continue
         most_unmet = unmet
-        driver = drivers[0]
         # If few of the failed trees have the capacity, the capacity is what is rare.
         short_of_room = 2 * condition.unmet_with_capacity(stats) <= unmet
-        if short_of_room and Driver.RESOURCES in drivers:
-            driver = Driver.RESOURCES
-        driving = DrivingCondition(place, driver)
+        is_of_room = short_of_room and Driver.RESOURCES in drivers
+        driving = (DrivingCondition(member, Driver.RESOURCES if is_of_room else drivers[0]),)
     return driving
+
+
+def _drivers(member: MemberCondition) -> list[Driver]:
+    return [driver for driver in Driver if driver.is_in(member)]

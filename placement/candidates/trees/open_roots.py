@@ -14,6 +14,10 @@ from placement.candidates.stats import Outcome, RootStats
 from placement.candidates.trees.roots import Source
 from placement.runtime import stopwatch
 
+# Cost of one statement that reads roots. It takes some milliseconds, in this process if the engine
+# is SQLite.
+READ_COST = 4 * WORK_BETWEEN_CHECKS
+
 
 class OpenRoots:
     """Yields roots in batches, excluding the roots that previous searches refused."""
@@ -25,7 +29,6 @@ class OpenRoots:
         repeated: bool,
         resumed: bool,
         batch: int,
-        conditions: int,
     ) -> None:
         """Create the source of the first search.
 
@@ -35,7 +38,6 @@ class OpenRoots:
             resumed: whether searches continue the source of earlier searches. Otherwise each search
                 starts with a new source.
             batch: size of batches of roots that were read before.
-            conditions: maximum number of conditions of a statement.
         """
         self._make_source = make_source
         # The source of the current search.
@@ -43,9 +45,6 @@ class OpenRoots:
         self._repeated = repeated
         self._resumed = resumed
         self._batch = batch
-        # Cost of one statement that reads roots. It takes a few milliseconds for each condition, in
-        # this process if the engine is SQLite.
-        self._read_cost = 2 * WORK_BETWEEN_CHECKS * (1 + conditions)
         # The outcomes of the roots that the source has returned.
         self._stats = RootStats()
         # Id of a root -> its outcome. The search adds the outcomes of each batch.
@@ -76,7 +75,7 @@ class OpenRoots:
             statements = stopwatch.statements()
             with stopwatch.WINDOWS:
                 roots = self._source.next_batch(self._stats)
-            spend(self._read_cost * (stopwatch.statements() - statements))
+            spend(READ_COST * (stopwatch.statements() - statements))
             if roots is None:
                 return
             spend(COST_PER_STEP * len(roots))

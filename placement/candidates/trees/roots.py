@@ -2,13 +2,12 @@
 
 A window is an unfiltered run of roots, ordered by id. Its cost depends only on its length. Checking
 a cached tree is about five times cheaper than evaluating the conditions in SQL. If a window shows
-that matches are rare, a single query returns all remaining matches, because it can start from the
-rarest condition.
+that matches are rare, a single query returns the remaining roots that satisfy the rarest condition.
 """
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Protocol
@@ -18,14 +17,12 @@ from placement.candidates.stats import RootStats, Trace
 from placement.candidates.terms import PlaceTerm, of_kind
 from placement.candidates.trees.conditions import (
     TreeCondition,
-    choose_driver,
+    choose_drivers,
     root_condition,
 )
 from placement.candidates.trees.resolve import ResolvedRequest
 from placement.candidates.trees.scan import PlainRoots, sound_roots
-from placement.candidates.trees.spellings import Spellings
 from placement.candidates.tuning import SearchTuning
-from placement.db.conditions import DrivingCondition, MemberCondition, RootCondition, TreeFilter
 from placement.db.statements import root_windows
 from placement.db.statements import roots as statements
 
@@ -157,10 +154,13 @@ class RootSource:
             return None
         self._window = window
         self._served_before = stats.served
-        if window.size is None:
-            roots = self._reader.matching(window.after, stats)
+        matching = self._reader.matching(window.after, stats) if window.size is None else None
+        if matching is None:
+            size = window.size or self._tuning.largest_window
+            self._window = Window(window.after, size)
+            roots, self._rows, self._last = self._reader.run(window.after, size)
         else:
-            roots, self._rows, self._last = self._reader.run(window.after, window.size)
+            roots = matching
         for root_id in self._sample:
             roots.pop(root_id, None)
         return roots
@@ -185,7 +185,6 @@ class RootReader:
         resolved: ResolvedRequest,
         plain: PlainRoots,
         make_conditions: Callable[[], Sequence[TreeCondition]],
-        spellings: Spellings,
         trace: Trace,
         tuning: SearchTuning,
     ) -> None:
@@ -201,7 +200,6 @@ class RootReader:
         # Reads the next run of roots; see `PlainRoots.run`.
         self.run = plain.run
         self._make_conditions = make_conditions
-        self._spellings = spellings
         self._trace = trace
         self._tuning = tuning
 
@@ -228,56 +226,21 @@ class RootReader:
             roots |= self.run(after, length)[0]
         return dict(random.sample(sorted(roots.items()), len(roots)))
 
-    def matching(self, after: int, stats: RootStats) -> dict[int, int]:
+    def matching(self, after: int, stats: RootStats) -> dict[int, int] | None:
         """Return the roots after an id whose trees may match.
 
-        If only a few roots satisfy the driving condition, the other conditions are not evaluated in
-        SQL, because searching the trees is faster.
-
         Args:
-            stats: outcomes so far, which determine the driving condition.
+            stats: outcomes so far, which determine the condition that the database evaluates.
+
+        Returns:
+            None if no condition selects trees.
         """
-        conditions = self._conditions[: self._tuning.max_conditions]
-        root = root_condition(self._resolved)
-        driving = None if self.pinned else choose_driver(conditions, root, stats)
-        roots = None if driving is None else self._few(after, conditions[driving.index], driving)
-        if roots is None:
-            roots = self._meeting(after, conditions, root, driving)
+        driving = choose_drivers(self._conditions, root_condition(self._resolved), stats)
+        if not driving:
+            return None
+        roots = sound_roots(statements.driven_roots(after, driving).rows(self.conn))
         self._trace.filter_trees(len(roots))
         return roots
-
-    def _few(
-        self, after: int, condition: TreeCondition, driving: DrivingCondition
-    ) -> dict[int, int] | None:
-        """Return the roots that satisfy the driving condition, or None if there are too many."""
-        most = self._tuning.few_roots
-        query = statements.driven_roots(after, condition.member, driving.driver, most + 1)
-        rows = query.rows(self.conn)
-        return sound_roots(rows) if len(rows) <= most else None
-
-    def _meeting(
-        self,
-        after: int,
-        conditions: Sequence[TreeCondition],
-        root: RootCondition,
-        driving: DrivingCondition | None,
-    ) -> dict[int, int]:
-        """Return the roots whose trees may satisfy all conditions."""
-        # A tree that serves nothing itself is not an anchor. Only a query with all conditions can
-        # exclude such trees.
-        needs_own = len(conditions) == len(self._conditions) and all(
-            condition.member.reach for condition in conditions
-        )
-        members = tuple(self._widened(condition.member) for condition in conditions)
-        query = statements.matching_roots(after, TreeFilter(members, root, needs_own), driving)
-        rows = query.rows(self.conn)
-        return sound_roots([(root_id, revision) for root_id, revision, matches in rows if matches])
-
-    def _widened(self, condition: MemberCondition) -> MemberCondition:
-        """Return the condition with the rows of all spellings of the aggregates that it reaches."""
-        if not condition.reach:
-            return condition
-        return replace(condition, reach=self._spellings.rows(condition.reach))
 
 
 def batches(roots: Roots, size: int, largest: int) -> Iterator[Roots]:

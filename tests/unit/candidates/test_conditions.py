@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from placement.candidates.stats import RootStats
-from placement.candidates.trees.conditions import TreeCondition, choose_driver
+from placement.candidates.trees.conditions import TreeCondition, choose_drivers
 from placement.db.conditions import Driver, DrivingCondition, MemberCondition, RootCondition
 from placement.vocabulary import ConditionKind, IdCondition
 
@@ -69,23 +69,42 @@ def test_the_database_begins_with_what_most_trees_lacked(
     driver: Driver,
 ) -> None:
     conditions = [TreeCondition(member, {slot}) for slot, member in enumerate(members)]
-    assert choose_driver(conditions, root, seen) == DrivingCondition(place, driver)
+    assert choose_drivers(conditions, root, seen) == (DrivingCondition(members[place], driver),)
+
+
+IN_TREE = MemberCondition((IdCondition(ConditionKind.TREE, frozenset([5])),), resources=((0, 4),))
+OF_ROOT = DrivingCondition(MemberCondition(ROOT_WITH_TRAIT.terms), Driver.TRAITS)
+OF_TREE = DrivingCondition(IN_TREE, Driver.TREE)
+OF_DISK = DrivingCondition(SHARED_DISK, Driver.RESOURCES)
 
 
 @pytest.mark.parametrize(
-    ("members", "root", "seen"),
+    ("members", "root", "seen", "driving"),
     [
-        ([], ROOT, stats()),
-        ([SHARED_DISK], ROOT, stats(60)),
-        ([CPU], ROOT_WITH_TRAIT, stats()),
-        ([CPU], ROOT_WITH_TRAIT, stats(20, wrong_root=20)),
+        ([NOTHING], ROOT, stats(60), ()),
+        ([CPU], ROOT_WITH_TRAIT, stats(), (OF_ROOT,)),
+        ([CPU], ROOT_WITH_TRAIT, stats(20, wrong_root=20), (OF_ROOT,)),
+        # A tree that serves nothing itself is not an anchor.
+        ([SHARED_DISK], ROOT, stats(60), (OF_DISK,)),
+        ([SHARED_DISK, SHARED_DISK], ROOT_WITH_TRAIT, stats(60), (OF_DISK, OF_DISK)),
+        ([SHARED_DISK], ROOT_WITH_TRAIT, stats(20, wrong_root=1), (OF_ROOT,)),
+        # No other condition selects fewer trees than the name of one.
+        (
+            [CPU_IN_AGGREGATE, IN_TREE],
+            ROOT,
+            stats(60, 3),
+            (DrivingCondition(IN_TREE, Driver.TREE),),
+        ),
     ],
 )
-def test_without_such_a_condition_it_begins_with_the_roots(
-    members: list[MemberCondition], root: RootCondition, seen: RootStats
+def test_other_selections_of_trees(
+    members: list[MemberCondition],
+    root: RootCondition,
+    seen: RootStats,
+    driving: tuple[DrivingCondition, ...],
 ) -> None:
     conditions = [TreeCondition(member, {slot}) for slot, member in enumerate(members)]
-    assert choose_driver(conditions, root, seen) is None
+    assert choose_drivers(conditions, root, seen) == driving
 
 
 def test_slots_that_ask_the_same_and_collective_traits_are_added_up() -> None:
@@ -95,6 +114,10 @@ def test_slots_that_ask_the_same_and_collective_traits_are_added_up() -> None:
     assert shared.unmet(seen) == 30
     # Where a set of traits was all that lacked, the capacity was there.
     assert (collective.unmet(seen), collective.unmet_with_capacity(seen)) == (26, 26)
-    assert choose_driver([collective, shared], ROOT, seen) == DrivingCondition(1, Driver.RESOURCES)
+    assert choose_drivers([collective, shared], ROOT, seen) == (
+        DrivingCondition(CPU, Driver.RESOURCES),
+    )
     fewer = stats(10, 25, 10, traits=26)
-    assert choose_driver([collective, shared], ROOT, fewer) == DrivingCondition(0, Driver.TRAITS)
+    assert choose_drivers([collective, shared], ROOT, fewer) == (
+        DrivingCondition(collective.member, Driver.TRAITS),
+    )

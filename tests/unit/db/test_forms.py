@@ -12,7 +12,6 @@ from placement.db.conditions import (
     MemberCondition,
     ProviderCondition,
     RootCondition,
-    TreeFilter,
 )
 from placement.db.fragments import MAX_UNIT
 from placement.db.statement import Query
@@ -44,12 +43,9 @@ def listed(*ids: int) -> ProviderCondition:
 
 
 MAKERS: dict[str, Make] = {
-    "matching_roots": lambda *ids: roots.matching_roots(
-        ids[0],
-        TreeFilter((member(*ids),), RootCondition(terms(*ids)), own=False),
-        DrivingCondition(0, Driver.TRAITS),
+    "driven_roots": lambda *ids: roots.driven_roots(
+        ids[0], (DrivingCondition(member(*ids), Driver.TRAITS),)
     ),
-    "driven_roots": lambda *ids: roots.driven_roots(ids[0], member(*ids), Driver.TRAITS, ids[1]),
     "listed": lambda *ids: provider_list.listed(listed(*ids)),
     "revisions": lambda *ids: provider_list.revisions(listed(*ids)),
     "page": lambda *ids: provider_list.page(listed(*ids), str(ids), ids[0]),
