@@ -34,9 +34,11 @@ _NEW_GROUP_MEMBERS = ("subtree", "can_split")
 def parse_query(query: str) -> JsonRequest:
     """Return the JSON form of a query string. A path before it, as in logs, is ignored.
 
-    Raises RequestError with the name of the parameter.
+    Semicolons separate parameters, as in the service. Raises RequestError with the name of the
+    parameter.
     """
-    return request_of(parse_qsl(query.rpartition("?")[2], keep_blank_values=True))
+    text = query.rpartition("?")[2].replace(";", "&")
+    return request_of(parse_qsl(text, keep_blank_values=True))
 
 
 def query_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> str:

@@ -88,7 +88,10 @@ def count(text: str) -> int:
 
 def seconds(text: str) -> float:
     """Return the value of an argument that is a duration."""
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
     if not 0 <= number < MAX_SECONDS:
         raise argparse.ArgumentTypeError(f"{text}: expected seconds, such as 1 or 0.5")
     return number

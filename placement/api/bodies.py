@@ -44,7 +44,7 @@ MAX_ITEMS = 10_000
 
 def by_uuid(value: Fragment, example: str) -> Fragment:
     """Return the schema of an object that maps UUIDs to values."""
-    return _by_key(UUID_PATTERN, "a 'uuid'", example, value)
+    return _by_key(UUID_PATTERN, "a 'uuid' (names are not accepted)", example, value)
 
 
 def by_class(value: Fragment) -> Fragment:

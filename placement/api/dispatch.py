@@ -7,7 +7,7 @@ order. If a request has several errors, the response reports the first one.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
 import falcon
@@ -173,7 +173,7 @@ class Endpoint:
             raw = body_stream.read(req, self._service.settings.max_body_size)
         try:
             value = json_body.decode(raw)
-            schemas.at(call.version).check(value)
+            _check(schemas, call.version, value)
         except BadBody:
             # Some operations look up the object of the path first, so that 404 takes precedence
             # over 400.
@@ -181,6 +181,25 @@ class Endpoint:
                 route.order.at_bad_body(call)
             raise
         return call._replace(body=value)
+
+
+def _check(schemas: Versioned[json_body.Schema], version: Microversion, value: Any) -> None:
+    """Raise BadBody if a body is invalid, with the versions at which it would be valid."""
+    try:
+        schemas.at(version).check(value)
+    except BadBody as error:
+        raise BadBody(f"{error}{_valid_at(schemas, version, value)}") from None
+
+
+def _valid_at(schemas: Versioned[json_body.Schema], version: Microversion, value: Any) -> str:
+    """Return a hint about the versions at which a body would be valid, or ""."""
+    ends = [since for since, _schema in schemas.entries[1:]]
+    for (since, schema), end in zip_longest(schemas.entries, ends):
+        if since > version and since.major == version.major and schema.accepts(value):
+            return f"; this form of the body {exists_from(since)}"
+        if end is not None and end <= version and schema.accepts(value):
+            return f"; this form of the body exists only below microversion {end}"
+    return ""
 
 
 # Falcon looks up a responder for each method, and would respond to those without one itself.

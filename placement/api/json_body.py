@@ -83,6 +83,14 @@ class Schema:
                 what = f"{what[:MAX_REASON]}…"
             raise BadBody(f"JSON does not validate: {where}: {what}")
 
+    def accepts(self, value: Any) -> bool:
+        """Return whether a value is valid."""
+        try:
+            self.check(value)
+        except BadBody:
+            return False
+        return True
+
 
 class EitherSchema(Schema):
     """Two alternative forms of a body. Only the second form has a certain member.

@@ -212,11 +212,31 @@ def _paths(schema: Fragment) -> Iterator[str]:
         for key in member.get("propertyNames", {}).get("examples", ()):
             yield from (f'{name}["{key}"].{each}' for each in inner.get("properties", ()))
         yield from (f"{name}.{each}" for each in member.get("properties", ()))
+        items = member.get("items", {})
+        yield from (f"{name}[0].{each}" for each in items.get("properties", ()))
 
 
 def _is_path(key: str, path: str) -> bool:
     """Return whether a key is the last step of a path, or the path as a query parameter."""
     return key == path.rpartition(".")[2] or key == path.replace(".", "_")
+
+
+def _right_type(value: Any, schema: Fragment) -> str:
+    """Return a hint about the form of a list or an object in place of another value."""
+    if schema["type"] == "array" and type(value) in _python_types(schema.get("items", schema)):
+        return f"; write [{quote(value)}]"
+    if schema["type"] != "object":
+        return ""
+    if "propertyNames" in schema:
+        return (
+            f"; expected an object, in which each key is {schema['propertyNames']['description']}"
+        )
+    names = sorted(schema.get("properties", ()))
+    return f"; expected an object with {', '.join(names)}" if names else ""
+
+
+def _python_types(schema: Fragment) -> set[type]:
+    return {each for name in _types(schema) for each in _PYTHON_TYPES[name]}
 
 
 def _expected(schema: Fragment) -> str:
@@ -227,11 +247,13 @@ def _expected(schema: Fragment) -> str:
 _PHRASES: Mapping[str, Phrase] = {
     "type": lambda value, schema: (
         f"{quote(value)} is not of type {', '.join(map(repr, _types(schema)))}"
-        f"{f'; write [{quote(value)}]' if schema['type'] == 'array' and value else ''}"
+        f"{_right_type(value, schema)}"
     ),
     "maxLength": _too_long("maxLength"),
     "maxItems": _too_long("maxItems"),
-    "maxProperties": _too_long("maxProperties"),
+    "maxProperties": lambda value, schema: (
+        f"{quote(value)} has {len(value)} members: at most {schema['maxProperties']} are allowed"
+    ),
     "additionalProperties": _unexpected,
     "format": lambda value, schema: (
         f"{quote(value)} is not a {schema['format']!r}{_expected(schema)}"

@@ -3,6 +3,7 @@
 The exit code is 0 if no row needs attention, 3 if a row does, and 1 for errors.
 """
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,7 +61,7 @@ def set_up(parser: Any) -> None:
     )
     parser.add_argument(
         "--older-than",
-        type=int,
+        type=_seconds,
         default=HOUR,
         metavar="SECONDS",
         help="ignore younger consumers, because their owners may not be in the list yet "
@@ -73,6 +74,12 @@ def set_up(parser: Any) -> None:
         "Consumers that have changed since they were listed are kept",
     )
     parser.add_argument("--yes", action="store_true", help="delete without asking")
+
+
+def _seconds(text: str) -> int:
+    if not text.removeprefix("-").isdecimal():
+        raise argparse.ArgumentTypeError(f"{text}: expected a number of seconds, such as {HOUR}")
+    return int(text)
 
 
 def _audit(conf: cfg.ConfigOpts) -> int:

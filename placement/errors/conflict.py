@@ -103,6 +103,8 @@ class ConsumerGenerationConflict(Conflict):
 
     def __init__(self, consumer: str, stated: int | None, present: int | None) -> None:
         advice = "send null for a new consumer" if present is None else "read it again and retry"
+        if stated is None:
+            advice = "it exists already: send its generation, or use another UUID"
         super().__init__(
             f"consumer generation conflict: consumer {consumer} is at generation "
             f"{_generation(present)}, not {_generation(stated)}; {advice}"
@@ -248,7 +250,8 @@ class UnitsViolated(Conflict):
         super().__init__(
             f"Unable to allocate {amount} of '{resource_class}' on resource provider '{uuid}': "
             f"it would violate inventory constraints "
-            f"(min_unit {least}, max_unit {most}, step_size {step}); use another amount"
+            f"(min_unit {least}, max_unit {most}, step_size {step}); use a "
+            f"multiple of {step} from {least} to {most}"
         )
 
 

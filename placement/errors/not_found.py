@@ -21,7 +21,10 @@ class TreeNotFound(NotFound):
     """The path does not name the root of a tree."""
 
     def __init__(self, uuid: str) -> None:
-        super().__init__(f"No root resource provider with uuid {uuid} found{_use_name(uuid)}")
+        super().__init__(
+            f"No root resource provider with uuid {uuid} found{_use_name(uuid)}; "
+            f"root_provider_uuid of a provider is the root of its tree"
+        )
 
 
 def _use_name(uuid: str) -> str:

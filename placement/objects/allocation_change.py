@@ -20,7 +20,7 @@ from placement.errors import (
     UnknownResourceClasses,
 )
 from placement.inventory import Stock, units_allow
-from placement.objects.catalog import Ids
+from placement.objects.catalog import STANDARD_CLASSES, Ids
 from placement.objects.claims import Claim, claimed_classes, claimed_providers
 from placement.objects.consumers import (
     AllocationRow,
@@ -32,6 +32,7 @@ from placement.objects.consumers import (
 from placement.objects.inventory_rows import Inventory, InventoryKey
 from placement.objects.locking import LockedProvider
 from placement.objects.unset import Unset
+from placement.runtime.suggestions import did_you_mean, nearest
 from placement.vocabulary import MAX_INTEGER
 
 NO_IDS: Mapping[InventoryKey, int] = MappingProxyType({})
@@ -217,7 +218,9 @@ def _refuse_unknown_classes(state: AllocationState, claims: Iterable[Claim]) -> 
     """Raise UnknownResourceClasses with all missing resource classes."""
     unknown = claimed_classes(claims) - state.ids["resource_class"].keys()
     if unknown:
-        raise UnknownResourceClasses(unknown)
+        similar = [near for name in sorted(unknown) for near in nearest(name, STANDARD_CLASSES)]
+        hint = did_you_mean(similar) or "; GET /resource_classes returns the existing ones"
+        raise UnknownResourceClasses(unknown, hint=hint)
 
 
 def _refuse_unfit(

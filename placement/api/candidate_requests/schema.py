@@ -17,8 +17,9 @@ TRAIT = {
         "a list in `required` means one of its traits"
     ),
 }
-AGGREGATE = {
-    **sample(UUID_LIKE, samples.AGGREGATE),
+AGGREGATE = sample(UUID_LIKE, samples.AGGREGATE)
+_AGGREGATE_TERM = {
+    **AGGREGATE,
     "description": (
         "a UUID without ! or in:, because `not_member_of` contains forbidden aggregates, and a "
         "list in `member_of` means one of its aggregates"
@@ -43,7 +44,7 @@ def _terms(name: Fragment) -> Fragment:
     )
 
 
-_NAMES = {"trait": TRAIT, "aggregate": AGGREGATE, "tree": PROVIDER}
+_NAMES = {"trait": TRAIT, "aggregate": _AGGREGATE_TERM, "tree": PROVIDER}
 
 
 def _members(kinds: Iterable[type[Term]]) -> dict[str, Fragment]:
@@ -123,7 +124,7 @@ ORDER = {
         {
             "resource_class": sample(CLASS_NAME, "VCPU"),
             "name": sample(CLASS_NAME, "HW_CPU_X86_AVX2"),
-            "uuid": sample(UUID_LIKE, samples.AGGREGATE),
+            "uuid": AGGREGATE,
         },
         "OrderKey",
     ),

@@ -41,7 +41,11 @@ def parse_changes_query(query: Pairs, version: Microversion) -> tuple[ChangeCurs
         return None, limit
     match = _CURSOR.fullmatch(values["since"])
     if match is None:
-        raise bad("since", values["since"], "expected the cursor of an earlier answer")
+        raise bad(
+            "since",
+            values["since"],
+            "expected the cursor of an earlier response; GET /changes returns one",
+        )
     return ChangeCursor(int(match[1], 16), int(match[2], 16)), limit
 
 

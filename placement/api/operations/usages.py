@@ -36,7 +36,9 @@ def parse_usage_query(query: Pairs, version: Microversion) -> tuple[str, str | N
             raise bad(key, value, "expected 1 to 255 characters")
     consumer_type = values.get("consumer_type")
     if consumer_type is not None and not _CONSUMER_TYPE.match(consumer_type):
-        raise bad("consumer_type", consumer_type, "expected a type, or all, or unknown")
+        raise bad(
+            "consumer_type", consumer_type, "expected a type in capital letters, or all, or unknown"
+        )
     return values["project_id"], values.get("user_id"), consumer_type
 
 

@@ -76,6 +76,22 @@ def test_keys_that_may_not_be_there_are_called_what_they_should_be() -> None:
     assert first(schema, {"cpu": 1}) == "'cpu' is not a resource class"
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object"},
+        {"type": "array"},
+        {"type": "object", "patternProperties": {"^A$": {"type": "string"}}},
+        {"type": "array", "items": {"type": ["string", "null"]}},
+    ],
+)
+@pytest.mark.parametrize("value", [None, 1, 1.5, "x", True, [], {}, [1], {"A": 1}])
+def test_every_wrong_type_is_described(schema: dict[str, object], value: object) -> None:
+    error = compiled(schema)(value)
+    is_right = isinstance(value, dict if schema["type"] == "object" else list)
+    assert is_right or (error is not None and "is not of type" in error.message)
+
+
 @pytest.mark.parametrize("text", ["x", "", "c0de0000-0000-4000-8000"])
 def test_a_uuid_is_checked_by_its_meaning(text: str) -> None:
     schema = {"type": "string", "format": "uuid"}
@@ -118,8 +134,11 @@ def test_a_number_without_a_fraction_is_an_integer(value: object, is_valid: bool
          "changes[0].drain[0]: 'compute-a01': expected the UUID of a host, or new:N for the Nth "
          "host that the changes add"),
         (simulations.RUN, {"drain": ["compute-a01"]},
-         "body: Additional properties are not allowed ('drain' was unexpected); there are changes, "
-         "headroom, order, requests"),
+         "body: Additional properties are not allowed ('drain' was unexpected); did you mean "
+         "changes[0].drain?"),
+        (simulations.RUN, {"drains": ["compute-a01"]},
+         "body: Additional properties are not allowed ('drains' was unexpected); there are "
+         "changes, headroom, order, requests"),
         (candidates.FIND, {"groups": {"": {"resource": {"VCPU": 1}}}},
          'groups[""]: Additional properties are not allowed (\'resource\' was unexpected); did you '
          "mean resources?"),

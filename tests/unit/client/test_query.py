@@ -61,6 +61,7 @@ def test_a_query_is_said_as_people_write_it() -> None:
     ("query", "complaint"),
     [
         ("resources=VCPU", "resources=VCPU: expected CLASS:AMOUNT pairs, separated by commas"),
+        ("limit=1;resources=VCPU", "resources=VCPU: expected CLASS:AMOUNT"),
         ("resources=VCPU:0", "resources=VCPU:0: expected CLASS:AMOUNT"),
         ("resources_A=vcpu:1", "resources_A=vcpu:1: expected CLASS:AMOUNT"),
         ("required=", "required=: expected T1,!T2 or in:T1,T2"),
