@@ -23,7 +23,7 @@ _REQUEST = re.compile(
     r"\b(?P<method>[A-Z]+) (?P<path>/[^\s?\"\\]*)(?:\?(?P<query>\S*?))?(?: HTTP/[\d.]+)?"
     r'(?:\\?" (?:status: )?(?P<status>\d{3}\b|-)'
     r"| => generated .{,60}?\(HTTP/[\d.]+ (?P<uwsgi>\d{3})\))"
-    r"(?:.*\bmicroversion: (?P<version>[\d.]+))?"
+    r"(?:.*\bmicroversion: (?P<version>[\d.]+)(?:.*\bcandidates: (?P<candidates>\d+))?)?"
 )
 
 
@@ -51,6 +51,8 @@ class LoggedRequest(NamedTuple):
     status: str
     # The microversion. None if none was negotiated, or if the log does not contain it.
     version: str | None
+    # Number of candidates in the response to a search. None if the log does not contain it.
+    candidates: int | None = None
 
 
 def read_records(lines: Iterable[str]) -> Iterator[LogRecord]:
@@ -67,8 +69,14 @@ def request_of(line: str) -> LoggedRequest | None:
     if match is None:
         return None
     status = match["status"] or match["uwsgi"]
+    count = match["candidates"]
     return LoggedRequest(
-        match["method"], match["path"], match["query"] or "", status, match["version"]
+        match["method"],
+        match["path"],
+        match["query"] or "",
+        status,
+        match["version"],
+        None if count is None else int(count),
     )
 
 

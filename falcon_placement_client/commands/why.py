@@ -14,7 +14,7 @@ from falcon_placement_client.access_log import (
 )
 from falcon_placement_client.commands.command import Command
 from falcon_placement_client.commands.explanation import print_explanation
-from falcon_placement_client.commands.over_rest import Call
+from falcon_placement_client.commands.over_rest import NEGATIVE, Call
 from falcon_placement_client.errors import RestError
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.messages import escaped
@@ -22,6 +22,7 @@ from falcon_placement_client.query import parse_query
 
 SEARCH = "/allocation_candidates"
 EMPTY = "no candidates for "  # the service logs the body of a request only in these lines
+OF_CLAIM = f"{EMPTY}consumer "  # a claim without candidates, whose request is not logged
 
 
 class _Found(NamedTuple):
@@ -33,10 +34,17 @@ class _Found(NamedTuple):
 
     @property
     def searches(self) -> bool:
-        """Whether it is a search that the service has not refused as invalid."""
+        """Whether it is a search."""
         if self.request is None:
-            return any(record.message.startswith(EMPTY) for record in self.records)
-        return self.request.path.endswith(SEARCH) and not self.request.status.startswith("4")
+            return bool(self.empty)
+        return self.request.path.endswith(SEARCH)
+
+    @property
+    def empty(self) -> str:
+        """The message about an empty response, or an empty text."""
+        messages = [record.message for record in self.records]
+        empty = (each for each in messages if each.startswith(EMPTY))
+        return next((each for each in empty if not each.startswith(OF_CLAIM)), "")
 
 
 class Why(Command):
@@ -44,8 +52,8 @@ class Why(Command):
 
     description = (
         "REQUEST-ID is the id in a response of the service, or the id that its client has sent, "
-        "such as that of nova's request. Exit code: 0 if a host can serve the request today, 3 if "
-        "none, 1 for errors."
+        "such as that of nova's request. Exit code: 3 if a search was refused, or was empty and no "
+        "host can serve it today; 1 for errors; else 0."
     )
     needs_v2 = "an explanation"
 
@@ -67,10 +75,27 @@ class Why(Command):
         for each in found:
             for record in each.records:
                 call.print(escaped(record.text))
-            for request in _requests(each) if each.searches else ():
-                call.print(f"\nThe request today: {json.dumps(request)}\n")
-                code = max(code, print_explanation(call, request, "summary"))
+            if each.searches:
+                code = max(code, _explain(call, each))
         return code
+
+
+def _explain(call: Call, found: _Found) -> int:
+    """Print what a search found then, and its explanation today. Return the exit code."""
+    logged = found.request
+    if logged is not None and logged.status.startswith("4"):
+        return NEGATIVE  # the lines contain the reason
+    served = logged.candidates if logged is not None else None
+    if served:
+        returned = "1 candidate was" if served == 1 else f"{served:,} candidates were"
+        call.print(f"\nThen, {returned} returned. If nova found no valid host, see its filters.")
+        if logged is not None and logged.method != "GET":
+            return 0  # the log contains no body
+    code = 0
+    for request in _requests(found):
+        call.print(f"\nThe request today: {json.dumps(request)}\n")
+        code = max(code, print_explanation(call, request, "summary"))
+    return 0 if served else code
 
 
 def _find(records: Iterable[LogRecord], sought: str) -> list[_Found]:
@@ -96,8 +121,7 @@ def _requests(found: _Found) -> Sequence[JsonRequest]:
     """
     if found.request is not None and found.request.method == "GET":
         return [parse_query(found.request.query)]
-    lines = (each.message for each in found.records if each.message.startswith(EMPTY))
-    asked = next(lines, "").removeprefix(EMPTY)
+    asked = found.empty.removeprefix(EMPTY)
     if asked and not asked.startswith("{"):
         return [parse_query(asked.partition(": ")[0])]
     try:

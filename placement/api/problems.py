@@ -20,6 +20,7 @@ from placement.api import history
 from placement.api.history import Feature, Microversion
 from placement.runtime import events
 from placement.runtime.events import Event
+from placement.runtime.logs import escaped
 from placement.runtime.suggestions import did_you_mean, nearest
 
 LOG = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ STATUS: Mapping[type[Exception], int] = {
     errors.Unavailable: 503,
 }
 
+SEARCH = "/allocation_candidates"
 MAX_COMPARED = 255  # characters of an unknown path that is compared with existing paths
 MAX_DETAIL = 4000  # characters; a detail may repeat data of the client
 
@@ -133,6 +135,9 @@ def _respond(
     resp.content_type = falcon.MEDIA_JSON
     body = envelope(status, detail, req.context.request_id, _version(req), code, members)
     resp.data = orjson.dumps(body)
+    if req.path == SEARCH and status < 500:
+        # Nova reports a refused search like an empty one, and does not log the detail.
+        LOG.info("refused with %s: %s", status, escaped(body["errors"][0]["detail"]))
 
 
 def _version(req: falcon.Request) -> Microversion | None:

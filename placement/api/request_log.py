@@ -41,6 +41,7 @@ NOT_STARTED = "-"  # status of a request without a response
 PROBES = {"check_health", METRICS}  # operations that monitoring systems call continuously
 
 LINE = '%s "%s %s" status: %s len: %s microversion: %s time: %.6f statements: %s'
+SEARCH_LINE = f"{LINE} candidates: %s"
 _GLOBAL_ID = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _PLAIN = re.compile(r"[\w/.-]*\Z", re.ASCII)
 _IN_PATHS = "/:@!$&'()*+,;="  # characters that do not have to be quoted in paths
@@ -143,8 +144,12 @@ class _Answer:
                 "seconds": round(seconds, 6),
                 "statements": statements,
             }
+            line = LINE
+            if timer.candidates is not None:
+                facts["candidates"] = timer.candidates
+                line = SEARCH_LINE
             extra = {"extra": facts, "context": context.get_current()}
-            REQUEST_LOG.log(level, LINE, *facts.values(), extra=extra)
+            REQUEST_LOG.log(level, line, *facts.values(), extra=extra)
         if slow:
             facts = {
                 phase.value: round(spent, 3) for phase, spent in _longest_first(timer.seconds())

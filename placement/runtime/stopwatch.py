@@ -44,11 +44,13 @@ class RequestTimer:
         marks: start times of phases, and end times with None instead of the phase.
     """
 
-    __slots__ = ("_began", "_ended", "marks", "statements")
+    __slots__ = ("_began", "_ended", "candidates", "marks", "statements")
 
     def __init__(self, max_marks: int | None = None) -> None:
         """Start the timer. It keeps the latest `max_marks` marks. None means no limit."""
         self.statements = 0
+        # Number of candidates in the response. None if the request is no search.
+        self.candidates: int | None = None
         # PERF: the marks are added up only for slow requests.
         self.marks: deque[tuple[Phase | None, float]] = deque(maxlen=max_marks)
         # Start time, on the clock `perf_counter`.
@@ -108,6 +110,11 @@ def end() -> None:
 def statements() -> int:
     """Return the number of statements that this thread has sent since `begin`, or since `end`."""
     return _timers.current.statements
+
+
+def note_candidates(number: int) -> None:
+    """Record the number of candidates in the response to the request of this thread."""
+    _timers.current.candidates = number
 
 
 class Timed:

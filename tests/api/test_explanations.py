@@ -6,12 +6,13 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from oslo_log.formatters import JSONFormatter
 
 from placement.api.operations import candidates
-from placement.api.operations.candidates import MAX_LOGGED
+from placement.api.operations.candidates import MAX_LOGGED_BODY
 from placement.candidates.explanation import explained_hosts
 from placement.runtime import events
 from placement.runtime.events import Details, Event
@@ -126,12 +127,13 @@ def test_the_end_of_a_search_before_its_start_is_reported(
 def test_a_line_of_the_log_is_bounded_and_printable(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
-    groups = {f"_{number}": {"resources": {"VCPU": 9}} for number in range(200)}
+    groups: Any = {f"_{number}": {"resources": {"VCPU": 9}} for number in range(100)}
+    groups["_T"] = {"resources": {"VCPU": 9}, "required": [["HW_CPU_X86_AVX2"] * 4000]}
     with caplog.at_level(logging.INFO, LOGGER):
         service.expect(200, "POST", PATH, {"groups": groups}, "2.0")
     (line,) = said(caplog)
     assert line.isprintable()
-    assert len(line) < MAX_LOGGED + 1000
+    assert len(line) < MAX_LOGGED_BODY + 1000
     assert line.startswith('no candidates for {"groups":{"_0":{"resources":{"VCPU":9}}')
 
 

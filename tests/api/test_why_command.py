@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from oslo_log.formatters import ContextFormatter, JSONFormatter
 
 from placement import cli, config
-from placement.api.operations.candidates import MAX_LOGGED
+from placement.api.operations.candidates import MAX_LOGGED_BODY
 from tests.kit.listener import listening
 from tests.kit.printed import complaints
 from tests.kit.service import Service, inventories
@@ -128,7 +129,8 @@ def test_each_of_several_alternatives_is_explained(log: Log, why: Any) -> None:
 
 
 def test_a_body_that_the_log_has_cut_short_is_an_error_after_the_lines(log: Log, why: Any) -> None:
-    groups = {f"_{number}": {"resources": {"VCPU": 9}} for number in range(MAX_LOGGED // 10)}
+    required = [["HW_CPU_X86_AVX2"] * (MAX_LOGGED_BODY // 17)]
+    groups = {"": {"resources": {"VCPU": 9}, "required": required}}
     code, out, err = why(log.request(PATH, {"groups": groups}), str(log.path))
     assert code == 1
     assert "no candidates for {" in out
@@ -145,12 +147,62 @@ def test_a_query_is_found_without_the_access_log(log: Log, why: Any, tmp_path: P
     assert '{"groups": {"": {"resources": {"VCPU": 9}}}}' in out
 
 
-@pytest.mark.parametrize("path", ["/traits", f"{PATH}?resources=NO_CLASS:1"])
-def test_other_and_invalid_requests_are_only_lines(log: Log, why: Any, path: str) -> None:
-    code, out, err = why(log.request(path), str(log.path))
+def test_a_long_body_is_that_of_the_log(log: Log, why: Any) -> None:
+    groups = {f"_{number}": {"resources": {"VCPU": 9}} for number in range(100)}
+    code, out, _err = why(log.request(PATH, {"groups": groups}), str(log.path))
+    assert code == NEGATIVE
+    assert f"The request today: {json.dumps({'groups': groups})}" in out
+
+
+def test_other_requests_are_only_lines(log: Log, why: Any) -> None:
+    code, out, err = why(log.request("/traits"), str(log.path))
     assert (code, err) == (0, [])
-    assert f'"GET {path}" status: ' in out
+    assert '"GET /traits" status: 200' in out
     assert "today" not in out
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("resources=VCPU:1&required=CUSTOM_NONE", "400: required: No such trait: CUSTOM_NONE"),
+        ("resources=NO_CLASS:1", "400: "),
+        ("resources=VCPU", "400: "),
+        (f"resources=VCPU:1&{'required=HW_CPU_X86_AVX2&' * 4000}", "414: "),
+    ],
+)
+def test_a_refused_search_has_its_reason_in_the_log(
+    log: Log, why: Any, query: str, reason: str
+) -> None:
+    code, out, err = why(log.request(f"{PATH}?{query}"), str(log.path))
+    assert (code, err) == (NEGATIVE, [])
+    refused, access = out.splitlines()
+    assert f" refused with {reason}" in refused
+    assert f"status: {reason[:3]}" in access
+
+
+def test_a_refused_body_has_its_reason_in_the_log(log: Log, why: Any) -> None:
+    group = {"resources": {"VCPU": 1}, "required": ["CUSTOM_NONE"]}
+    code, out, err = why(log.request(PATH, {"groups": {"": group}}), str(log.path))
+    assert (code, err) == (NEGATIVE, [])
+    assert "refused with 400: " in out
+    assert "CUSTOM_NONE" in out
+
+
+def test_a_search_that_had_candidates_is_no_failure(log: Log, why: Any) -> None:
+    """The host is full today."""
+    sought = log.request(f"{PATH}?resources=VCPU:8")
+    in_body = log.request(PATH, {"groups": {"": {"resources": {"VCPU": 8}}}})
+    path = f"/resource_providers/{HOST}/inventories"
+    log.service.expect(200, "PUT", path, inventories(1, VCPU=4))
+    code, out, _err = why(sought, str(log.path))
+    assert code == 0
+    then, today = out.index("Then, 1 candidate was returned."), out.index("The request today: ")
+    assert out.index("status: 200") < then < today < out.index("Why hosts cannot serve it")
+    code, out, err = why(in_body, str(log.path))
+    assert (code, err) == (0, [])
+    assert out.endswith(
+        "\nThen, 1 candidate was returned. If nova found no valid host, see its filters.\n"
+    )
 
 
 def test_the_log_is_several_files_or_the_standard_input(

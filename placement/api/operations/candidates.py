@@ -41,14 +41,15 @@ from placement.candidates import (
     find_first_available,
 )
 from placement.objects.unset import UNSET, Unset
-from placement.runtime import deadline, events
+from placement.runtime import deadline, events, stopwatch
 from placement.runtime.events import Event
 from placement.runtime.logs import escaped
 
 LOG = logging.getLogger(__name__)
 
 CHUNK_SIZE = 64  # candidates in one piece of text
-MAX_LOGGED = 2000  # characters of a request
+MAX_LOGGED_QUERY = 2000  # characters; the line of the access log contains the whole query
+MAX_LOGGED_BODY = 65_536  # characters; no other line contains the body
 
 
 class Candidates(NamedTuple):
@@ -256,6 +257,7 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
 
 def _log_empty(call: Call, result: SearchResult, explained: Explained | None = None) -> None:
     """Log and count why a response contains no candidates, in the transaction of the search."""
+    stopwatch.note_candidates(len(result.candidates))
     if result.candidates:
         return
     why: Reasons | None = None if explained is None else explained.explanation
@@ -275,5 +277,7 @@ def _log_empty(call: Call, result: SearchResult, explained: Explained | None = N
 
 def _asked(call: Call) -> str:
     """Return the original request as one line of limited length."""
-    sent = call.query_string if call.body is None else orjson.dumps(call.body).decode()
-    return escaped(sent if len(sent) <= MAX_LOGGED else f"{sent[:MAX_LOGGED]}…")
+    sent, most = call.query_string, MAX_LOGGED_QUERY
+    if call.body is not None:
+        sent, most = orjson.dumps(call.body).decode(), MAX_LOGGED_BODY
+    return escaped(sent if len(sent) <= most else f"{sent[:most]}…")

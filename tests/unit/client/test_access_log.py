@@ -75,7 +75,12 @@ def test_a_record_is_read_from_json() -> None:
     ],
 )
 def test_the_parts_of_a_request_are_told_apart(line: str, request_: tuple[object, ...]) -> None:
-    assert request_of(line) == request_
+    assert request_of(line) == (*request_, None)
+
+
+def test_the_number_of_candidates_is_that_of_a_search() -> None:
+    line = f"{MESSAGE}{NUMBERS} candidates: 7"
+    assert request_of(line) == REQUEST._replace(candidates=7)
 
 
 @pytest.mark.parametrize(
