@@ -126,7 +126,14 @@ def _requests(found: _Found) -> Sequence[JsonRequest]:
         return [parse_query(asked.partition(": ")[0])]
     try:
         body: Any = json.JSONDecoder().raw_decode(asked)[0]
-    except ValueError:
-        raise RestError("the log does not contain the complete body of this request") from None
-    requests: Sequence[JsonRequest] = body.get("first_available", [body])
+    except (ValueError, RecursionError):
+        body = None
+    requests: Any = body.get("first_available", [body]) if isinstance(body, dict) else []
+    # Anyone who can write to the log may have written these lines.
+    if not isinstance(requests, list) or not requests or not all(map(_is_request, requests)):
+        raise RestError("the log does not contain the complete body of this request")
     return requests
+
+
+def _is_request(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("groups"), dict)

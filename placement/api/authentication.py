@@ -6,7 +6,8 @@ The layer stores the caller as an oslo.context RequestContext in the environment
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,13 @@ GROUP = "[keystone_authtoken]"
 # default retries, a caller waits for up to 45 seconds, which is less than the usual timeout of a
 # proxy, a minute.
 TIMEOUT = 10
+
+# Maximum number of threads of a process that wait for the identity service. The servers' files have
+# 32 threads, so the others serve public paths and tokens in the cache.
+MAX_VALIDATIONS = 16
+# Seconds that a further thread waits before its request is refused. An identity service that
+# responds within this time is not overloaded by a burst of new tokens.
+PATIENCE = 0.2
 
 # Options of a service that authenticates with a password.
 REQUIRED = "auth_url, username, password, project_name, user_domain_name and project_domain_name"
@@ -83,6 +91,8 @@ class Keystone:
         from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
         from keystonemiddleware import auth_token, opts  # noqa: PLC0415
 
+        from placement.compat.keystonemiddleware import around_validations  # noqa: PLC0415
+
         # keystonemiddleware has no timeout by default: an identity service that accepts connections
         # and does not respond would block all threads.
         for group, options in opts.list_auth_token_opts():
@@ -101,7 +111,8 @@ class Keystone:
             _refuse_unusable(conf.keystone_authtoken)
             raise
         _refuse_unusable(conf.keystone_authtoken)
-        self._faults: type[Exception] = ClientException
+        around_validations(self._guard, self._validate)
+        self._validating = threading.BoundedSemaphore(MAX_VALIDATIONS)
         self._application = application
         self._public = {"", *public}
 
@@ -115,8 +126,12 @@ class Keystone:
         try:
             with stopwatch.AUTHENTICATION:
                 body = self._guard(environ, lambda *started: answers.append(started[:2]))
-        except self._faults as error:
-            LOG.error("the identity service does not respond: %s", error)
+        except _TooManyValidationsError:
+            return _unavailable(environ, start_response)
+        except Exception as error:
+            # The middleware raises any exception if a response of the identity service is no JSON,
+            # or other JSON than expected.
+            LOG.error("the identity service does not respond as expected: %r", error)
             return _unavailable(environ, start_response)
         [(status, headers)] = answers
         if status == VALID:
@@ -126,6 +141,19 @@ class Keystone:
             start_response(status, headers)
             return list(body)
         return _unavailable(environ, start_response)
+
+
+    def _validate(self, validate: Callable[[], Any]) -> Any:
+        if not self._validating.acquire(timeout=PATIENCE):
+            raise _TooManyValidationsError
+        try:
+            return validate()
+        finally:
+            self._validating.release()
+
+
+class _TooManyValidationsError(Exception):
+    """Other threads wait for the identity service."""
 
 
 def _let_pass(_environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from oslo_config import cfg
+from sqlalchemy.exc import DBAPIError
 
 from placement import config
 from placement.cli.database import connect
 from placement.db.dialects.hazards import Hazard
+from placement.db.messages import one_line
 from placement.objects import preflight
 from placement.objects.preflight import CommitLatency, Workers
 
@@ -60,11 +62,15 @@ def _preflight(conf: cfg.ConfigOpts) -> int:
         # The first COMMIT may wait for a standby that is not connected.
         _print_hazards(found)
     accepts_commits = preflight.accepts_commits(found)
-    latency = preflight.measure_commits(database) if accepts_commits else None
+    latency, reason = None, NO_SCHEMA if accepts_commits else NO_WRITES
+    if accepts_commits:
+        try:
+            latency = preflight.measure_commits(database)
+        except DBAPIError as error:
+            reason = f"The latency of a COMMIT was not measured: {one_line(error)}"
     if options.json:
         _print_json(found, latency)
     else:
-        reason = NO_SCHEMA if accepts_commits else NO_WRITES
         print(_describe(latency) if latency else reason)
         print(
             f"Assumed: --processes {workers.processes} and --threads {workers.threads}, which may "

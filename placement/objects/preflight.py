@@ -171,6 +171,9 @@ def accepts_commits(hazards: Sequence[Hazard]) -> bool:
 def measure_commits(database: Database) -> CommitLatency | None:
     """Return the latency of commits, or None if the schema is not that of this release.
 
+    Raises:
+        DBAPIError: the user of the database may not write.
+
     Each transaction inserts a row and deletes it, so it changes nothing, and no other transaction
     can see the row. In contrast to an UPDATE to the same values, which InnoDB does not write, and
     to a temporary table, the database must log, flush and replicate this transaction. The table

@@ -47,7 +47,8 @@ TOKENS = {
 }
 
 
-def _answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+def identity(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Respond as the identity service."""
     method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
     headers = [("Content-Type", "application/json")]
     status = "200 OK"
@@ -117,5 +118,5 @@ def with_keystone(
 @contextmanager
 def identity_service() -> Iterator[str]:
     """Serve until the block ends. Yield the URL."""
-    with listening(_answer) as url:
+    with listening(identity) as url:
         yield url

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import socket
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,9 @@ from keystonemiddleware.opts import list_auth_token_opts
 from placement.api import authentication
 from placement.api.history import LATEST
 from placement.errors import ConfigurationError
-from tests.api.identity import SERVICE_TOKEN, identity_service, with_keystone
+from tests.api.identity import SERVICE_TOKEN, identity, identity_service, with_keystone
 from tests.kit.builders import make_app
+from tests.kit.listener import listening
 
 VERSION = {"OpenStack-API-Version": f"placement {LATEST}"}
 
@@ -167,6 +170,64 @@ def test_what_the_identity_service_cannot_be_asked_for_is_503(
     monkeypatch.setattr(AuthProtocol, "process_request", fail)
     assert get(guarded, "/resource_providers", "token-admin").status_code == 503
     assert "certificate has expired" in caplog.text
+
+
+@pytest.mark.parametrize("part", ["tokens", ""])
+@pytest.mark.parametrize(
+    "body", ["<html>", "", "null", "[]", "{}", '{"token": []}', '{"token": null}', '"x"', "\xff"]
+)
+def test_a_response_that_is_no_token_is_no_500(tmp_path: Path, part: str, body: str) -> None:
+    with listening(malformed(part, body)) as broken:
+        service = with_keystone(tmp_path, broken)
+        answer = get(service, "/resource_providers", "token-admin")
+    assert answer.status_code in {401, 503}
+    if answer.status_code == 503:
+        assert answer.headers["retry-after"] == "1"
+        assert "identity service" in answer.json["errors"][0]["detail"]
+
+
+def malformed(part: str, body: str) -> Any:
+    """Return an identity service whose responses to GETs of a part have another body."""
+
+    def respond(environ: Any, start_response: Any) -> Any:
+        path = environ["PATH_INFO"].rstrip("/")
+        if environ["REQUEST_METHOD"] == "GET" and path.endswith(part):
+            start_response("200 OK", [("Content-Type", "text/html")])
+            return [body.encode("latin-1")]
+        return identity(environ, start_response)
+
+    return respond
+
+
+def test_threads_that_wait_for_the_identity_service_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(authentication, "MAX_VALIDATIONS", 2)
+    monkeypatch.setattr(authentication, "PATIENCE", 0.01)
+    validated, go_on = threading.Semaphore(0), threading.Event()
+
+    def slow(environ: Any, start_response: Any) -> Any:
+        if environ.get("HTTP_X_SUBJECT_TOKEN") == "token-reader":
+            validated.release()
+            assert go_on.wait(180)
+        return identity(environ, start_response)
+
+    with listening(slow) as url, ThreadPoolExecutor(2) as pool:
+        service = with_keystone(tmp_path, url)
+        assert get(service, "/resource_providers", "token-admin").status_code == 200
+        waiting = [pool.submit(get, service, "/traits", "token-reader") for _ in range(2)]
+        for _ in waiting:
+            assert validated.acquire(timeout=180)
+        refused = get(service, "/traits", "token-domain")
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"] == "1"
+        # Public paths and tokens in the cache need no validation.
+        assert get(service, "/").status_code == 200
+        assert get(service, "/healthcheck").status_code == 200
+        assert get(service, "/resource_providers", "token-admin").status_code == 200
+        go_on.set()
+        assert [each.result().status_code for each in waiting] == [403, 403]  # a role too few
+        assert get(service, "/traits", "token-domain").status_code != 503
 
 
 _OPTIONS = {option.name for _group, options in list_auth_token_opts() for option in options}

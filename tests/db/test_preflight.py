@@ -298,3 +298,18 @@ def test_a_replica_that_confirms_no_commits_is_a_danger(pair: Pair) -> None:
     pair.acknowledge_early()
     names = {"mariadb": {"replicas": True}, "postgresql": {"standbys": True}}
     await_true(lambda: hazards(pair.url()) == names[ENGINE])
+
+
+def test_the_document_is_complete_if_the_user_may_not_write(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_database: Database) -> None:
+        raise sa.exc.ProgrammingError("INSERT", {}, Exception("permission denied"))
+
+    url = database_url(tmp_path)
+    before, document = run(url)
+    assert document["commit"] is not None
+    monkeypatch.setattr(preflight, "measure_commits", refuse)
+    code, of_reader = run(url)
+    assert of_reader == {**document, "commit": None}
+    assert code == before
