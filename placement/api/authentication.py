@@ -142,7 +142,6 @@ class Keystone:
             return list(body)
         return _unavailable(environ, start_response)
 
-
     def _validate(self, validate: Callable[[], Any]) -> Any:
         if not self._validating.acquire(timeout=PATIENCE):
             raise _TooManyValidationsError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -134,6 +135,26 @@ def test_a_body_that_the_log_has_cut_short_is_an_error_after_the_lines(log: Log,
     code, out, err = why(log.request(PATH, {"groups": groups}), str(log.path))
     assert code == 1
     assert "no candidates for {" in out
+    assert err == ["placement: the log does not contain the complete body of this request"]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    ["{}", "{]", '{"groups": 7}', '{"first_available": 5}', '{"first_available": []}',
+     '{"first_available": [null]}', '{"a":' * 5000],
+)  # fmt: skip
+def test_a_body_that_is_no_request_is_an_error_after_the_lines(
+    log: Log, why: Any, tmp_path: Path, forged: str
+) -> None:
+    sought = log.request(PATH, {"groups": {"": {"resources": {"VCPU": 9}}}})
+    text = log.path.read_text()
+    as_logged = json.dumps(forged)[1:-1] if text.startswith("{") else forged
+    kept = tmp_path / "forged.log"
+    pattern = r"(no candidates for )\{.*\}\}\}\}"
+    kept.write_text(re.sub(pattern, lambda match: f"{match[1]}{as_logged}", text))
+    assert as_logged in kept.read_text()
+    code, _out, err = why(sought, str(kept))
+    assert code == 1
     assert err == ["placement: the log does not contain the complete body of this request"]
 
 
