@@ -33,8 +33,10 @@ def run(arguments: Sequence[str], path: Sequence[str], set_up: Callable[[Any], N
     conf.register_cli_opt(cfg.SubCommandOpt("category", title="commands", handler=add_all))
     words = " ".join(path)
     usage = f"placement-manage [OPTION …] {words} [ARGUMENT …] (placement-manage {words} --help)"
-    files: list[str] | None = None if command_at(path).uses_database else []
-    config.parse(conf, arguments, files, usage)
+    uses_database = command_at(path).uses_database
+    config.parse(conf, arguments, None if uses_database else [], usage)
+    if uses_database:
+        config.check_values(conf)
     config.log_to_stderr(conf)
     action: Callable[[cfg.ConfigOpts], int] = conf.category.action
     return action(conf)

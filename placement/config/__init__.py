@@ -18,6 +18,7 @@ from placement.config.log_setup import LOG_LEVEL, log_to_stderr, set_log_default
 from placement.config.option_groups import NIL_UUID, OPTIONS
 from placement.config.sources import (
     CONFIG_DIR_VARIABLE,
+    check_values,
     load_for_service,
     named_files,
     options,
@@ -38,6 +39,7 @@ __all__ = [
     "MetricsSettings",
     "Settings",
     "SpecialTraits",
+    "check_values",
     "database_settings",
     "incomplete_consumer_owner",
     "load_for_service",

@@ -161,16 +161,15 @@ def parse(
             raise
         # oslo.config has printed it. The exit code of the process is that of its caller.
         raise ConfigurationError("a configuration file has an invalid value") from None
-    _check_values(conf)
 
 
-def _check_values(conf: cfg.ConfigOpts) -> None:
+def check_values(conf: cfg.ConfigOpts, groups: Iterable[str] = tuple(OPTIONS)) -> None:
     """Raise ConfigurationError for an invalid value of an option of this service.
 
-    oslo.config checks the values of the environment only when they are read.
+    oslo.config checks a value only when it is read.
     """
-    for group, opts in OPTIONS.items():
-        for opt in opts:
+    for group in groups:
+        for opt in OPTIONS[group]:
             try:
                 conf[group][opt.dest]
             except cfg.Error as error:

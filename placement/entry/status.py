@@ -201,6 +201,8 @@ def _check(arguments: Sequence[str]) -> int:
     try:
         config.parse(conf, arguments, usage=USAGE)
         config.log_to_stderr(conf)
+        # The check "Options" reports the values of the other groups.
+        config.check_values(conf, ["placement_database"])
         checks.connect()
         upgradecheck.CONF = conf  # the library reads --json from this value
         return int(upgradecheck.run(conf))
