@@ -37,9 +37,9 @@ class AggregateHeadroom(TypedDict):
 
     #: Number of consumers that certainly fit.
     fits: int
-    #: Number of consumers that no placement can exceed.
-    at_most: int
-    #: Whether both numbers are equal.
+    #: Number of consumers that no placement can exceed, or None if more than `fits` may fit.
+    at_most: int | None
+    #: Whether both numbers are known and equal.
     exact: bool
     #: Whether all hosts were evaluated.
     complete: bool
@@ -80,7 +80,7 @@ class HeadroomRow(NamedTuple):
     # UUID of the aggregate, or None for all hosts.
     aggregate: str | None
     fits: int
-    at_most: int
+    at_most: int | None
     # Whether all hosts were evaluated.
     complete: bool
     # Number of hosts that serve at least one consumer.

@@ -113,8 +113,8 @@ def headroom_output(call: Call, requests: Mapping[str, JsonRequest]) -> Output:
 def _row(row: HeadroomRow) -> tuple[Any, ...]:
     # The number of consumers, or the interval that contains it.
     fits = f"{row.fits}" if row.fits == row.at_most else f"{row.fits} to {row.at_most}"
-    if not row.complete:
-        fits = f"{row.fits} or more"
+    if row.at_most is None:
+        fits = f"at least {row.fits}"
     where = row.aggregate or "all hosts"
     return row.name, where, fits, row.hosts, row.largest, row.bottlenecks
 

@@ -32,8 +32,8 @@ class RequestHeadroom(NamedTuple):
 
     # Number of further consumers that certainly fit.
     fits: int
-    # Number of further consumers that no placement can exceed.
-    at_most: int
+    # Number of further consumers that no placement can exceed, or None if it is unknown.
+    at_most: int | None
     # Number of consumers that would fit if there were no allocations.
     empty: int
 
@@ -147,10 +147,11 @@ class HeadroomGauges:
 
 def _render(headroom: Mapping[str, RequestHeadroom]) -> bytes:
     labelled = [(labels({"request": name}), numbers) for name, numbers in headroom.items()]
+    upper = [(label, each.at_most) for label, each in labelled if each.at_most is not None]
     return b"".join(
         (
             family(HEADROOM, [(label, numbers.fits) for label, numbers in labelled]),
-            family(HEADROOM_UPPER, [(label, numbers.at_most) for label, numbers in labelled]),
+            family(HEADROOM_UPPER, upper),
             family(HEADROOM_EMPTY, [(label, numbers.empty) for label, numbers in labelled]),
         )
     )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from falcon_placement_client import ReportClient
+from falcon_placement_client import headroom as client_headroom
 from falcon_placement_client.identity import connect
 from placement import cli
 from placement.api.operations import providers
@@ -51,6 +52,14 @@ def headroom(capsys: pytest.CaptureFixture[str], url: str) -> Any:
         return code, printed.out, printed.err
 
     return run
+
+
+def test_a_table_says_at_least_where_more_may_fit(
+    headroom: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_headroom, "MAX_LIMIT", 2)
+    _code, out, _err = headroom("--flavor", LARGE)
+    assert "at least 2" in out
 
 
 def test_a_table_shows_how_many_fit_and_what_limits_the_hosts(headroom: Any) -> None:

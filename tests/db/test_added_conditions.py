@@ -138,7 +138,7 @@ def send(searcher: Searcher, request: CandidateRequest) -> Results:
         bool(result.candidates),
         explanation.hosts.served > 0,
         headroom.total.fits > 0,
-        headroom.total.at_most > 0,
+        headroom.total.at_most != 0,
         not isinstance(simulation.claims[0], Unplaced),
     }
     return Results(operations, explanation.text)

@@ -8,6 +8,7 @@ the other, in all possible ways.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tests.properties import oracle
 from tests.properties.oracle import Candidate, Query, World
@@ -136,3 +137,12 @@ def shares(world: World) -> bool:
     return any(
         oracle.SHARING in provider.traits and provider.aggregates for provider in world.values()
     )
+
+
+def check_bounds(found: Mapping[str, Any], most: int, limit: int) -> None:
+    """Check the figures against the largest number of consumers, of which `most` has the limit."""
+    if found["fits"] == limit:
+        assert (most, found["at_most"], found["exact"]) == (limit, None, False)
+    else:
+        assert found["fits"] <= most <= found["at_most"]
+        assert found["exact"] == (found["fits"] == found["at_most"])

@@ -9,7 +9,13 @@ import pytest
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.explained_texts import check_text
-from tests.properties.headroom import TooManyStatesError, emptied, most_together, one_by_one
+from tests.properties.headroom import (
+    TooManyStatesError,
+    check_bounds,
+    emptied,
+    most_together,
+    one_by_one,
+)
 from tests.properties.strategies import AGGREGATES, TRAITS, seeded_query, seeded_world
 from tests.properties.test_agreement import check, queries, results
 from tests.properties.test_candidates import any_tuning, assert_whole
@@ -187,7 +193,7 @@ def test_headroom_of_cards_is_within_brute_force(service: WorldService) -> None:
         service.renew(rng)
         found = measure(service, stated, limit=LIMIT, empty=empty)
         try:
-            assert found["fits"] <= most <= found["at_most"], (most, found)
+            check_bounds(found, most, LIMIT)
             assert "budget" not in {each["code"] for each in found["limited_by"]}
         except AssertionError as error:
             raise AssertionError(f"{found} {most} {query}\n{asked}") from error

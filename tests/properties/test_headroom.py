@@ -13,6 +13,7 @@ from tests.properties import oracle
 from tests.properties.headroom import (
     TooManyStatesError,
     after,
+    check_bounds,
     emptied,
     in_aggregate,
     most_together,
@@ -48,11 +49,10 @@ def measure(service: WorldService, query: Query, **members: Any) -> Mapping[str,
     return found
 
 
-def check(found: Mapping[str, Any], most: int, *, exact: bool) -> None:
+def check(found: Mapping[str, Any], most: int, limit: int, *, exact: bool) -> None:
     assert found["complete"]
-    assert found["fits"] <= most <= found["at_most"]
-    assert found["exact"] == (found["fits"] == found["at_most"])
-    assert found["exact"] or not exact
+    check_bounds(found, most, limit)
+    assert found["exact"] or not exact or most == limit
 
 
 def test_headroom_equals_brute_force(
@@ -78,9 +78,9 @@ def test_headroom_equals_brute_force(
         service.renew(rng)
         found = measure(service, query, limit=limit, by=list(BY), empty=empty)
         exact = not splits and not shares(asked)
-        check(found, most, exact=exact)
+        check(found, most, limit, exact=exact)
         for aggregate, number in by.items():
-            check(found["by"][aggregate], number, exact=exact or aggregate == UNKNOWN)
+            check(found["by"][aggregate], number, limit, exact=exact or aggregate == UNKNOWN)
         assert sum(each["hosts"] for each in found["limited_by"]) == len(oracle.hosts(world))
         assert bool(found["hosts"]) <= bool(most)
         assert found["largest"] <= min(most, limit)

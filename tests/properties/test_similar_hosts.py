@@ -58,7 +58,7 @@ def check_headroom(service: WorldService, world: oracle.World, query: oracle.Que
     except TooManyStatesError:
         return
     found = test_headroom.measure(service, query, limit=LIMIT)
-    test_headroom.check(found, most, exact=not splits and not shares(world))
+    test_headroom.check(found, most, LIMIT, exact=not splits and not shares(world))
 
 
 def test_similar_hosts_are_not_confused(

@@ -83,10 +83,12 @@ def read_headroom(body: Mapping[str, Any], within: Sequence[str | int] = ()) -> 
     )
 
 
-_NUMBERS = {"fits": 412, "at_most": 412, "hosts": 97, "largest": 16}
-_SHAPES: Mapping[str, Shape] = {
-    name: Json.of("integer", number, minimum=0) for name, number in _NUMBERS.items()
-} | {name: Json.of("boolean", True) for name in ("exact", "complete")}
+_NUMBERS = {"fits": 412, "hosts": 97, "largest": 16}
+_SHAPES: Mapping[str, Shape] = (
+    {name: Json.of("integer", number, minimum=0) for name, number in _NUMBERS.items()}
+    | {"at_most": Json.of(["integer", "null"], 412, minimum=0)}
+    | {name: Json.of("boolean", True) for name in ("exact", "complete")}
+)
 _FIGURES = ("fits", "at_most", "exact", "complete", "hosts", "largest")
 
 
@@ -126,7 +128,8 @@ def measure_headroom(call: Call) -> Reply:
 
     All requests are measured in one snapshot, independently of each other. `fits` consumers can be
     placed at the same time, and never more than `at_most`. If both numbers are equal, `exact` is
-    true. `limited_by` counts hosts by the condition that prevents one more consumer on a full host.
+    true. If `fits` reaches the limit, more may fit, and `at_most` is null. `limited_by` counts
+    hosts by the condition that prevents one more consumer on a full host.
     Nothing is changed.
     """
     service = call.service

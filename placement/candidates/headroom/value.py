@@ -50,22 +50,23 @@ class LimitedHosts(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """How many consumers fit on some hosts. The limit of the question bounds all numbers."""
+    """How many consumers fit on some hosts."""
 
-    # Consumers that certainly fit.
+    # Consumers that certainly fit, at most the limit of the question.
     fits: int
-    # Number of consumers that no placement can exceed.
-    at_most: int
+    # Number of consumers that no placement can exceed. None if the limit was reached, or if not
+    # all hosts were measured.
+    at_most: int | None
     # Whether all hosts were measured.
     complete: bool
     # Number of hosts that serve at least one consumer.
     hosts: int
-    # Maximum number of consumers on one host. Each host is considered alone.
+    # Maximum number of consumers on one host, at most the limit. Each host is considered alone.
     largest: int
 
     @property
     def exact(self) -> bool:
-        """Whether both bounds are equal."""
+        """Whether both bounds are known and equal."""
         return self.fits == self.at_most
 
 
@@ -101,13 +102,13 @@ class Sums:
         self.largest = max(self.largest, largest)
 
     def figures(self, limit: int, *, complete: bool) -> Figures:
-        """Return the numbers. No number exceeds the limit.
+        """Return the numbers, up to a limit.
 
         Args:
             complete: whether all hosts were added.
         """
         fits = min(self.lower, limit)
-        at_most = min(self.upper, limit) if complete else limit
+        at_most = self.upper if complete and self.lower < limit else None
         return Figures(fits, at_most, complete, self.hosts, min(self.largest, limit))
 
 

@@ -91,15 +91,16 @@ function unused(suffix, groups) {
 
 /** Return the sentence about room, with what limits it. */
 export function drawRoom(room, request) {
-  const { fits, at_most: most, exact, complete, hosts } = room;
-  const number = exact || fits === most ? whole(fits) : `${whole(fits)} to ${whole(most)}`;
+  const { fits, at_most: most, complete, hosts } = room;
+  const atLeast = most === null ? `at least ${whole(fits)}` : `${whole(fits)} to ${whole(most)}`;
+  const number = fits === most ? whole(fits) : atLeast;
   // If other hosts serve the request, a host without inventory of the class is no bottleneck.
   const limiting = room.limited_by.filter((each) => !hosts || each.code !== "no_inventory");
   const limits = limiting.slice(0, REASONS).map(limit);
   return h(
     "p",
     { class: "room" },
-    h("strong", {}, complete ? `Room for ${number} more` : `Room for at least ${whole(fits)} more`),
+    h("strong", {}, `Room for ${number} more`),
     hosts ? ` on ${count(hosts, "host")}, at most ${whole(room.largest)} on one` : "",
     limits.length ? `; limited by ${limits.join(", ")}. ` : ". ",
     complete ? null : "Not all hosts were looked at: the limit on work was reached. ",
