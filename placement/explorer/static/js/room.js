@@ -67,9 +67,10 @@ export function shares(providers) {
 /** Return whether the providers of a tree only share resources, so that the tree is no host. */
 function isStorage(providers) {
   const isOfHost = ({ name }) => HOST_CLASSES.includes(name);
-  return shares(providers) && providers.every((each) =>
-    !each.stocks.length || (isSharing(each) && !each.stocks.some(isOfHost))
-  );
+  return shares(providers) &&
+    providers.every((each) =>
+      !each.stocks.length || (isSharing(each) && !each.stocks.some(isOfHost))
+    );
 }
 
 function isSharing(provider) {
