@@ -31,7 +31,11 @@ CUSTOM_NAME: Fragment = {
 }
 UUID_PATTERN = rf"^[0-9a-fA-F-]{{36}}{END}"
 CLASS_PATTERN = rf"^[A-Z0-9_]{{1,255}}{END}"
-GENERATION: Fragment = {"type": "integer", "examples": [6]}
+GENERATION: Fragment = {
+    "type": "integer",
+    "description": "the generation that GET /resource_providers/{uuid} returns",
+    "examples": [6],
+}
 # NUL is excluded because some databases cannot store it.
 TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$", "description": "text without NUL"}
 OWNER: Fragment = {**TEXT, "minLength": 1, "maxLength": 255}

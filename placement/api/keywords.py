@@ -5,6 +5,7 @@ length of a text is checked before its pattern, and the type of items before the
 messages quote only a limited part of the body.
 """
 
+import json
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -225,14 +226,29 @@ def _right_type(value: Any, schema: Fragment) -> str:
     """Return a hint about the form of a list or an object in place of another value."""
     if schema["type"] == "array" and type(value) in _python_types(schema.get("items", schema)):
         return f"; write [{quote(value)}]"
-    if schema["type"] != "object":
-        return ""
-    if "propertyNames" in schema:
-        return (
-            f"; expected an object, in which each key is {schema['propertyNames']['description']}"
-        )
+    return _form(schema) if schema["type"] in ("array", "object") else ""
+
+
+def _form(schema: Fragment) -> str:
+    """Return a hint about the form of a value: its description, its members or an example."""
     names = sorted(schema.get("properties", ()))
-    return f"; expected an object with {', '.join(names)}" if names else ""
+    noun = {"object": "an object", "array": "a list"}.get(str(schema["type"]), "a value")
+    form = schema.get("description", "")
+    if "propertyNames" in schema:
+        form = f"{noun}, in which each key is {schema['propertyNames']['description']}"
+    elif schema.get("examples"):
+        comma = "," if form else ""
+        form = f"{form or noun}{comma} such as {json.dumps(schema['examples'][0])}"
+    elif names:
+        form = f"{noun} with {', '.join(names)}"
+    return f"; expected {form}" if form else ""
+
+
+def _missing(value: Any, schema: Fragment) -> str:
+    """Return which required member is missing, and its form, or an example of the object."""
+    name = next(name for name in schema["required"] if name not in value)
+    form = _form(schema if "examples" in schema else schema["properties"].get(name, schema))
+    return f"{quote(name)} is a required property{form}"
 
 
 def _python_types(schema: Fragment) -> set[type]:
@@ -255,6 +271,7 @@ _PHRASES: Mapping[str, Phrase] = {
         f"{quote(value)} has {len(value)} members: at most {schema['maxProperties']} are allowed"
     ),
     "additionalProperties": _unexpected,
+    "required": _missing,
     "format": lambda value, schema: (
         f"{quote(value)} is not a {schema['format']!r}{_expected(schema)}"
     ),

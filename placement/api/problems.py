@@ -212,7 +212,11 @@ def _similar_path(path: str, paths: Iterable[str]) -> str:
         for tail in tails:
             if tail in _filled_paths(tail, paths):
                 return f"; did you mean {tail}? The service is not below {path.removesuffix(tail)}"
-    return did_you_mean(nearest(path, _filled_paths(path, paths), cutoff=0.75))
+    if similar := nearest(path, _filled_paths(path, paths), cutoff=0.75):
+        return did_you_mean(similar)
+    below = [pattern for pattern in paths if pattern.startswith(f"/{prefix}/") and not segments]
+    listed = "; GET /consumers?held=true lists holds" if prefix == "holds" else ""
+    return f"; there is {below[0]}{listed}" if below else ""
 
 
 def _filled_paths(path: str, patterns: Iterable[str]) -> list[str]:

@@ -104,7 +104,10 @@ class ConsumerGenerationConflict(Conflict):
     def __init__(self, consumer: str, stated: int | None, present: int | None) -> None:
         advice = "send null for a new consumer" if present is None else "read it again and retry"
         if stated is None:
-            advice = "it exists already: send its generation, or use another UUID"
+            advice = (
+                "it exists already: use another UUID, or change it with "
+                f"PUT /allocations/{consumer} and its generation"
+            )
         super().__init__(
             f"consumer generation conflict: consumer {consumer} is at generation "
             f"{_generation(present)}, not {_generation(stated)}; {advice}"

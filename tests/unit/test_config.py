@@ -319,7 +319,7 @@ def order_file(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("memory", r"order: it is not valid JSON: "),
+        ("memory", r"order: expected JSON such as \[{\"by\":\"free\",.*}\], but it is not valid: "),
         ("{}", r"order: JSON does not validate: order: {} is not of type 'array'"),
         ('[{"by": "size", "first": "most"}]', r"order: JSON does not validate: order\[0\]\.by: "),
         ('[{"by": "free", "first": "most"}]', r"order: order\[0\]\.resource_class: expected"),

@@ -48,12 +48,17 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
     joined: set[str] = set()
     for rule in request.subtree_rules:
         joined |= rule.inside | rule.outside
+    other = next((group.suffix for group in request.groups if group.resources), "")
     for group in request.groups:
         suffix = group.suffix
         if not group.resources and suffix not in joined:
+            hint = f", or name {suffix} in same_subtree" if suffix else ""
+            if not suffix and group.terms:
+                stated = sorted({f"{term.parameter}{other}" for term in group.terms})
+                hint = f", or move its conditions to the group {other}: {', '.join(stated)}"
             raise BadQuery(
                 f"{names[suffix]}: this group asks for no resources: add resources{suffix}="
-                f"CLASS:AMOUNT{f', or name {suffix} in same_subtree' if suffix else ''}",
+                f"CLASS:AMOUNT{hint}",
                 QUERY_BAD_VALUE,
             )
     _check_suffixes(request, "same_subtree", joined)

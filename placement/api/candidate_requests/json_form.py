@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from placement.api.candidate_requests.checks import check
-from placement.api.candidate_requests.schema import CONFIGURED_ORDER
+from placement.api.candidate_requests.schema import CONFIGURED_ORDER, ORDER
 from placement.api.candidate_requests.terms import TOO_MUCH, terms_of
 from placement.api.json_body import path_of, size_of
 from placement.api.parameters import MAX_ITEMS, bad
@@ -156,7 +156,10 @@ def read_configured_order(text: str) -> Order:
         CONFIGURED_ORDER.check(stated)
         keys = read_order({"order": stated})
     except orjson.JSONDecodeError as error:
-        raise ConfigurationError(f"[placement] order: it is not valid JSON: {error}") from None
+        sample = orjson.dumps(ORDER["examples"][0]).decode()
+        raise ConfigurationError(
+            f"[placement] order: expected JSON such as {sample}, but it is not valid: {error}"
+        ) from None
     except (BadBody, BadQuery) as error:
         raise ConfigurationError(f"[placement] order: {error}") from None
     return tuple([replace(key, may_be_unknown=True) for key in keys])

@@ -74,7 +74,12 @@ GROUPS = {
     "additionalProperties": False,
 }
 _MEMBERS = {
-    "same_subtree": _list(closed({}, {"of": _list(SUFFIX), "not": _list(SUFFIX)}, "SubtreeRule")),
+    "same_subtree": _list(
+        sample(
+            closed({}, {"of": _list(SUFFIX), "not": _list(SUFFIX)}, "SubtreeRule"),
+            {"of": ["_NIC"]},
+        )
+    ),
     "isolate": _list(SUFFIX),
     "group_policy": {
         "type": "string",
@@ -101,34 +106,40 @@ BARE_REQUEST = closed(
     "BareRequest",
 )
 MAX_ORDER_KEYS = 8
-ORDER = {
+_ORDER_KEY = {"by": "free", "resource_class": "VCPU", "first": "most"}
+ORDER: Fragment = {
     "type": "array",
     "maxItems": MAX_ORDER_KEYS,
-    "items": closed(
-        {
-            "by": {
-                "type": "string",
-                "pattern": f"^(free|trait|aggregate){END}",
-                "description": "free, trait or aggregate",
-                "maxLength": 9,
-                "examples": ["free"],
+    "items": sample(
+        closed(
+            {
+                "by": {
+                    "type": "string",
+                    "pattern": f"^(free|trait|aggregate){END}",
+                    "description": "free, trait or aggregate",
+                    "maxLength": 9,
+                    "examples": ["free"],
+                },
+                "first": {
+                    "type": "string",
+                    "pattern": f"^(most|least|with|without){END}",
+                    "description": (
+                        "most or least (of what is free), or with or without (the others)"
+                    ),
+                    "maxLength": 7,
+                    "examples": ["most"],
+                },
             },
-            "first": {
-                "type": "string",
-                "pattern": f"^(most|least|with|without){END}",
-                "description": "most or least (of what is free), or with or without (the others)",
-                "maxLength": 7,
-                "examples": ["most"],
+            {
+                "resource_class": sample(CLASS_NAME, "VCPU"),
+                "name": sample(CLASS_NAME, "HW_CPU_X86_AVX2"),
+                "uuid": AGGREGATE,
             },
-        },
-        {
-            "resource_class": sample(CLASS_NAME, "VCPU"),
-            "name": sample(CLASS_NAME, "HW_CPU_X86_AVX2"),
-            "uuid": AGGREGATE,
-        },
-        "OrderKey",
+            "OrderKey",
+        ),
+        _ORDER_KEY,
     ),
-    "examples": [[{"by": "free", "resource_class": "VCPU", "first": "most"}]],
+    "examples": [[_ORDER_KEY]],
 }
 # The option `[placement] order`.
 CONFIGURED_ORDER = Schema(ORDER, lambda steps: path_of(("order", *steps)))

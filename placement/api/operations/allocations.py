@@ -78,7 +78,16 @@ LIST = {
 
 # Members about the consumer itself, which later versions added.
 OWNED = {"project_id": sample(OWNER, samples.PROJECT), "user_id": sample(OWNER, samples.USER)}
-GUARDED = {**OWNED, "consumer_generation": {"type": ["integer", "null"], "examples": [1]}}
+GUARDED = {
+    **OWNED,
+    "consumer_generation": {
+        "type": ["integer", "null"],
+        "description": (
+            "null for a new consumer, else the generation that GET /allocations/{consumer} returns"
+        ),
+        "examples": [1],
+    },
+}
 TYPED = {**GUARDED, "consumer_type": sample(CLASS_NAME, "INSTANCE")}
 # If a consumer has no type, responses contain UNKNOWN_CONSUMER_TYPE.
 TYPED_OR_UNKNOWN = {

@@ -58,7 +58,14 @@ from placement.vocabulary import MAX_INTEGER
 
 NAME = sample({**TEXT, "maxLength": 200}, samples.PROVIDER_NAME)
 NEW_UUID = sample(UUID_LIKE, samples.PROVIDER)
-PARENT = sample({**UUID_LIKE, "type": ["string", "null"]}, samples.PARENT)
+PARENT = sample(
+    {
+        **UUID_LIKE,
+        "type": ["string", "null"],
+        "description": "the UUID of the parent, or null for a root",
+    },
+    samples.PARENT,
+)
 
 NESTED = {"parent_provider_uuid": PARENT}
 
