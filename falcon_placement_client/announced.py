@@ -208,10 +208,20 @@ READS = (
 def explained(
     rows: Iterable[Announced], pair: Exchange, found: Differences
 ) -> tuple[list[Announced], Differences]:
-    """Return the rows that explain some of the differences, and the remaining differences."""
+    """Return the rows that explain some of the differences, and the remaining differences.
+
+    No row explains a difference by a malformed body.
+    """
     left, used = dict(found), []
     for row in rows:
-        if left.keys() & row.touches and row.explains(pair):
+        if left.keys() & row.touches and _explains(row, pair):
             left = {aspect: each for aspect, each in left.items() if aspect not in row.touches}
             used.append(row)
     return used, left
+
+
+def _explains(row: Announced, pair: Exchange) -> bool:
+    try:
+        return row.explains(pair)
+    except (LookupError, TypeError, AttributeError, ValueError):  # members of the bodies
+        return False

@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from falcon_placement_client.access_log import request_of
 from falcon_placement_client.announced import PAGE, READS, Exchange, explained
 from falcon_placement_client.command_client import RestClient
-from falcon_placement_client.errors import RestError, reason
+from falcon_placement_client.errors import RestError, path_of, reason
 from falcon_placement_client.responses import (
     CANDIDATES,
     Differences,
@@ -40,6 +40,17 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 LISTS = ("/", "/resource_classes", "/traits", "/traits?associated=true", "/resource_providers")
 PARTS = ("", "/inventories", "/usages", "/traits", "/aggregates", "/allocations")
+# The shapes of responses, with only the members that are read: a type, a list of one shape, an
+# object with certain members, or an object with any members of one shape.
+PROVIDERS = {"resource_providers": [{"uuid": str, "generation": int, "root_provider_uuid": str}]}
+PART_SHAPES = {
+    "inventories": {str: dict.fromkeys(("total", "min_unit", "max_unit", "step_size"), int)},
+    "traits": [str],
+    "aggregates": [str],
+    "allocations": {str: dict},
+}
+HELD = {"allocations": {str: {"resources": {str: int}}}}
+OWNER = {"project_id": str, "user_id": str}
 LIMIT = 1000  # nova's default of [scheduler] max_placement_results
 UNLIMITED = 10  # rounds with one search without a limit, whose responses are large
 MAX_KNOWN = 100  # searches without a limit whose candidates are kept
@@ -126,7 +137,7 @@ def cloud_requests(api: RestClient, seed: int, minors: Sequence[int]) -> Iterato
     The same cloud and seed have the same requests, without an end unless there is no provider.
     """
     rng = random.Random(seed)
-    listed = api.get("/resource_providers", LEAST)["resource_providers"]
+    listed = _read(api, "/resource_providers", PROVIDERS)["resource_providers"]
     providers = sorted(each["uuid"] for each in listed)
     # Most consumers have allocations of roots, which can be few of the providers.
     roots = sorted({each["root_provider_uuid"] for each in listed})
@@ -144,8 +155,7 @@ def _round(
     uuid = rng.choice(providers)
     path = f"/resource_providers/{uuid}"
     inventories, traits, aggregates, consumers = (
-        api.get(f"{path}/{part}", LEAST)[part]
-        for part in ("inventories", "traits", "aggregates", "allocations")
+        _read(api, f"{path}/{part}", {part: shape})[part] for part, shape in PART_SHAPES.items()
     )
     yield from (path + part for part in PARTS)
     yield f"/resource_providers?in_tree={uuid}"
@@ -158,9 +168,10 @@ def _round(
             yield f"/resource_providers?{parameter}={value}"
     amounts: Counter[str] = Counter()
     for consumer in rng.sample(sorted(consumers), min(1, len(consumers))):
-        held = api.get(f"/allocations/{consumer}", LEAST)
+        held = _read(api, f"/allocations/{consumer}", HELD)
         yield f"/allocations/{consumer}"
         if held["allocations"]:
+            _check(api, f"/allocations/{consumer}", held, OWNER)
             owner = {"project_id": held["project_id"], "user_id": held["user_id"]}
             yield f"/usages?project_id={quote(held['project_id'], safe='')}"
             yield f"/usages?{urlencode(owner)}"
@@ -180,7 +191,7 @@ def _sizes(inventories: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     """Return an eighth of each amount, or the least that can be allocated."""
     sizes = {}
     for name, each in sorted(inventories.items()):
-        step = each["step_size"]
+        step = max(each["step_size"], 1)
         amount = min(max(each["total"] // 8, each["min_unit"]), each["max_unit"])
         sizes[name] = max(amount - amount % step, step)
     return sizes
@@ -321,9 +332,36 @@ def _send(server: RestClient, request: Request) -> ServerResponse:
     return ServerResponse(received.status_code, headers, raw)
 
 
+def _read(server: RestClient, path: str, shape: Any) -> Any:
+    """Return the JSON value at a path.  Raises RestError, also if it does not have the shape."""
+    value = server.get(path, LEAST)
+    _check(server, path, value, shape)
+    return value
+
+
+def _check(server: RestClient, path: str, value: Any, shape: Any) -> None:
+    for member in _invalid(value, shape):
+        problem = f"{member} is missing or has the wrong type"
+        raise RestError(f"GET {path} of {server.url}: {problem}; is this a placement service?")
+
+
+def _invalid(value: Any, shape: Any, *steps: str | int) -> Iterator[str]:
+    """Yield the paths of members that are missing or have another type."""
+    kind: Any = shape if isinstance(shape, type) else type(shape)
+    if not isinstance(value, kind):
+        yield path_of(*steps) or "the body"
+    elif isinstance(shape, list):
+        for index, each in enumerate(value):
+            yield from _invalid(each, *shape, *steps, index)
+    elif isinstance(shape, dict):
+        shapes = dict.fromkeys(value, shape[str]) if str in shape else shape
+        for name, each in shapes.items():
+            yield from _invalid(value.get(name), each, *steps, name)
+
+
 def _generations(server: RestClient) -> dict[str, int]:
     """Return UUID -> generation of all providers.  Raises RestError."""
-    found = server.get("/resource_providers", LEAST)["resource_providers"]
+    found = _read(server, "/resource_providers", PROVIDERS)["resource_providers"]
     return {each["uuid"]: each["generation"] for each in found}
 
 

@@ -72,14 +72,15 @@ class ServerResponse:
         """The decoded JSON body, or None if the body is not JSON."""
         try:
             return json.loads(self.raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     @property
     def error(self) -> Mapping[str, Any]:
         """The error object. Empty if there is none."""
         errors = self.body.get("errors") if isinstance(self.body, dict) else None
-        return errors[0] if errors else {}
+        error = errors[0] if isinstance(errors, list) and errors else None
+        return error if isinstance(error, dict) else {}
 
     @property
     def detail(self) -> str:
@@ -149,16 +150,18 @@ def normal(request: Request, body: Any) -> Any:
 
     A limit selects any of the candidates, so only their number remains.
     """
-    if isinstance(body, dict) and "allocation_requests" in body:
+    if isinstance(body, dict) and isinstance(body.get("allocation_requests"), list):
         if request.is_limited:
             return {"candidates": len(body["allocation_requests"])}
         return {**_sorted(body), "allocation_requests": candidates(body)}
     return _sorted(body)
 
 
-def candidates(body: Mapping[str, Any]) -> list[str]:
-    """Return the candidates in a body as texts, sorted."""
-    return sorted(json.dumps(_sorted(each), sort_keys=True) for each in body["allocation_requests"])
+def candidates(body: Any) -> list[str]:
+    """Return the candidates in a body as texts, sorted. Empty if the body has no list of them."""
+    found = body.get("allocation_requests") if isinstance(body, dict) else None
+    listed = found if isinstance(found, list) else []
+    return sorted(json.dumps(_sorted(each), sort_keys=True) for each in listed)
 
 
 def _sorted(value: Any) -> Any:

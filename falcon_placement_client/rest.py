@@ -191,7 +191,7 @@ class RestApi:
             return None
         try:
             return answer.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             raise NoPlacementService(f"{request}: the answer is not JSON; {_ADVICE}") from None
 
     def respond(

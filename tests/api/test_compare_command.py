@@ -74,6 +74,12 @@ def planted(application: WSGIApplication, path: str, change: Change) -> WSGIAppl
     return planting
 
 
+def responding(body: Any, status: str = "200 OK") -> Change:
+    """Return a change of responses to a JSON value, or to a text."""
+    raw = (body if isinstance(body, str) else json.dumps(body)).encode()
+    return lambda _status, headers, _body: (status, headers, raw)
+
+
 @pytest.fixture
 def compare(capsys: pytest.CaptureFixture[str], service: Any) -> Iterator[Any]:
     application, _client = service
@@ -315,6 +321,112 @@ def test_services_without_a_common_provider_are_no_copies(
     code, out, [error] = compare(unrelated)
     assert (code, out) == (1, "")
     assert "have no provider in common" in error
+
+
+HTML, DEEP = "<html>Not placement</html>", "[" * 100_000
+INVENTORY = {"total": 8, "min_unit": 1, "max_unit": 8, "step_size": 1}
+PROVIDER = {"uuid": HOSTS[0], "generation": 1, "root_provider_uuid": HOSTS[0]}
+WRONG: dict[str, Any] = {"uuid": None, "generation": [], "root_provider_uuid": 1.5}
+PART = f"/resource_providers/{HOSTS[0]}"
+HELD = {"allocations": {HOSTS[0]: {"resources": {"VCPU": 1}}}}
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (HTML, "does not answer in JSON"),
+        (DEEP, "does not answer in JSON"),
+        ("", "the body is missing or has the wrong type"),
+        ([], "the body is missing or has the wrong type"),
+        ("null", "the body is missing or has the wrong type"),
+        ({}, "resource_providers is missing"),
+        ({"resource_providers": {}}, "resource_providers is missing"),
+        ({"resource_providers": [PROVIDER, 1]}, "resource_providers[1] is missing"),
+        *(
+            ({"resource_providers": [PROVIDER, {**PROVIDER, name: value}]}, f"s[1].{name} is m")
+            for name, value in WRONG.items()
+        ),
+    ],
+)
+def test_a_malformed_list_of_providers_is_one_line(
+    capsys: pytest.CaptureFixture[str], service: Any, body: Any, problem: str
+) -> None:
+    malformed = planted(service[0], "/resource_providers", responding(body))
+    with listening(service[0]) as good, listening(malformed) as bad:
+        for first, other in ((good, bad), (bad, good)):
+            assert cli.main(["compare", other, "--url", first]) == 1
+            [line] = complaints(capsys.readouterr().err)
+            assert "GET /resource_providers" in line
+            assert bad in line
+            assert problem in line
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "problem"),
+    [
+        (f"{PART}/inventories", HTML, "does not answer in JSON"),
+        (f"{PART}/inventories", {"inventories": []}, "inventories is missing"),
+        (f"{PART}/inventories", {"inventories": {"VCPU": 1}}, "inventories.VCPU is missing"),
+        *(
+            (f"{PART}/inventories", {"inventories": {"VCPU": {**INVENTORY, name: "8"}}}, name)
+            for name in INVENTORY
+        ),
+        (f"{PART}/traits", {"traits": {}}, "traits is missing"),
+        (f"{PART}/traits", {"traits": [1]}, "traits[0] is missing"),
+        (f"{PART}/aggregates", [], "the body is missing"),
+        (f"{PART}/aggregates", {"aggregates": [None]}, "aggregates[0] is missing"),
+        (f"{PART}/allocations", {"allocations": []}, "allocations is missing"),
+        (f"{PART}/allocations", {"allocations": {CONSUMER: 1}}, f"allocations.{CONSUMER} is m"),
+        (f"/allocations/{CONSUMER}", {}, "allocations is missing"),
+        (f"/allocations/{CONSUMER}", {"allocations": {"a": {}}}, "allocations.a.resources is m"),
+        (f"/allocations/{CONSUMER}", {"allocations": {"a": {"resources": {"A": []}}}}, "es.A is m"),
+        (f"/allocations/{CONSUMER}", {**HELD, "user_id": "u"}, "project_id is missing"),
+        (f"/allocations/{CONSUMER}", {**HELD, "project_id": "p", "user_id": 1}, "user_id is m"),
+    ],
+)
+def test_a_malformed_object_of_the_service_is_one_line(
+    capsys: pytest.CaptureFixture[str], service: Any, path: str, body: Any, problem: str
+) -> None:
+    with listening(planted(service[0], path, responding(body))) as url:
+        assert cli.main(["compare", url, "--url", url]) == 1
+    [line] = complaints(capsys.readouterr().err)
+    assert f"GET {path}" in line
+    assert url in line
+    assert problem in line
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        HTML, DEEP, "", [], {}, {"allocation_requests": 1}, {"allocation_requests": [1, None]},
+        {"allocation_requests": {}, "provider_summaries": []},
+        {"allocation_requests": [{"allocations": {}}] * 9, "provider_summaries": []},
+        {"allocation_requests": [{"allocations": [{"resource_provider": 1}]}] * 9},
+        {"allocation_requests": [{"allocations": {"a": 1}}] * 9, "provider_summaries": {"a": 1}},
+    ],
+)  # fmt: skip
+def test_a_malformed_response_is_a_difference(
+    capsys: pytest.CaptureFixture[str], service: Any, tmp_path: Path, body: Any
+) -> None:
+    search = f"{SEARCH}&resources1=VCPU:1&group_policy=none"
+    file = log(tmp_path, search, f"{search}&limit=1", "/allocation_candidates?foo=1")
+    for status in ("200 OK", "404 Not Found"):
+        malformed = planted(service[0], "/allocation_candidates", responding(body, status))
+        with listening(service[0]) as good, listening(malformed) as bad:
+            for first, other in ((good, bad), (bad, good)):
+                assert cli.main(["compare", other, "--url", first, "--access-log", file]) == 3
+                assert f"GET {search} at 1.39: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("errors", [1, {}, {"a": 1}, [], [1], [[]], [{"code": []}], None])
+def test_a_malformed_error_is_a_difference(
+    compare: Any, service: Any, tmp_path: Path, errors: Any
+) -> None:
+    target = "/traits?name=bad"
+    other = planted(service[0], "/traits", responding({"errors": errors}, "400 Bad Request"))
+    code, out, _err = compare(other, "--access-log", log(tmp_path, target))
+    assert code == 3
+    assert f"GET {target} at 1.39: " in out
 
 
 def test_a_log_without_reads_is_refused(compare: Any, service: Any) -> None:
