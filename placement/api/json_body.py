@@ -35,7 +35,7 @@ def decode(raw: bytes) -> Any:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise BadBody(_fault(error)) from None
+        raise BadBody(_fault(error, raw)) from None
     _check_shape(value)
     return value
 
@@ -44,10 +44,12 @@ def decode(raw: bytes) -> Any:
 _NOT_JSON = re.compile(r"NaN|Infinity|True\b|False\b|None\b|undefined\b|'|//|/\*|#")
 
 
-def _fault(error: orjson.JSONDecodeError) -> str:
+def _fault(error: orjson.JSONDecodeError, raw: bytes) -> str:
     """Return what is wrong with a body that cannot be parsed, and where."""
-    if not error.doc.strip():
+    if not raw.strip():
         return "The body is empty: this operation needs a JSON object in it"
+    if not error.doc:
+        return "The body is not valid JSON: its encoding must be UTF-8"
     at = f"line {error.lineno} column {error.colno} (char {error.pos})"
     if "infinity" in error.msg:
         return f"The body has a number of more than 1.8e308, which no member allows: {at}"

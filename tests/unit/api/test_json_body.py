@@ -76,6 +76,25 @@ def test_members_are_counted_before_any_of_them_is_made(monkeypatch: pytest.Monk
             decode(more)
 
 
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"", "The body is empty"),
+        (b" \n", "The body is empty"),
+        (b'{"name":"\xff"}', "its encoding must be UTF-8"),
+        (b"\xff", "its encoding must be UTF-8"),
+        (b'{"name":"\xed\xa0\x80"}', "its encoding must be UTF-8"),
+        ('{"name":"x"}'.encode("utf-16"), "its encoding must be UTF-8"),
+        (b'{"name":"\\ud800"}', "column 10 "),
+        (b'\xef\xbb\xbf{"name":"x"}', "column 1 "),
+        (b"{'name'", "JSON does not have '"),
+    ],
+)
+def test_a_body_that_is_no_json_states_why(raw: bytes, message: str) -> None:
+    with pytest.raises(BadBody, match=message):
+        decode(raw)
+
+
 def test_a_key_may_not_be_longer_than_any_name() -> None:
     with pytest.raises(BadBody, match=r"^xxx.*…: a key may have 255 characters"):
         decode(orjson.dumps([{"a": 1}, {"b": {"x" * 256: 1}}]))
