@@ -1,7 +1,7 @@
 """`python -m tests.cluster.growing N SEED`: N requests, no two alike, to an application.
 
-Prints the resident memory in KiB and the number of objects after up to 5,000 requests, and at the
-end. The environment names the database, as for the application.
+Prints the resident memory in KiB, its maximum so far, and the number of objects after up to 5,000
+requests, and at the end. The environment names the database, as for the application.
 """
 
 from __future__ import annotations
@@ -78,10 +78,11 @@ def requests(source: random.Random) -> Iterator[Environ]:
         yield environ
 
 
-def resident() -> int:
-    """Return the resident memory of this process in KiB."""
+def resident() -> tuple[int, int]:
+    """Return the resident memory of this process and its maximum so far, in KiB."""
     status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0])
+    now, peak = (int(status.partition(name)[2].split()[0]) for name in ("VmRSS:", "VmHWM:"))
+    return now, peak
 
 
 def objects() -> int:
@@ -101,7 +102,7 @@ def main(count: int, seed: str) -> None:
     first = min(FIRST, count // 2)
     for number, environ in enumerate(requests(random.Random(seed))):
         if number in (first, count):
-            print(resident(), objects(), flush=True)
+            print(*resident(), objects(), flush=True)
         if number == count:
             return
         body = application(environ, start_response)

@@ -19,6 +19,7 @@ THREADS = 4
 REQUESTS = int(os.environ.get("PLACEMENT_GROWTH", "600"))
 SEED = os.environ.get("PLACEMENT_GROWTH_SEED", "1")
 MAX_GROWTH = 40 << 10  # KiB after the first 5,000 requests
+MAX_PEAK = 64 << 10  # KiB that one request, and making it, may use in addition
 # Objects that one more request leaves, while responses and policy results fill their caches. A
 # statement of its own would leave 600.
 MAX_OBJECTS = 20
@@ -83,13 +84,14 @@ def test_different_requests_do_not_grow_the_process(tmp_path: Path) -> None:
     }
     command = [sys.executable, "-m", "tests.cluster.growing", str(REQUESTS), SEED]
     shown = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout
-    (resident, objects), (last_resident, last_objects) = [
+    (resident, _peak, objects), (last_resident, peak, last_objects) = [
         map(int, line.split()) for line in shown.splitlines()
     ]
     print(
         f"{REQUESTS} requests: {resident >> 10} MiB, then {last_resident >> 10} MiB,"
-        f" {last_objects - objects} more objects"
+        f" at most {peak >> 10} MiB, {last_objects - objects} more objects"
     )
+    assert peak - resident < MAX_PEAK
     assert last_objects - objects < MAX_OBJECTS * REQUESTS / 2
     if REQUESTS > growing.FIRST:
         assert last_resident - resident < MAX_GROWTH

@@ -321,7 +321,10 @@ class Hostile:
             items = self.source.choice(("1,", '"a",', "[],", '{"":1},', '1,"1",true,[1],{"a":1},'))
             return f"[{items * (self.source.choice(LENGTHS) // len(items))}null]"
         if kind == 2:
-            long = json.dumps(self.text(["x"]) * self.source.choice(LENGTHS[:3]))
+            text = self.text(["x"])
+            length = self.source.choice(LENGTHS[:3])
+            # The text may be long already.
+            long = json.dumps(text * (1 + length // (1 + len(text))))
             return f"{{{long}:1}}" if self.source.random() < 0.5 else long
         return str(self.source.choice(ODD_JSON))
 

@@ -22,6 +22,7 @@ REQUESTS = int(os.environ.get("PLACEMENT_FUZZ", share(4000)))
 SEED = int(os.environ.get("PLACEMENT_FUZZ_SEED", "1"))
 EPISODE = 200
 COMPARED = 25  # one in so many
+MAX_ODD = 1 << 20  # characters of an invalid value; a body has some of these
 
 
 def test_no_request_produces_a_500_or_changes_what_it_was_refused(
@@ -50,3 +51,10 @@ def test_no_request_produces_a_500_or_changes_what_it_was_refused(
     # Some of everything: a fuzzer that is always turned away at the door proves little.
     assert {200, 201, 204, 400, 401, 403, 404, 405, 406, 409, 415} <= answers.keys()
     assert {413, 414} <= answers.keys()
+
+
+def test_invalid_values_are_small_enough_for_the_memory_of_a_worker_to_be_measured() -> None:
+    for number in range(2000):
+        hostile = Hostile(random.Random(f"{SEED}/{number}"))
+        hostile.malice = 1.0
+        assert len(hostile.odd_json()) < MAX_ODD, f"value {SEED}/{number}"
