@@ -108,11 +108,10 @@ def uuid_of(service: Service, name: str) -> str:
             "&".join(f"resources_{number}=PGPU:1" for number in range(1, 8)),
             "; 1 has only 5 providers with room for the 7 isolated groups",
         ),
-        # The last requirement of a group of same_subtree is not dropped, but the rule is.
+        # Neither the last requirement of a group without resources is dropped, nor its last rule.
         (
             "resources_A=PCPU:10&resources_B=PCPU:10&required_N=HW_NUMA_ROOT&same_subtree=_A,_B,_N",
-            ". With 6 PCPU for group _A, 13 hosts would serve. Without same_subtree=_A,_B,_N, "
-            "12 hosts would serve.",
+            ". With 6 PCPU for group _A, 13 hosts would serve.",
         ),
         (
             "resources_A=SRIOV_NET_VF:1&required_A=CUSTOM_PHYSNET_NET1&resources_B=SRIOV_NET_VF:1"

@@ -25,7 +25,11 @@ SMALLEST = re.compile(
 )
 ROOM = re.compile(
     r"no provider with room for (?P<asked>\d+) (?P<name>[A-Z_\d]+)(?: for [\w ]+)? "
-    r"\(the most is (?P<value>\d+)\)"
+    r"\(the most is (?P<value>\d+)(?:, but [^)]*)?\)"
+)
+NEAR = re.compile(
+    r"(?P<free>\d+)(?: (?P<class>\w+))? free with "
+    r"(?P<unit>max_unit|min_unit|step_size) (?P<value>\d+)(?:, so (?P<next>\d+) would fit)?"
 )
 TOO_LITTLE = re.compile(
     r"room for (?P<asked>\d+) (?P<name>[A-Z_\d]+) "
@@ -38,7 +42,8 @@ OWN_ROOM = re.compile(
 POOL = re.compile(
     r"(?P<pool>[\w-]+) \((?:(?P<unit>max_unit|min_unit|step_size) (?P<value>\d+) "
     r"(?P<of>\w+)(?:, so \d+ would fit)?(?:, (?P<left>\d+) free)?|"
-    r"(?P<free>\d+) (?P<name>\w+) free(?:, too little for min_unit or step_size)?)\)"
+    r"(?P<free>\d+) (?P<name>\w+) free(?:, too little for min_unit or step_size)?)"
+    r"(?P<other>, (?:outside|without|with|in) [^)]*)?\)?\)"
 )
 BOTH = re.compile(
     r"No host (?:has|is in) both (?P<one>.*?) \((?P<first>\d+) hosts?[^)]*\) and "
@@ -160,6 +165,8 @@ def _check_clause(
         _check(hosts, number, predicate, "room for ", TOO_LITTLE, _free, largest=True),
         _check(hosts, number, predicate, "room for ", OWN_ROOM, _room, largest=True),
     ]
+    if "no provider with room for " in predicate:
+        checks += [_check_near(hosts, predicate, match) for match in NEAR.finditer(predicate)]
     if "room for each group" in predicate:
         able = {each.root.uuid for each in hosts}
         for group in query.groups:
@@ -199,6 +206,29 @@ def _check_clause(
         _check_pool(world, predicate, match)
         checks.append(True)
     return sum(checks)
+
+
+def _check_near(hosts: Sequence[Host], predicate: str, match: re.Match[str]) -> bool:
+    """Check that a provider has the free units and refuses them because of the field."""
+    amounts = re.findall(r"(\d+) ([A-Z_\d]+)", predicate.partition(" (")[0])
+    asked = {name: int(amount) for amount, name in amounts}
+    name = match["class"] or next(iter(asked))
+    following = match["next"]
+    providers = [each for host in hosts for each in host.own]
+    stocked = [
+        (each, each.inventories[name])
+        for each in providers
+        if asked.keys() <= each.inventories.keys()
+    ]
+    assert any(
+        all(_free(each.inventories[other], 0) >= asked[other] for other in asked)
+        and _free(inventory, 0) == int(match["free"])
+        and getattr(inventory, match["unit"]) == int(match["value"])
+        and not inventory.fits(asked[name])
+        and (following is None or int(following) > asked[name])
+        for each, inventory in stocked
+    ), predicate
+    return True
 
 
 def _check_own(query: oracle.Query, hosts: Sequence[Host], number: int, predicate: str) -> int:
@@ -326,6 +356,8 @@ def _check_free(hosts: Sequence[Host], number: int, name: str, unit: int, free: 
 def _check_pool(world: oracle.World, predicate: str, match: re.Match[str]) -> None:
     (pool,) = (each for each in world.values() if each.name == match["pool"])
     assert oracle.SHARING in pool.traits, predicate
+    if match["other"] is not None:
+        assert "would fit" not in match[0], predicate
     if match["free"] is not None:
         assert _free(pool.inventories[match["name"]], 0) == int(match["free"]), predicate
         return

@@ -52,7 +52,7 @@ def explained(service: WorldService, query: oracle.Query, rng: random.Random) ->
 def without(query: oracle.Query) -> Iterator[tuple[Key, oracle.Query]]:
     """The query without each single condition, except resources.
 
-    A group of `same_subtree` without amounts keeps its last requirement.
+    A group of `same_subtree` without amounts keeps its last requirement and its last rule.
     """
     named = {suffix.removeprefix("!") for rule in query.same_subtree for suffix in rule}
     for index, group in enumerate(query.groups):
@@ -74,6 +74,9 @@ def without(query: oracle.Query) -> Iterator[tuple[Key, oracle.Query]]:
         yield ("isolate", None, suffix), replace(query, isolate=query.isolate - {suffix})
     for rule in query.same_subtree:
         rules = tuple(each for each in query.same_subtree if rule_of(each) != rule_of(rule))
+        related = {suffix.removeprefix("!") for each in rules for suffix in each}
+        if not all(group.resources or group.suffix in related for group in query.groups):
+            continue  # the API refuses groups without amounts that no rule names
         yield ("same_subtree", None, rule_of(rule)), replace(query, same_subtree=rules)
     for taint in query.untolerated:
         yield ("taints", None, taint), replace(query, taints=query.taints - {taint})

@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from placement.candidates.model import Member
 from placement.candidates.stated_terms import StatedTerm
-from placement.candidates.terms.amounts import Amount
+from placement.candidates.terms.amounts import STOCK_CONDITIONS, Amount
 from placement.candidates.trace import Refusal
 from placement.inventory import Stock, largest, sizes
 
 # Code -> its number in the order in which conditions are evaluated.
 ORDER = {code: number for number, code in enumerate(Refusal)}
 
-# Positions of the sharing providers that the text names. Each has the first term that it fails, or
-# None if the terms of the cause are the reason.
-SharingFaults = Sequence[tuple[int, StatedTerm | None]]
+# Positions of the sharing providers that the text names. Each has the first amount and the first
+# other term that it fails, or nothing if the terms of the cause are the reason.
+SharingFaults = Sequence[tuple[int, Sequence[StatedTerm]]]
 
 
 class SpecialCase(Enum):
@@ -93,11 +93,32 @@ class Rejection(NamedTuple):
     subtrees: Sequence[Sequence[int]] = ()
     # The sharing providers that the text names.
     sharing: SharingFaults = ()
+    # Position -> the first term except amounts that the provider fails.
+    unsuitable: Mapping[int, StatedTerm] = {}
 
 
 def first_rejection(rejections: Iterable[Rejection]) -> Rejection | None:
     """Return the rejection with the first code, or None if there are no rejections."""
     return min(rejections, key=lambda rejection: ORDER[rejection.code], default=None)
+
+
+class Near(NamedTuple):
+    """An inventory with enough free units, and the reason why it does not allow the amount."""
+
+    # Free units.
+    free: int
+    # The code of the field that refuses the amount, and the value of the field.
+    code: Refusal
+    value: int
+    # The next larger amount that would fit, or None.
+    next: int | None
+    # The first other term that the provider fails, or None if it is suitable.
+    other: StatedTerm | None
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """The order of such inventories. That of a suitable provider is the nearest."""
+        return self.other is None, self.free
 
 
 class Extreme(NamedTuple):
@@ -111,6 +132,8 @@ class Extreme(NamedTuple):
     parts: "Parts | None" = None
     # For max_unit: the most free units of the inventories.
     free: int = 0
+    # The nearest inventory with enough free units, or None if no inventory has enough.
+    near: Near | None = None
 
 
 class Parts(NamedTuple):
@@ -133,6 +156,8 @@ class SharingFault(NamedTuple):
     next: int | None = None
     # The free units, if they are fewer than the value, or None.
     free: int | None = None
+    # The first other term that the provider fails as well, or None.
+    other: StatedTerm | None = None
 
 
 # -- the figures of inventories ------------------------------------------------------------------
@@ -177,7 +202,16 @@ _FIGURES: Mapping[Refusal | SpecialCase | None, InventoryFigure] = {
 class Measure:
     """The extreme of one class for one rejection, over all hosts of an evaluation."""
 
-    __slots__ = ("_figure", "_positions", "_sets", "_units", "cause", "extreme", "name")
+    __slots__ = (
+        "_figure",
+        "_positions",
+        "_sets",
+        "_units",
+        "_unsuitable",
+        "cause",
+        "extreme",
+        "name",
+    )
 
     def __init__(self, rejection: Rejection, figure: InventoryFigure, amount: Amount) -> None:
         # The cause to which the extreme belongs.
@@ -190,6 +224,7 @@ class Measure:
         self._positions = rejection.at_code
         # For sums: the sets of positions whose values are added up.
         self._sets = rejection.subtrees or (rejection.at_code,)
+        self._unsuitable = rejection.unsuitable
         self._figure = figure
 
     def add(self, members: Sequence[Member]) -> None:
@@ -203,6 +238,7 @@ class Measure:
             stock = members[position].stocks.get(self.name)
             if stock is not None:
                 self._add_value(figure.from_stock(stock, self._units), stock)
+                self._add_near(members[position], stock, self._unsuitable.get(position))
 
     def _add_sum(self, stocks: Sequence[Stock | None]) -> None:
         values = [
@@ -216,6 +252,22 @@ class Measure:
             is_limited = len(limits) == 1 and all(value == most for value, most in values)
             parts = Parts(len(values), limits.pop() if is_limited else None)
             self.extreme = Extreme(total, parts=parts)
+
+    def _add_near(self, member: Member, stock: Stock, other: StatedTerm | None) -> None:
+        """Add an inventory of a provider that has enough free units of all classes."""
+        if self.cause.case is not SpecialCase.ROOM or self.extreme is None:
+            return
+        if not all(_has_free(member, amount) for amount in self.cause.amounts):
+            return
+        for code, allows in STOCK_CONDITIONS:
+            if not allows(stock, self._units):
+                figure = _FIGURES[code]
+                value = figure.from_stock(stock, self._units)
+                fitting = not figure.is_largest and other is None
+                following = _next_amount(stock, self._units) if fitting else None
+                near = Near(stock.free, code, value, following, other)
+                self.extreme = self.extreme._replace(near=_nearest(near, self.extreme.near))
+                return
 
     def merged(self, known: Extreme | None) -> Extreme:
         """Return the extreme of these hosts and of others, or None for no others."""
@@ -255,21 +307,33 @@ def _merge(figure: InventoryFigure, known: Extreme | None, extreme: Extreme) -> 
         return max(known, extreme, key=lambda each: each.value)
     choose = max if figure.is_largest else min
     following = min(filter(None, (known.next, extreme.next)), default=None)
-    free = max(known.free, extreme.free)
-    return Extreme(choose(known.value, extreme.value), following, free=free)
+    free, near = max(known.free, extreme.free), _nearest(known.near, extreme.near)
+    return Extreme(choose(known.value, extreme.value), following, free=free, near=near)
 
 
-def fault(term: StatedTerm | None, member: Member) -> SharingFault | None:
+def _nearest(one: Near | None, other: Near | None) -> Near | None:
+    return max(filter(None, (one, other)), key=lambda near: near.rank, default=None)
+
+
+def _has_free(member: Member, amount: Amount) -> bool:
+    stock = member.stocks.get(amount.resource_class)
+    return stock is not None and stock.free >= amount.units
+
+
+def fault(terms: Sequence[StatedTerm], member: Member) -> SharingFault | None:
     """Return why a sharing provider cannot serve a group, or None if no term is given."""
-    if term is None:
+    if not terms:
         return None
+    term, other = terms[0], terms[1] if len(terms) > 1 else None
     figure, amount = _FIGURES.get(term.code), term.value
     if figure is None or not isinstance(amount, Amount):
         return SharingFault(term, None)
     stock = member.stocks[amount.resource_class]
-    following = None if figure.is_largest else _next_amount(stock, amount.units)
+    fitting = not figure.is_largest and other is None
+    following = _next_amount(stock, amount.units) if fitting else None
     value, free = figure.from_stock(stock, amount.units), stock.free
-    return SharingFault(term, value, following, free if figure.has_free and free < value else None)
+    left = free if figure.has_free and free < value else None
+    return SharingFault(term, value, following, left, other)
 
 
 def _next_amount(stock: Stock, units: int) -> int | None:

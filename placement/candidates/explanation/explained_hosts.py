@@ -272,7 +272,9 @@ def explain_refused(
         _evaluate(hosts, _reader(scan, cache, budget, ahead), roots, tuning)
     total = len(refused) if interval > 1 else None
     reasons = hosts.reasons(total, names_from(scan.conn))
-    rest = " The database ruled out all others." if trace.filtered and not named else ""
+    # If the request names a tree, the text has said that the others are not in it.
+    names_tree = bool(of_kind(request.group_terms, PlaceTerm))
+    rest = " The database ruled out all others." if trace.filtered and not names_tree else ""
     return replace(reasons, text=f"{reasons.text}{rest}")
 
 

@@ -108,9 +108,8 @@ class ExplainedPlan(JoinedPlan):
         of_rules: list[RequestChange] = []
         for kind in self.kinds:
             rules = kind.stated(request)
-            of_rules += [
-                RequestChange(rule, partial(kind.without, request, rule)) for rule in rules
-            ]
+            changes = [RequestChange(rule, partial(kind.without, request, rule)) for rule in rules]
+            of_rules += [change for change in changes if _relates_all(change.request())]
         # Changes that serve the same number of hosts are sorted with taints, which come first
         # among the terms of the root, last.
         taints = [each for each in of_root if each.term.code is Refusal.TAINTED]
@@ -156,6 +155,12 @@ class ExplainedPlan(JoinedPlan):
     def _terms_of(self, suffix: str) -> Iterable[StatedTerm]:
         slots = self.groups[suffix]
         return chain(self.root_terms, *[self.stated_requirements[slot].terms for slot in slots])
+
+
+def _relates_all(request: CandidateRequest) -> bool:
+    """Return whether a rule names each group without resources, as the API requires."""
+    named = set[str]().union(*[rule.inside | rule.outside for rule in request.subtree_rules])
+    return all(group.resources or group.suffix in named for group in request.groups)
 
 
 def _with_group(request: CandidateRequest, group: RequestGroup) -> CandidateRequest:

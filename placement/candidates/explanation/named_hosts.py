@@ -17,7 +17,7 @@ from placement.candidates.model import Member, Pool
 from placement.candidates.request import CandidateRequest
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.terms import STOCK_CONDITIONS, InTree, of_kind
-from placement.candidates.terms.amounts import Amount
+from placement.candidates.terms.amounts import Amount, has_near
 from placement.candidates.trace import Refusal
 from placement.candidates.trees.inventories import read_inventories
 from placement.inventory import fits
@@ -27,8 +27,8 @@ MAX_NAMED = 3
 # Maximum number of hosts in a response.
 MAX_HOSTS = 100
 
-# Code -> the condition on an inventory.
-ALLOWS = dict(STOCK_CONDITIONS)
+# Code -> the condition on an inventory. If a near amount is free, the capacity is not the reason.
+ALLOWS = {**dict(STOCK_CONDITIONS), Refusal.CAPACITY: has_near}
 
 
 class _NamedHost(NamedTuple):

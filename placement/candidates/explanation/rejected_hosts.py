@@ -67,8 +67,8 @@ class Tally:
             if rejection.sharing:
                 faults = self.sharing.setdefault(rejection.cause, {})
                 if len(faults) < MAX_SHARING:
-                    for position, term in rejection.sharing:
-                        faults[members[position].uuid] = fault(term, members[position])
+                    for position, terms in rejection.sharing:
+                        faults[members[position].uuid] = fault(terms, members[position])
 
 
 @dataclass(slots=True)

@@ -106,7 +106,14 @@ class SlotCauses:
         # Without a special case, each inventory of the class counts, even if an earlier check
         # rejects its provider.
         measured = own if amounts else range(len(self.pool.members))
-        return rejection._replace(cause=cause, at_code=measured, sharing=sharing)
+        unsuitable = {
+            position: requirement.term(lowest(mask & other_terms))
+            for position, mask in stocked.items()
+            if case is SpecialCase.ROOM and mask & other_terms
+        }
+        return rejection._replace(
+            cause=cause, at_code=measured, sharing=sharing, unsuitable=unsuitable
+        )
 
     def _is_disproved(self, rejection: Rejection) -> bool:
         """Return whether a provider that an earlier check rejects may meet one of the amounts.
@@ -137,7 +144,7 @@ class SlotCauses:
         # A host outside of the named tree is reported as such, even if it has enough capacity.
         is_outside = failed & requirement.places and reduce(and_, self.own) & failed
         if all_fail and with_room[0][0] >= self.pool.local and not is_outside:
-            sharing = tuple((position, None) for position in dict(with_room))
+            sharing = tuple((position, ()) for position in dict(with_room))
             return [cause._replace(case=SpecialCase.SHARED)], sharing
         if failed & requirement.excluding:
             return [cause._replace(case=None if all_fail else SpecialCase.ELSEWHERE)], ()
@@ -151,11 +158,13 @@ class SlotCauses:
     # -- sharing providers ---------------------------------------------------------------------
 
     def _faults(self, positions: Iterable[int]) -> SharingFaults:
-        """Return sharing providers, each with the first condition that it fails."""
-        requirement, masks = self.requirement, self.masks
+        """Return sharing providers, each with the first amount and the first term that it fails."""
+        requirement = self.requirement
+        amounts, others = requirement.stock, requirement.hard & ~requirement.stock
+        failed = [(position, self.masks[position]) for position in positions]
         return tuple(
-            (position, requirement.term(lowest(masks[position] & requirement.hard)))
-            for position in positions
+            (position, requirement.terms_of(lowest(mask & amounts) | lowest(mask & others)))
+            for position, mask in failed
         )
 
     def unfit_pools(self, failed: int) -> SharingFaults:

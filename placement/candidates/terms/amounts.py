@@ -49,10 +49,10 @@ def unfit_whole(stock: Stock, units: int, missing: int, step: int) -> int:
         bit <<= step
         if not allows(stock, units):
             mask |= bit
-    return mask if _has_near(stock, units) else bit
+    return mask if has_near(stock, units) else bit
 
 
-def _has_near(stock: Stock, units: int) -> bool:
+def has_near(stock: Stock, units: int) -> bool:
     """Return whether the next smaller or larger amount that the units allow is free.
 
     Above max_unit, this is any amount. If the units allow no amount at all, they are the reason.

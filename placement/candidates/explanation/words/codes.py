@@ -126,8 +126,9 @@ def _without_room(facts: Facts) -> Phrase | None:
     """Return the words if providers fail different checks, or None for a single check."""
     largest, one = facts.largest_room, facts.hosts == 1
     if facts.cause.case is SpecialCase.ROOM:
-        most = "" if largest is None else f" (the most is {largest})"
-        return facts.phrase(f"no provider with {facts.room}", most)
+        most = [] if largest is None else [f"the most is {largest}"]
+        stated = ", but ".join([*most, *filter(None, [facts.nearest])])
+        return facts.phrase(f"no provider with {facts.room}", f" ({stated})" * bool(stated))
     if facts.cause.case is SpecialCase.POOLS:
         return facts.phrase(f"only {facts.faulty_providers} for {facts.amounts}")
     if facts.cause.case is SpecialCase.WITH_POOLS:
@@ -176,7 +177,7 @@ def in_tree(facts: Facts) -> Phrase:
     """Return "are not in the tree of P"."""
     return _outside(
         facts,
-        ["its tree" if term in facts.own else facts.scope(term) for term in facts.cause.terms],
+        [facts.scope(term) for term in facts.cause.terms],
     )
 
 

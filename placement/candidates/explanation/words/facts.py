@@ -99,6 +99,8 @@ class Facts(NamedTuple):
         """Return the tree, subtree or aggregate of a term."""
         if term.code is Refusal.NOT_IN_AGGREGATE:
             return noun_of(term) + _gone(term)
+        if term.code is Refusal.IN_TREE and term in self.own:
+            return "its tree"
         tree = "subtree" if term.code is Refusal.SUBTREE else "tree"
         return f"the {tree} of {self.label(str(term.value))}{_gone(term)}"
 
@@ -127,6 +129,20 @@ class Facts(NamedTuple):
         """The largest amount that fits, or None if the group requests several classes."""
         amounts = self.cause.amounts
         return self.extreme(amounts[0].resource_class).value if len(amounts) == 1 else None
+
+    @property
+    def nearest(self) -> str:
+        """The nearest inventories with enough free units, and why they refuse the amounts."""
+        stated = []
+        for name, _units in self.cause.amounts:
+            near = self.extreme(name).near
+            if near is not None:
+                of_class = f" {name}" * (len(self.cause.amounts) > 1)
+                where = "" if near.other is None else f" on a provider {self._failing(near.other)}"
+                would_fit = "" if near.next is None else f", so {near.next} would fit"
+                limit = f"{near.code.value} {near.value}{would_fit}"
+                stated.append(f"{near.free}{of_class} free with {limit}{where}")
+        return ", and ".join(stated)
 
     # -- providers -----------------------------------------------------------------------------
 
@@ -174,15 +190,16 @@ class Facts(NamedTuple):
         return f"the sharing provider{'s' * (len(names) > 1)} {joined(names, ' and ', MAX_TERMS)}"
 
     def _fault(self, fault: SharingFault) -> str:
-        term, value, following, free = fault
+        term, value, following, free, other = fault
         if value is None:
             return self._failing(term)
+        failing = "" if other is None else f", {self._failing(other)}"
         if term.code is Refusal.CAPACITY:
             too_little = f", {TOO_LITTLE}" * (value >= (term.amount or 0))
-            return f"{value} {term.resource_class} free{too_little}"
+            return f"{value} {term.resource_class} free{too_little}{failing}"
         would_fit = "" if following is None else f", so {following} would fit"
         left = "" if free is None else f", {free} free"
-        return f"{term.code.value} {value} {term.resource_class}{would_fit}{left}"
+        return f"{term.code.value} {value} {term.resource_class}{would_fit}{left}{failing}"
 
 
 def _gone(term: StatedTerm) -> str:

@@ -11,6 +11,7 @@ import pytest
 from placement.candidates.explanation import CODES
 from placement.candidates.explanation.causes import (
     Extreme,
+    Near,
     Parts,
     RejectionCause,
     SharingFault,
@@ -50,6 +51,11 @@ SLOW = {
     "pool": SharingFault(StatedTerm(Refusal.TRAIT_MISSING, "required", "", frozenset({"W"})), None)
 }
 UNFIT = (StatedTerm(Refusal.TRAIT_FORBIDDEN, "forbidden", "", "V"),)
+UNFIT_FULL = {"pool": FULL["pool"]._replace(other=UNFIT[0])}
+NEAR = {
+    "VCPU": Extreme(6, near=Near(20, Refusal.STEP_SIZE, 5, 10, None)),
+    "DISK_GB": Extreme(7, near=Near(30, Refusal.MAX_UNIT, 4, None, UNFIT[0])),
+}
 
 APART, ELSEWHERE, SHARED = SpecialCase.APART, SpecialCase.ELSEWHERE, SpecialCase.SHARED
 POOLS, WITH_POOLS = SpecialCase.POOLS, SpecialCase.WITH_POOLS
@@ -120,8 +126,15 @@ CASES = [
          C.CAPACITY, SpecialCase.ROOM, amounts=(CPU,)),
     case("have no provider with room for 8 VCPU and 9 DISK_GB",
          C.CAPACITY, SpecialCase.ROOM, amounts=(CPU, DISK)),
+    case("have no provider with room for 8 VCPU (the most is 6, but 20 free with step_size 5, so "
+         "10 would fit)", C.CAPACITY, SpecialCase.ROOM, amounts=(CPU,), extremes=NEAR),
+    case("have no provider with room for 8 VCPU and 9 DISK_GB (20 VCPU free with step_size 5, so "
+         "10 would fit, and 30 DISK_GB free with max_unit 4 on a provider with the forbidden "
+         "trait V)", C.CAPACITY, SpecialCase.ROOM, amounts=(CPU, DISK), extremes=NEAR),
     case("have only the sharing provider pool (3 DISK_GB free) for 9 DISK_GB",
          C.CAPACITY, POOLS, amounts=(DISK,), sharing=FULL),
+    case("have only the sharing provider pool (3 DISK_GB free, with the forbidden trait V) for 9 "
+         "DISK_GB", C.CAPACITY, POOLS, amounts=(DISK,), sharing=UNFIT_FULL),
     case("have no room for 9 DISK_GB: at most 7 of their own, and the sharing provider pool "
          "(min_unit 10 DISK_GB, so 20 would fit)",
          C.CAPACITY, WITH_POOLS, amounts=(DISK,), sharing=SMALL),
