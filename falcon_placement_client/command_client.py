@@ -136,7 +136,8 @@ class RestClient(RestApi):
             raise RestError(f"{request}: {self.url} does not answer in JSON") from None
         except ClientException as error:
             if not self._adapter.connect_retries:  # no response has been received
-                raise RestError(f"cannot reach {self.url}: {reason(error)}") from None
+                hint = "; state --url" if self.url == identity.DEFAULT_URL else ""
+                raise RestError(f"cannot reach {self.url}: {reason(error)}{hint}") from None
             raise LostError(f"lost {self.url} at {method} {path}: {reason(error)}") from None
         self._has_answered()
         return answer

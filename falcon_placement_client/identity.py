@@ -113,7 +113,8 @@ def _with_token(url: str, token: str) -> "Adapter":
     except ValueError:
         usable = False
     if not usable:
-        raise RestError(f"{url!r} is not the URL of a server; {DEFAULT_URL} is one")
+        form = DEFAULT_URL if "://" in url else f"http://{url}"
+        raise RestError(f"{url!r} is not the URL of a server; write it as {form}")
     if not (token.isascii() and token.isprintable() and token == token.strip()):
         raise RestError("the token can hold only printable ASCII characters")
     connections = requests.Session()

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from falcon_placement_client.consumers import AllocationRecord, AllocationRecords, check_consumer
 from falcon_placement_client.errors import RestError
 from falcon_placement_client.rest import MAX_V1, RestApi, Version
+from falcon_placement_client.suggestions import did_you_mean, nearest
 from falcon_placement_client.terms import is_uuid
 
 # Parameters of a list, with one value or several.
@@ -105,7 +106,10 @@ def find_provider(api: RestApi, name_or_uuid: str, noun: str = "provider") -> di
     """Return a provider in the form of lists.  Raises RestError."""
     providers = providers_called(api, name_or_uuid)
     if not providers:
-        raise RestError(f"{name_or_uuid or repr('')}: there is no such {noun}")
+        names = (each["name"] for each in api.pages("", min(api.version, MAX_V1)))
+        hint = did_you_mean(nearest(name_or_uuid, names)) if name_or_uuid else ""
+        hint = hint or "; GET /resource_providers lists the existing ones"
+        raise RestError(f"{name_or_uuid or repr('')}: there is no such {noun}{hint}")
     return providers[0]
 
 

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, Self, TextIO
 
 from falcon_placement_client import candidates
-from falcon_placement_client.commands.over_rest import NEGATIVE, Call, json_text
+from falcon_placement_client.commands.over_rest import Call, json_text
 from falcon_placement_client.errors import RefusedError, RestError
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.listing import provider_names
@@ -116,7 +116,7 @@ def _can_show(out: TextIO, text: str) -> bool:
 def print_explanation(
     call: Call, request: JsonRequest, detail: str, *, as_json: bool = False
 ) -> int:
-    """Print the explanation of a request. Return the exit code.
+    """Print the explanation of a request. Return the number of hosts that can serve it.
 
     detail: see `request_explanation`.
 
@@ -139,7 +139,7 @@ def print_explanation(
         names, terminal = provider_names(client), Terminal.of(call.out)
         for line in lines(document, request, terminal, lambda uuid: escaped(names(uuid))):
             call.print(line)
-    return 0 if document["hosts"]["served"] else NEGATIVE
+    return int(document["hosts"]["served"])
 
 
 def lines(

@@ -103,7 +103,7 @@ class ListHosts(_Hosts):
     def add_arguments(self, parser: Any) -> None:
         super().add_arguments(parser)
         parser.add_argument(
-            "--tainted", action="store_true", required=True, help="list the hosts with the trait"
+            "--tainted", action="store_true", help="list the hosts with the trait (the default)"
         )
 
     def rows(self, call: Call) -> Sequence[HostRow]:

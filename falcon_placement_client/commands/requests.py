@@ -32,8 +32,10 @@ class Explain(Command):
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument(
             "query",
-            nargs="?",
-            help="query of GET /allocation_candidates, such as 'resources=VCPU:4&required=…'",
+            nargs="*",
+            default=[],
+            help="query of GET /allocation_candidates, such as 'resources=VCPU:4&required=…', or "
+            "its parameters separately",
         )
         _add_flavor(parser, "a flavor instead of a query")
         parser.add_argument("--providers", action="store_true", help="explain single hosts, too")
@@ -41,14 +43,15 @@ class Explain(Command):
 
     def run(self, call: Call) -> int:
         options = call.options
-        if (options.query is None) == (options.flavor is None):
+        if bool(options.query) == (options.flavor is not None):
             raise UsageError("explain: expected a query, or --flavor with a file or key=value")
         if options.flavor is None:
-            request = parse_query(options.query)
+            request = parse_query("&".join(options.query))
         else:
             _name, request = _request_of(options.flavor)
         detail = "providers" if options.providers else "summary"
-        return explanation.print_explanation(call, request, detail, as_json=options.json)
+        served = explanation.print_explanation(call, request, detail, as_json=options.json)
+        return 0 if served else NEGATIVE
 
 
 class Headroom(Lister):

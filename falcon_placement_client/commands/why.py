@@ -12,6 +12,7 @@ from falcon_placement_client.access_log import (
     read_records,
     request_of,
 )
+from falcon_placement_client.candidates import request_explanation
 from falcon_placement_client.commands.command import Command
 from falcon_placement_client.commands.explanation import print_explanation
 from falcon_placement_client.commands.over_rest import NEGATIVE, Call
@@ -19,6 +20,7 @@ from falcon_placement_client.errors import RestError
 from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.messages import escaped
 from falcon_placement_client.query import parse_query
+from falcon_placement_client.terms import is_uuid
 
 SEARCH = "/allocation_candidates"
 EMPTY = "no candidates for "  # the service logs the body of a request only in these lines
@@ -53,29 +55,43 @@ class Why(Command):
     description = (
         "REQUEST-ID is the id in a response of the service, or the id that its client has sent, "
         "such as that of nova's request. Exit code: 3 if a search was refused, or was empty and no "
-        "host can serve it today; 1 for errors; else 0."
+        "host can serve it today, or if a claim had no candidate; 1 for errors; else 0."
     )
     needs_v2 = "an explanation"
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("request_id", metavar="REQUEST-ID", help="such as req-…")
         parser.add_argument(
-            "log", metavar="FILE", nargs="*", help="log of the service; default: standard input"
+            "log",
+            metavar="FILE",
+            nargs="*",
+            default=[],  # argparse would otherwise list the argument as required
+            help="log of the service; default: standard input",
         )
 
     def run(self, call: Call) -> int:
         sought = call.options.request_id
+        if is_uuid(sought):
+            sought = f"req-{sought}"
         files = call.options.log or ["-"]
         with fileinput.input(files, encoding="utf-8", errors="replace") as lines:
             # PERF: most lines of a large log belong to other requests.
             found = _find(read_records(line for line in lines if sought in line), sought)
         if not found:
-            raise RestError(f"no line of the log belongs to the request {sought}")
+            raise RestError(
+                f"no line of the log belongs to the request {sought}: the level of the log must be "
+                "INFO, and the line may be in an older file or in the log of another server"
+            )
         code = 0
         for each in found:
             for record in each.records:
                 call.print(escaped(record.text))
-            if each.searches:
+            if any(record.message.startswith(OF_CLAIM) for record in each.records):
+                code = NEGATIVE
+                call.print(
+                    "\nThe log does not contain the request of this claim: run explain with it."
+                )
+            elif each.searches:
                 code = max(code, _explain(call, each))
         return code
 
@@ -94,8 +110,16 @@ def _explain(call: Call, found: _Found) -> int:
     code = 0
     for request in _requests(found):
         call.print(f"\nThe request today: {json.dumps(request)}\n")
-        code = max(code, print_explanation(call, request, "summary"))
-    return 0 if served else code
+        if served:
+            text = request_explanation(call.api, request, "summary")["text"]
+            call.print(escaped(text.partition(". ")[0].rstrip(".") + "."))
+            continue
+        hosts = print_explanation(call, request, "summary")
+        if hosts and (found.empty or served == 0):
+            can = "1 host can" if hosts == 1 else f"{hosts:,} hosts can"
+            call.print(f"\nThen, no host could serve it; today, {can}.")
+        code = max(code, 0 if hosts else NEGATIVE)
+    return code
 
 
 def _find(records: Iterable[LogRecord], sought: str) -> list[_Found]:

@@ -26,6 +26,7 @@ def _custom_names(noun: str) -> dict[str, Any]:
 
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "description": "a cloud file, whose key providers lists the roots, as in etc/demo-cloud.yaml",
     "type": "object",
     "additionalProperties": False,
     "required": ["providers"],

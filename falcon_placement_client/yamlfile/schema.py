@@ -109,7 +109,8 @@ def _message(error: "ValidationError") -> str:
     value = shown(error.instance)
     match error.validator:
         case "type":
-            return f"{value} is not {_KINDS[bound]}"
+            hint = f"; expected {schema['description']}" if "description" in schema else ""
+            return f"{value} is not {_KINDS[bound]}{hint}"
         case "pattern":
             return f"{value} is not {schema['title']}"
         case "minLength" | "minProperties" | "minItems":

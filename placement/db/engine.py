@@ -11,6 +11,7 @@ unknown, it determines the outcome with the function that `on_lost_commit` has r
 
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -405,7 +406,12 @@ class Database:
             raise self._unusable(f"cannot read {unreadable}") from None
 
     def _unusable(self, complaint: str) -> ConfigurationError:
-        url = masked_url(self.writer.url)
+        url, path = masked_url(self.writer.url), self.writer.url.database or "/"
+        if complaint.startswith("unable to open") and not path.startswith("/"):
+            complaint += (
+                f" {os.path.abspath(path)}: after three slashes, the path is relative to the "
+                f"working directory; for an absolute one, write sqlite:////{path}"
+            )
         return ConfigurationError(f"cannot open the database {url}: {complaint}")
 
     def dispose(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from falcon_placement_client import identity
 from falcon_placement_client.loader import load_cloud
 from placement import cli
 from tests.kit.listener import answering, listening
@@ -40,6 +41,15 @@ def explain(capsys: pytest.CaptureFixture[str]) -> Any:
     return run
 
 
+def test_an_unreachable_default_is_an_error_that_names_the_option(
+    explain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity, "DEFAULT_URL", "http://127.0.0.1:1")
+    code, _out, err = explain("resources=VCPU:1", "--url", "http://127.0.0.1:1")
+    assert code == 1
+    assert "cannot reach http://127.0.0.1:1: connection refused; state --url" in str(err)
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -48,7 +58,11 @@ def explain(capsys: pytest.CaptureFixture[str]) -> Any:
         (("resources=VCPU",), "resources=VCPU: expected CLASS:AMOUNT pairs"),
         (("--flavor", "vcpus=x"), "vcpus=x: expected a whole number of at least 0"),
         (("--flavor", "nowhere.flavor"), "nowhere.flavor: cannot be read: No such file"),
-        (("resources=VCPU:1", "--url", "localhost"), "'localhost' is not the URL of a server"),
+        (
+            ("resources=VCPU:1", "--url", "localhost:80"),
+            "'localhost:80' is not the URL of a server; write it as http://localhost:80",
+        ),
+        (("resources=VCPU:1", "limit=x"), "limit"),
         (
             ("resources=VCPU:1", "--url", "http://127.0.0.1:1"),
             "cannot reach http://127.0.0.1:1: connection refused",

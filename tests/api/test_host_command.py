@@ -72,7 +72,7 @@ def test_a_host_is_tainted_listed_and_put_back(
     code, out, _err = host("untaint", named, "--url", url, "--json")
     assert (code, json.loads(out)[0]["taints"]) == (0, taints)
     assert traits_of(client, H1) == others
-    assert json.loads(host("list", "--tainted", "--url", url, "--json")[1]) == []
+    assert json.loads(host("list", "--url", url, "--json")[1]) == []
 
 
 def test_without_a_reported_reason_only_the_trait_of_the_command_is_shown(
@@ -104,7 +104,11 @@ def test_a_host_that_does_not_exist_leaves_all_others_unchanged(
 ) -> None:
     url, client, _has_taints = server
     code, out, err = host("taint", "compute-1", "compute-9", "--url", url)
-    assert (code, out, err) == (1, "", "placement: compute-9: there is no such host\n")
+    assert (code, out, err) == (
+        1,
+        "",
+        "placement: compute-9: there is no such host; did you mean compute-2?\n",
+    )
     assert traits_of(client, H1) == []
 
 
@@ -120,8 +124,9 @@ def test_another_trait(host: Any, server: tuple[str, Client, bool]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("taint", "compute-9"), "compute-9: there is no such host"),
-        (("taint", ""), "'': there is no such host"),
+        (("taint", "compute-9"), "compute-9: there is no such host; did you mean compute-2?"),
+        (("taint", "x"), "x: there is no such host; GET /resource_providers lists the existing"),
+        (("taint", ""), "'': there is no such host; GET /resource_providers lists the existing"),
         (("taint", "h\udcff"), r"'\udcff' is not a character of utf-8"),
         (("taint", "numa"), f"numa: this provider belongs to the host {H1}; name that"),
         (("untaint", CHILD), f"{CHILD}: this provider belongs to the host"),

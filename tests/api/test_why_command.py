@@ -101,6 +101,7 @@ def test_the_explanation_is_that_of_today(log: Log, why: Any) -> None:
     assert code == 0
     assert "no candidates for" in out
     assert "1 of 1 host can serve the request." in out
+    assert out.endswith("Then, no host could serve it; today, 1 host can.\n")
 
 
 def test_the_id_of_a_client_leads_to_all_of_its_requests(log: Log, why: Any) -> None:
@@ -175,6 +176,18 @@ def test_a_long_body_is_that_of_the_log(log: Log, why: Any) -> None:
     assert f"The request today: {json.dumps({'groups': groups})}" in out
 
 
+def test_an_empty_claim_is_negative_without_an_explanation(log: Log, why: Any) -> None:
+    request = {"groups": {"": {"resources": {"VCPU": 9}}}}
+    owner = {"project_id": "p", "user_id": "u", "consumer_type": "T", "consumer_uuid": HOST}
+    sought = log.request("/claims", {**owner, "request": request})
+    code, out, err = why(sought.removeprefix("req-"), str(log.path))
+    assert (code, err) == (NEGATIVE, [])
+    assert "no candidates for consumer" in out
+    assert out.endswith(
+        "The log does not contain the request of this claim: run explain with it.\n"
+    )
+
+
 def test_other_requests_are_only_lines(log: Log, why: Any) -> None:
     code, out, err = why(log.request("/traits"), str(log.path))
     assert (code, err) == (0, [])
@@ -218,7 +231,8 @@ def test_a_search_that_had_candidates_is_no_failure(log: Log, why: Any) -> None:
     code, out, _err = why(sought, str(log.path))
     assert code == 0
     then, today = out.index("Then, 1 candidate was returned."), out.index("The request today: ")
-    assert out.index("status: 200") < then < today < out.index("Why hosts cannot serve it")
+    assert out.index("status: 200") < then < today
+    assert out.endswith("\nThe only host cannot serve the request.\n")
     code, out, err = why(in_body, str(log.path))
     assert (code, err) == (0, [])
     assert out.endswith(
@@ -240,7 +254,9 @@ def test_the_log_is_several_files_or_the_standard_input(
 def test_an_unknown_id_and_a_missing_file_are_one_line(log: Log, why: Any) -> None:
     log.request(TOO_MUCH)
     missing = why("req-x", str(log.path))
-    assert missing == (1, "", ["placement: no line of the log belongs to the request req-x"])
+    (line,) = missing[2]
+    assert missing[:2] == (1, "")
+    assert line.startswith("placement: no line of the log belongs to the request req-x: the level")
     code, out, (complaint,) = why("req-x", "/nowhere.log")
     assert (code, out) == (1, "")
     assert complaint == "placement: /nowhere.log: No such file or directory"

@@ -1,6 +1,7 @@
 """Permissions of a database file."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -37,5 +38,12 @@ def test_the_mode_of_a_file_that_is_there_stays(tmp_path: Path) -> None:
 
 def test_a_directory_that_is_missing_is_said_in_one_line(tmp_path: Path) -> None:
     database = Database(settings(f"sqlite:///{tmp_path}/missing/placement.db").database)
-    with pytest.raises(ConfigurationError, match="unable to open database file"):
+    with pytest.raises(ConfigurationError, match=r"unable to open database file$"):
+        database.connect_first()
+
+
+def test_a_relative_path_that_is_missing_is_absolute_in_the_error() -> None:
+    database = Database(settings("sqlite:///missing/placement.db").database)
+    absolute = re.escape(f"{Path.cwd()}/missing/placement.db: after three slashes, the path is")
+    with pytest.raises(ConfigurationError, match=f"file {absolute}.* sqlite:////missing/"):
         database.connect_first()

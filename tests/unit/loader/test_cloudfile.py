@@ -377,7 +377,10 @@ def test_wrong_consumer(errors: Errors, text: str, expected: str) -> None:
 FILE_ERRORS = {
     "": "1: the file is empty",
     "# nothing\n": "1: the file is empty",
-    "providers": "1: 'providers' is not a mapping",
+    "providers": (
+        "1: 'providers' is not a mapping; expected a cloud file, whose key providers lists the "
+        "roots, as in etc/demo-cloud.yaml"
+    ),
     "aggregates: {}\n": "1: providers is missing",
     "providers: {}": "1: providers: a mapping is not a list",
     "providers: []\nprovider: []": "2: provider: unknown key; did you mean providers?",
