@@ -42,6 +42,8 @@ class _NamedHost(NamedTuple):
     rejected: RejectedHosts
     # The terms that name its tree.
     own: Collection[StatedTerm]
+    # Whether it also has a taint, which the causes do not state.
+    tainted: bool
 
 
 class NamedHosts:
@@ -62,7 +64,9 @@ class NamedHosts:
             own = [stated for stated, t in self._places.items() if t.positions(pool.anchor)]
         if own and len(self._named) < MAX_NAMED:
             rejected = RejectedHosts.of_host(tally.fit, pool)
-            self._named.append(_NamedHost(pool.root, tally.stated[0].code, rejected, own))
+            tainted = tally.fit.is_tainted and bool(tally.fit.instead)
+            code = tally.stated[0].code
+            self._named.append(_NamedHost(pool.root, code, rejected, own, tainted))
         elif tally.fit.outside:
             self._outside[tally.fit.outside] += 1
         else:
@@ -92,7 +96,8 @@ class NamedHosts:
         for host in self._named:
             (cause_hosts,) = host.rejected.by_causes()
             predicate = words.predicate(host.code, cause_hosts, host.own)
-            clauses.append(f"host {words.facts.label(host.uuid)} {predicate}")
+            tainted = ", and is tainted" * host.tainted
+            clauses.append(f"host {words.facts.label(host.uuid)} {predicate}{tainted}")
         outside: Counter[str] = Counter()
         for terms, hosts in self._outside.items():
             place = self._named_trees() if self._in_places(terms) else ""

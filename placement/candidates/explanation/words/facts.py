@@ -151,14 +151,19 @@ class Facts(NamedTuple):
         """Why providers that satisfy the terms cannot serve the group."""
         cause, faults = self.cause, [self._failing(term) for term in self.cause.others]
         if any(each.units for each in cause.amounts):
-            room = [
-                amount_of(each) if each.units else each.resource_class for each in cause.amounts
-            ]
+            room = [self._room_for(each) for each in cause.amounts]
             last = " and " if cause.terms[0].suffix else " or "
             faults.insert(0, f"without room for {joined(room, last)}")
         elif cause.amounts:
             faults.insert(0, f"without {self.classes}")
         return either_of(faults)
+
+    def _room_for(self, amount: Amount) -> str:
+        """Return an amount that unsuitable providers lack, or a part of it if parts suffice."""
+        splittable = map(self.plan.class_of, self.plan.splittable)
+        in_parts = not self.cause.terms[0].suffix and amount.resource_class in splittable
+        part = "any part of " * in_parts
+        return part + amount_of(amount) if amount.units else amount.resource_class
 
     @property
     def classes(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
-from placement.candidates.explanation.causes import RejectionCause
+from placement.candidates.explanation.causes import ORDER, RejectionCause
 from placement.candidates.explanation.features import HostFeature
 from placement.candidates.explanation.rejected_hosts import CauseHosts
 from placement.candidates.explanation.value import Hosts, Relaxed
@@ -95,6 +95,9 @@ class Words:
     def clauses(self, stated: Sequence[tuple[Refusal, CauseHosts]]) -> Sequence[str]:
         """Return the clauses about the most frequent causes, and one about the other hosts.
 
+        The hosts that satisfy all conditions except amounts are always stated, because they come
+        nearest to serving the request.
+
         Args:
             stated: The rejected hosts by cause, each with the code of their step.
         """
@@ -102,7 +105,12 @@ class Words:
         for code, cause_hosts in stated:
             left[code] += cause_hosts.hosts
         clauses = []
-        for code, cause_hosts in sorted(stated, key=lambda each: -each[1].hosts)[:MAX_CLAUSES]:
+        causes = sorted(stated, key=lambda each: -each[1].hosts)
+        shown = causes[:MAX_CLAUSES]
+        nearest = next((each for each in causes if _is_near(each[0])), None)
+        if nearest is not None and nearest not in shown:
+            shown[-1] = nearest
+        for code, cause_hosts in shown:
             hosts = cause_hosts.hosts
             left[code] -= hosts
             tainted = f", and {are(hosts)} tainted" * (cause_hosts.tainted == hosts)
@@ -146,6 +154,12 @@ class Words:
             SENTENCES[Refusal.EXCLUSIVE if facts.cause.classes else code](facts)
             for facts in parts.values()
         ]
+
+
+def _is_near(code: Refusal) -> bool:
+    """Return whether only amounts, or conditions that join groups, reject hosts at a code."""
+    is_amount = ORDER[Refusal.MIN_UNIT] <= ORDER[code] <= ORDER[Refusal.CAPACITY]
+    return is_amount or ORDER[code] >= ORDER[Refusal.COLLECTIVE_TRAITS]
 
 
 def _united(cause: RejectionCause, other: RejectionCause) -> RejectionCause:

@@ -50,6 +50,14 @@ def test_hosts_beyond_the_first_clauses_are_counted_with_the_meanings_of_their_c
     )
 
 
+def test_hosts_that_lack_only_an_amount_have_a_clause() -> None:
+    clauses = WORDS.clauses([*(trait(f"T{number}", 9) for number in range(6)), capacity(4, 1)])
+    assert clauses[-2:] == [
+        "1 has no provider with 8 VCPU free (the most is 4)",
+        "18 more because no provider with room has the required traits",
+    ]
+
+
 def test_a_taint_of_all_hosts_of_a_clause_is_added() -> None:
     assert WORDS.clauses([trait("T", 40, 40), trait("U", 10, 3), trait("V", 1, 1)]) == [
         "40 have no provider with trait T, and are tainted",

@@ -147,6 +147,8 @@ CASES = [
          "ask for different providers)", C.TRAIT_MISSING, APART, "required", {"T"}, {"U"}),
     case("have trait T only on providers without room for 8 VCPU or with the forbidden trait V",
          C.TRAIT_MISSING, ELSEWHERE, "required", {"T"}, amounts=(CPU,), others=UNFIT),
+    case("have trait T only on providers without room for any part of 8 VCPU",
+         C.TRAIT_MISSING, ELSEWHERE, "required", {"T"}, amounts=(CPU,), request=IN_PARTS),
     case("have trait T only on providers without VCPU",
          C.TRAIT_MISSING, ELSEWHERE, "required", {"T"}, amounts=(NO_CPU,)),
     case("have trait T only on the root, which has no VCPU",
