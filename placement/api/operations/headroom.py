@@ -126,8 +126,8 @@ HEADROOMS: Object[Mapping[str, Headroom]] = Object(
 def measure_headroom(call: Call) -> Reply:
     """Measure how many more consumers of each request fit.
 
-    All requests are measured in one snapshot, independently of each other. `fits` consumers can be
-    placed at the same time, and never more than `at_most`. If both numbers are equal, `exact` is
+    All requests are measured in one snapshot, independently of each other. `fits` consumers were
+    placed one after another, and no placement exceeds `at_most`. If both are equal, `exact` is
     true. If `fits` reaches the limit, more may fit, and `at_most` is null. `limited_by` counts
     hosts by the condition that prevents one more consumer on a full host.
     Nothing is changed.

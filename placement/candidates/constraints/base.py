@@ -51,14 +51,6 @@ class Constraint(ABC):
         return True
 
     @classmethod
-    def role(cls, plan: SearchPlan, slot: int) -> Hashable:
-        """Return the role of a slot.
-
-        Slots with equal requirements, and with equal roles in all conditions, are interchangeable.
-        """
-        return None
-
-    @classmethod
     def stated(cls, request: CandidateRequest) -> Sequence[StatedTerm]:
         """Return the rules of a request that create such conditions.
 

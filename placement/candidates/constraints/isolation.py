@@ -1,7 +1,7 @@
 """Constraints for isolated groups, and for responses without trees."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -56,11 +56,6 @@ class Isolation(Constraint):
         self._reserved: set[int] = set()  # providers of isolated slots
         # Provider -> number of shared slots placed on it.
         self._times_shared: Counter[int] = Counter()
-
-    @classmethod
-    def role(cls, plan: SearchPlan, slot: int) -> Hashable:
-        """Return whether the slot has a provider of its own, or may share one, or neither."""
-        return slot in plan.isolated_slots, slot in plan.shared_slots
 
     @classmethod
     def stated(cls, request: CandidateRequest) -> Sequence[StatedTerm]:

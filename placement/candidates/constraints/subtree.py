@@ -71,12 +71,6 @@ class SameSubtree(Constraint):
         return tuple([member.parent for member in pool.members])
 
     @classmethod
-    def role(cls, plan: SearchPlan, slot: int) -> Hashable:
-        """Return, for each rule, whether the slot is inside or outside of the subtree."""
-        suffix, rules = plan.slots[slot].group.suffix, plan.request.subtree_rules
-        return tuple([(suffix in rule.inside, suffix in rule.outside) for rule in rules])
-
-    @classmethod
     def stated(cls, request: CandidateRequest) -> Sequence[StatedTerm]:
         """Return the rules about subtrees."""
         rules = request.subtree_rules

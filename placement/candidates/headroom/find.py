@@ -1,12 +1,10 @@
 """Measure how many more consumers of each request fit.
 
 Without sharing providers, trees are independent, and their numbers of consumers are added up. Equal
-trees are measured only once. For each request in turn, all hosts are measured. Then the remaining
-work is used for hosts whose number is still an interval.
+trees are measured only once.
 """
 
 from collections.abc import Hashable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,7 +16,6 @@ from placement.candidates.headroom.limits import LimitFinder
 from placement.candidates.headroom.pool_headroom import PoolHeadroom, PoolHeadrooms
 from placement.candidates.headroom.shared_hosts import SharedHosts
 from placement.candidates.headroom.value import (
-    UNDECIDED,
     Headroom,
     HeadroomQuery,
     RoomLimit,
@@ -28,7 +25,6 @@ from placement.candidates.model import Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
 from placement.candidates.terms import MemberOf, of_kind
-from placement.candidates.trace import Refusal
 from placement.candidates.trees.resolve import ResolvedRequest, resolve_all
 from placement.candidates.trees.scan import Scan
 from placement.candidates.trees.sharing import AnchorPools, untainted
@@ -104,8 +100,6 @@ def measure_on(source: HostSource, query: HeadroomQuery, budget: Budget) -> dict
     }
     for measurement in measurements.values():
         measurement.add_hosts(hosts)
-    for measurement in measurements.values():
-        measurement.refine()
     return {name: each.totals.headroom() for name, each in measurements.items()}
 
 
@@ -145,8 +139,6 @@ class _Measurement:
         self._pools: AnchorPools
         # Key of equal hosts -> their headroom.
         self._known: dict[Hashable, _HostHeadroom] = {}
-        # Headroom that is an interval -> the hosts that have it.
-        self._intervals: dict[PoolHeadroom, list[Pool]] = {}
 
     def add_hosts(self, hosts: MeasuredHosts) -> None:
         """Measure all hosts, as far as the limit on work allows."""
@@ -216,23 +208,18 @@ class _Measurement:
             # The consumers of these hosts are counted together.
             self._shared.add(pool, tree.id if key is None else key, own)
             self._add_limited(0, 0, by_itself, limit, aggregates)
-        elif own.is_exact:
-            self._add_limited(own.lower, own.upper, own.lower, limit, aggregates)
         else:
-            self._intervals.setdefault(own, []).append(pool)
+            self._add_limited(own.lower, own.upper, own.lower, limit, aggregates)
 
     def _measure(self, pool: Pool) -> _HostHeadroom:
         assert pool.anchor is not None
         own = by_itself = self._pool_headrooms.find(pool)
         if pool.sharing and not self._plan.splittable:
             by_itself = self._pool_headrooms.find(pool, by_itself=True)
-        limit = None if pool.anchor.is_pool else self._limit(pool, by_itself)
+        limit = None
+        if not pool.anchor.is_pool:
+            limit = self._limits.find(pool.after(by_itself.usage) if by_itself.lower else pool)
         return _HostHeadroom(own, by_itself.lower, limit)
-
-    def _limit(self, pool: Pool, found: PoolHeadroom) -> RoomLimit:
-        if found.lower and not found.is_exact:
-            return RoomLimit(Refusal.EXCLUSIVE) if found.has_ways else UNDECIDED
-        return self._limits.find(pool.after(found.usage) if found.lower else pool)
 
     def _add_limited(
         self,
@@ -248,21 +235,3 @@ class _Measurement:
             return
         self.totals.add(lower, upper, bool(largest), largest, aggregates)
         self.totals.limits[limit] += 1
-
-    def refine(self) -> None:
-        """Narrow the intervals, and add the hosts of each interval to the totals."""
-        for found, pools in self._intervals.items():
-            with suppress(BudgetSpentError):  # the result is still the interval
-                if not self._budget.spent:
-                    self._pool_headrooms.refine(found, pools[0])
-            for pool in pools:
-                self._add_interval(found, pool)
-
-    def _add_interval(self, found: PoolHeadroom, pool: Pool) -> None:
-        assert pool.anchor is not None
-        limit = None if pool.anchor.is_pool else UNDECIDED
-        with suppress(BudgetSpentError):  # the limit of the host is still unknown
-            if limit is not None and not self._budget.spent:
-                limit = self._limit(pool, found)
-        aggregates = pool.anchor.root.aggregates
-        self._add_limited(found.lower, found.upper, found.lower, limit, aggregates)

@@ -1,7 +1,7 @@
 """The number of consumers that one pool can serve independently of other pools."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from operator import floordiv, itemgetter
@@ -14,16 +14,9 @@ from placement.candidates.budget import (
     BudgetSpentError,
 )
 from placement.candidates.constraints import Exclusive, kinds_of, shape
+from placement.candidates.constraints.collective_traits import bits_met
 from placement.candidates.constraints.exclusive import CardKey, Cards, Face, classes_of
 from placement.candidates.headroom.bounds import seats, upper_bound
-from placement.candidates.headroom.packing import (
-    Packing,
-    PackingProblem,
-    pack,
-    pack_greedily,
-    tightened,
-)
-from placement.candidates.headroom.patterns import Patterns, PatternSearch
 from placement.candidates.model import Options, Pool, Row
 from placement.candidates.plan import SearchPlan
 from placement.candidates.search.candidate import Candidate
@@ -31,14 +24,10 @@ from placement.candidates.search.solver import solutions
 from placement.candidates.search.splits import SplitSearches
 from placement.runtime.bounded import SizeLimitedDict
 
-# At first, one pool may use 1/SHARE of all work. Pools without an exact result are tried again
-# after all hosts, with the remaining work.
+# One pool may use 1/SHARE of all work.
 SHARE = 64
 
-# Maximum number of patterns of one shape that are searched at first.
-MAX_PATTERNS = 1000
-
-# Maximum number of shapes in memory, and of results.
+# Maximum number of results in memory.
 MAX_REMEMBERED = 20_000
 
 
@@ -46,22 +35,20 @@ MAX_REMEMBERED = 20_000
 class PoolHeadroom:
     """The number of consumers that a pool can serve. Pools with equal free units share it."""
 
-    # Number of consumers that a packing serves.
+    # Number of consumers that were placed one after another.
     lower: int = 0
-    # Number of consumers that no packing can exceed.
+    # Number of consumers that no placement can exceed.
     upper: int = 0
-    # Units that the packing uses.
+    # Units that the placed consumers use.
     usage: Counter[Row] = field(default_factory=Counter)
-    # Whether it may be an interval because a card can serve in several ways.
-    has_ways: bool = False
 
     @property
     def is_exact(self) -> bool:
-        """Whether the packing is known to be the largest one."""
+        """Whether no more consumers fit in any placement."""
         return self.lower == self.upper
 
     def add(self, usage: Counter[Row], times: int) -> None:
-        """Add consumers, with their usage, to the packing."""
+        """Add placed consumers, with their usage."""
         self.lower += times
         self.usage.update(usage)
 
@@ -80,16 +67,10 @@ class PoolHeadrooms:
         self._plan = plan
         # The constraints that apply to the plan.
         self._kinds = kinds_of(plan)
-        # Finds the patterns of a shape.
-        self._search = PatternSearch(plan)
         self._budget = budget
         # The limit on the work for one pool, in steps.
         self._max_steps = max(1, max_steps // SHARE)
-        # Shape -> its patterns, or None if finding them exceeds the share of a pool.
-        self._patterns: SizeLimitedDict[Patterns | None] = SizeLimitedDict(
-            MAX_REMEMBERED, lambda _: 1
-        )
-        # Shape and free units -> the result.
+        # Shape and stocks -> the result.
         self._results: SizeLimitedDict[PoolHeadroom] = SizeLimitedDict(MAX_REMEMBERED, lambda _: 1)
 
     def find(self, pool: Pool, *, by_itself: bool = False) -> PoolHeadroom:
@@ -120,7 +101,7 @@ class PoolHeadrooms:
         whole = self.find_whole(pool)
         found = PoolHeadroom(whole.lower, max(upper, whole.lower), whole.usage.copy())
         with self._share() as budget:
-            self._claim_one_by_one(found, pool, budget)
+            self._claim_one_by_one(found, pool, budget, options)
         return found
 
     def find_whole(self, pool: Pool, *, by_itself: bool = False) -> PoolHeadroom:
@@ -151,16 +132,10 @@ class PoolHeadrooms:
         # PERF: most hosts have no card.
         if by_itself and not [kind for kind in self._kinds if kind.concerns(self._plan, pool)]:
             return self._fill_slots(pool, options)
-        key: Hashable = (shape(self._kinds, self._plan, pool, options), by_itself)
-        if key not in self._patterns:
-            self._patterns[key] = self._find_patterns(pool, options, by_itself=by_itself)
-        patterns = self._patterns[key]
-        if patterns is None:
-            key = key, tuple([member.stocks for member in pool.members])
-        else:
-            key = key, tuple(patterns.free(pool))
+        stocks = tuple([member.stocks for member in pool.members])
+        key: Hashable = (shape(self._kinds, self._plan, pool, options), by_itself, stocks)
         if key not in self._results:
-            self._results[key] = self._pack(pool, options, patterns, by_itself=by_itself)
+            self._results[key] = self._place(pool, options, by_itself=by_itself)
         return self._results[key]
 
     def _fill_slots(self, pool: Pool, options: Options) -> PoolHeadroom:
@@ -181,50 +156,20 @@ class PoolHeadrooms:
                     usage[position, name] = units * taken
         return PoolHeadroom(number, number, usage)
 
-    def _find_patterns(self, pool: Pool, options: Options, *, by_itself: bool) -> Patterns | None:
-        """Return all patterns of a pool, or None if there are too many of them."""
-        patterns = None
+    def _place(self, pool: Pool, options: Options, *, by_itself: bool) -> PoolHeadroom:
+        """Place consumers one after another, or on the best way of each card if more fit there."""
+        found = PoolHeadroom(0, upper_bound(self._plan, pool, options))
+        best: Options | None = None
+        if self._clash(pool, options):
+            most, best = self._best_ways(pool, options)
+            found.upper = min(found.upper, most)
         with self._share() as budget:
-            patterns = self._search.find(pool, options, budget, MAX_PATTERNS, by_itself=by_itself)
-        return patterns if patterns is not None and patterns.is_complete else None
-
-    def _pack(
-        self, pool: Pool, options: Options, patterns: Patterns | None, *, by_itself: bool
-    ) -> PoolHeadroom:
-        """Find a packing with a share of the work."""
-        upper = upper_bound(self._plan, pool, options)
-        if patterns is None:
-            found = PoolHeadroom(0, upper)
-            with self._share() as budget:
-                self._claim_one_by_one(found, pool, budget)
-            return found
-        if not patterns.patterns:
-            return PoolHeadroom()
-        if self._clash(pool, patterns):
-            return self._pack_cards(pool, options, upper, by_itself=by_itself)
-        problem = PackingProblem(patterns.patterns, patterns.free(pool))
-        packing = pack_greedily(
-            problem._replace(free=tightened(*problem)), upper, self._budget.spend
-        )
-        if packing.lower < upper:
-            with self._share() as budget:
-                packing = pack(problem, packing, budget.spend)
-        return PoolHeadroom(packing.lower, packing.upper, patterns.usage(packing.times))
-
-    def _pack_cards(
-        self, pool: Pool, options: Options, upper: int, *, by_itself: bool
-    ) -> PoolHeadroom:
-        """Return an interval: consumers one by one, or on the best way of each card."""
-        most, best = self._best_ways(pool, options)
-        found = PoolHeadroom(0, min(upper, most))
-        with self._share() as budget:
-            self._claim_one_by_one(found, pool, budget)
-            found.has_ways = True
-        is_narrower = list(map(len, best)) != list(map(len, options))
-        if not found.is_exact and is_narrower and all(best):
-            packed = self.find_among(pool, best, by_itself=by_itself)
-            if packed.lower > found.lower:
-                found.lower, found.usage = packed.lower, packed.usage
+            self._claim_one_by_one(found, pool, budget, options, by_itself=by_itself)
+        is_narrower = best is not None and list(map(len, best)) != list(map(len, options))
+        if best is not None and is_narrower and not found.is_exact and all(best):
+            placed = self.find_among(pool, best, by_itself=by_itself)
+            if placed.lower > found.lower:
+                found.lower, found.usage = placed.lower, placed.usage
         return found
 
     def _best_ways(self, pool: Pool, options: Options) -> tuple[int, Options]:
@@ -260,10 +205,17 @@ class PoolHeadrooms:
             ]
         return most, best
 
-    def _clash(self, pool: Pool, patterns: Patterns) -> bool:
-        """Return whether two consumers may use a card in different ways, which no packing knows."""
+    def _clash(self, pool: Pool, options: Options) -> bool:
+        """Return whether two consumers may use a card in different ways."""
         cards = self._cards(pool)
-        return cards is not None and not cards.allow(_faces(cards, patterns.rows))
+        return cards is not None and not cards.allow(
+            [
+                face
+                for slot, names in classes_of(self._plan).items()
+                for position in options[slot]
+                for face in cards.faces(position, names)
+            ]
+        )
 
     def faces(self, pool: Pool, usage: Collection[Row]) -> list[Face]:
         """Return the faces of cards that a usage of a pool belongs to."""
@@ -272,26 +224,6 @@ class PoolHeadrooms:
 
     def _cards(self, pool: Pool) -> Cards | None:
         return Cards(self._plan.request.exclusive, pool) if Exclusive in self._kinds else None
-
-    def refine(self, found: PoolHeadroom, pool: Pool) -> None:
-        """Search for the largest packing with all of the remaining work.
-
-        Raises:
-            BudgetSpentError: the limit on work was reached, but the interval may be narrower than
-                before.
-        """
-        options = self.options(pool)
-        if options is None or self._plan.splittable:  # an interval with parts cannot be narrowed
-            return
-        patterns = self._search.find(pool, options, self._budget)
-        if self._clash(pool, patterns):
-            return
-        problem = PackingProblem(patterns.patterns, patterns.free(pool))
-        packing = pack(problem, Packing({}, 0, found.upper), self._budget.spend)
-        found.upper = packing.upper
-        if packing.lower >= found.lower:
-            found.lower, found.usage = packing.lower, patterns.usage(packing.times)
-        self._budget.spend(0)
 
     @contextmanager
     def _share(self) -> Iterator[Budget]:
@@ -307,17 +239,28 @@ class PoolHeadrooms:
 
     # -- one consumer after the other ----------------------------------------------------------
 
-    def _claim_one_by_one(self, found: PoolHeadroom, pool: Pool, budget: Budget) -> None:
-        """Add consumers to a packing until no more fit or the upper bound is reached.
+    def _claim_one_by_one(
+        self,
+        found: PoolHeadroom,
+        pool: Pool,
+        budget: Budget,
+        options: Options,
+        *,
+        by_itself: bool = True,
+    ) -> None:
+        """Place consumers until no more fit or the upper bound is reached.
 
         Args:
-            found: the packing so far.
-            pool: the providers, without the packing.
+            found: the consumers so far.
+            pool: the providers, without these consumers.
             budget: limit on the work.
+            options: slot -> positions of the providers that may serve it.
+            by_itself: whether a consumer may use only sharing providers of other trees.
         """
         pool = pool.after(found.usage)
+        allowed = list(map(frozenset, options))
         while found.lower < found.upper:
-            candidate = self._next(pool, budget)
+            candidate = self._next(pool, budget, allowed, by_itself=by_itself)
             if candidate is None:
                 if not found.lower:
                     found.upper = 0
@@ -336,14 +279,24 @@ class PoolHeadrooms:
             pool = pool.after(usage)
             found.add(usage, times)
 
-    def _next(self, pool: Pool, budget: Budget) -> Candidate | None:
+    def _next(
+        self, pool: Pool, budget: Budget, allowed: Sequence[frozenset[int]], *, by_itself: bool
+    ) -> Candidate | None:
         """Return a candidate of the pool, or None. Candidates with a split come last."""
         plan = self._plan
         budget.spend(COST_PER_STEP * len(plan.slots))
-        options = plan.options(pool, budget.spend)
+        # Providers with more of the collective traits come last: a consumer then uses no more of
+        # them than it needs, which leaves them to other consumers.
+        bits = [bits_met(plan.collective_traits, member).bit_count() for member in pool.members]
+        options = [
+            sorted(filter(served.__contains__, providers), key=bits.__getitem__)
+            for providers, served in zip(plan.options(pool, budget.spend), allowed, strict=True)
+        ]
         if all(options):
+            local = len(pool.members) if by_itself else pool.local
             for assignment, _last in solutions(self._kinds, plan, pool, options, budget):
-                return Candidate(plan, pool, assignment)
+                if min(assignment) < local:
+                    return Candidate(plan, pool, assignment)
         return SplitSearches(plan, budget).start(pool).first if plan.splittable else None
 
 
