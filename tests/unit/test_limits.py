@@ -14,13 +14,13 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 29_993,
-    "placement/api": 5_961,
-    "placement/candidates": 9_398,
-    "placement/db": 5_756,
-    "placement/objects": 4_401,
-    "falcon_placement_client": 8_849,
-    "tests": 55_109,
+    "placement": 29985,
+    "placement/api": 5961,
+    "placement/candidates": 9389,
+    "placement/db": 5757,
+    "placement/objects": 4401,
+    "falcon_placement_client": 8849,
+    "tests": 55109,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)

@@ -248,8 +248,7 @@ def explain_refused(
 ) -> Reasons:
     """Explain an empty result from the hosts that its search has refused, for the log.
 
-    If the request names a tree that only the database has rejected, the tree is read. No other
-    hosts are read. Of many hosts, every second, third, … is evaluated, because a search
+    No other hosts are read. Of many hosts, every second, third, … is evaluated, because a search
     may refuse equal hosts together, and is then several times faster than an evaluation of each
     host. The text contains no relaxations, because they could help other hosts.
 
@@ -264,8 +263,7 @@ def explain_refused(
     budget = Budget(settings.max_search_steps)
     request = scan.resolved.request
     hosts = ExplainedHosts(request, budget, settings.max_search_steps, relaxes=False)
-    named = _named_root(scan) if trace.filtered and not trace.refused else {}
-    refused = trace.refused or named
+    refused = trace.refused
     interval = -(-len(refused) // MAX_REFUSED)
     if refused:
         roots = dict(list(refused.items())[::interval])
@@ -274,20 +272,9 @@ def explain_refused(
     reasons = hosts.reasons(total, names_from(scan.conn))
     # If the request names a tree, the text has said that the others are not in it.
     names_tree = bool(of_kind(request.group_terms, PlaceTerm))
-    rest = " The database ruled out all others." if trace.filtered and not names_tree else ""
+    is_partial = trace.filtered and not names_tree
+    rest = " Hosts that the database ruled out are not counted." if is_partial else ""
     return replace(reasons, text=f"{reasons.text}{rest}")
-
-
-def _named_root(scan: Scan) -> Roots:
-    """Read the root of the first tree that the groups of a request name, if it still exists."""
-    resolved = scan.resolved
-    places = of_kind(resolved.request.group_terms, PlaceTerm)
-    if not places:
-        return {}
-    with deadline.waiting():
-        root_id = resolved.known.roots[places[0].stored]
-        roots, _rows, _last = scan.roots.run(root_id - 1, 1)
-    return {root_id: roots[root_id]} if root_id in roots else {}
 
 
 def _reader(

@@ -8,7 +8,6 @@ faster than SQL. `root_windows` selects the roots of all trees.
 from collections.abc import Sequence
 
 import sqlalchemy as sa
-from sqlalchemy.sql import ColumnElement
 
 from placement.db import fragments
 from placement.db import tables as t
@@ -112,10 +111,13 @@ def _driven_roots(driving: Sequence[DrivingCondition]) -> Selection:
     # one, they read only its rows.
     selections = [_DRIVEN_BY[each.driver](each.condition) for each in driving]
     if len(selections) == 1:
-        first: sa.FromClause = straight_join(selections[0]).distinct().subquery("first")
+        # SQLite would begin with the index of roots, in whose order the ids are distinct.
+        (root_id,) = selections[0].selected_columns
+        distinct = selections[0].with_only_columns(without_index(root_id).label("id")).distinct()
+        first: sa.FromClause = straight_join(distinct).subquery("first")
     else:
         first = sa.union(*selections).subquery("first")
-    root_id: ColumnElement[int] = first.c[0]
+    root_id = first.c[0]
     rows = (
         sa.select(_root.c.id, revision_of_root(_root))
         .select_from(first.join(_root, _root.c.id == root_id))
