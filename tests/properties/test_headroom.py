@@ -49,6 +49,12 @@ def measure(service: WorldService, query: Query, **members: Any) -> Mapping[str,
     return found
 
 
+def has_exact_number(world: World, query: Query) -> bool:
+    """Return whether the number is exact: on hosts of one provider, and for one group."""
+    is_due = len(query.groups) == 1 or all(each.parent is None for each in world.values())
+    return is_due and not shares(world) and not any(group.can_split for group in query.groups)
+
+
 def check(found: Mapping[str, Any], most: int, limit: int, *, exact: bool) -> None:
     assert found["complete"]
     check_bounds(found, most, limit)
@@ -68,8 +74,7 @@ def test_headroom_equals_brute_force(
         world = seeded_world(rng)
         query = any_query(rng, world)
         empty = rng.random() < 0.2
-        splits = any(group.can_split for group in query.groups)
-        limit = 6 if splits else rng.choice((10_000, 3))
+        limit = 6 if any(each.can_split for each in query.groups) else rng.choice((10_000, 3))
         asked = emptied(world) if empty else world
         try:
             most = most_together(asked, query, limit)
@@ -80,8 +85,7 @@ def test_headroom_equals_brute_force(
         service.load(world)
         service.renew(rng)
         found = measure(service, query, limit=limit, by=list(BY), empty=empty)
-        is_flat = all(provider.parent is None for provider in world.values())
-        exact = not splits and not shares(asked) and (is_flat or len(query.groups) == 1)
+        exact = has_exact_number(asked, query)
         check(found, most, limit, exact=exact)
         for aggregate, number in by.items():
             check(found["by"][aggregate], number, limit, exact=exact or aggregate == UNKNOWN)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.kit.engines import seeded, share
 from tests.properties import oracle, test_headroom
-from tests.properties.headroom import TooManyStatesError, most_together, shares
+from tests.properties.headroom import TooManyStatesError, most_together
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.similar import similar_hosts
 from tests.properties.strategies import seeded_query, seeded_world
@@ -52,13 +52,12 @@ def with_equal_group(rng: random.Random, query: oracle.Query) -> oracle.Query:
 
 
 def check_headroom(service: WorldService, world: oracle.World, query: oracle.Query) -> None:
-    splits = any(group.can_split for group in query.groups)
     try:
         most = most_together(world, query, LIMIT)
     except TooManyStatesError:
         return
     found = test_headroom.measure(service, query, limit=LIMIT)
-    test_headroom.check(found, most, LIMIT, exact=not splits and not shares(world))
+    test_headroom.check(found, most, LIMIT, exact=test_headroom.has_exact_number(world, query))
 
 
 def test_similar_hosts_are_not_confused(
