@@ -107,10 +107,11 @@ class Near(NamedTuple):
 
     # Free units.
     free: int
-    # The code of the field that refuses the amount, and the value of the field.
+    # The code of the field that refuses the amount.
     code: Refusal
+    # The value of the field, in units of the class.
     value: int
-    # The next larger amount that would fit, or None.
+    # The next larger amount that would fit, or None if none would.
     next: int | None
     # The first other term that the provider fails, or None if it is suitable.
     other: StatedTerm | None
