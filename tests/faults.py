@@ -54,7 +54,7 @@ class Catalogue(NamedTuple):
 
 ON_SQLITE = {"PLACEMENT_ENGINE": "sqlite"}
 CATALOGUES = (
-    Catalogue("tests/faults.yaml", "placement/candidates", ON_SQLITE),
+    Catalogue("tests/faults.yaml", "placement", ON_SQLITE),
     Catalogue("tests/api/faults.yaml", ".", ON_SQLITE),
     Catalogue("tests/db/faults.yaml", ".", {}),
     Catalogue(

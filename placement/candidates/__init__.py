@@ -1,9 +1,7 @@
 """The search for allocation candidates, and claims of candidates."""
 
-from placement.candidates.claims.choices import ClaimRequest
+from placement.candidates.claims.choices import ClaimRequest, Explainer
 from placement.candidates.claims.claiming import Claimed, claim
-from placement.candidates.explanation import Explanation, Reasons, explain, explain_refused
-from placement.candidates.headroom import Headroom, HeadroomQuery, find_headroom
 from placement.candidates.order import Order
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.first_available import find_first_available
@@ -17,18 +15,12 @@ __all__ = [
     "CandidateRequest",
     "Claimed",
     "ClaimRequest",
-    "Explanation",
-    "Headroom",
-    "HeadroomQuery",
+    "Explainer",
     "Order",
-    "Reasons",
     "SearchResult",
     "SearchTuning",
     "TreeCache",
     "claim",
-    "explain",
-    "explain_refused",
     "find_candidates",
     "find_first_available",
-    "find_headroom",
 ]

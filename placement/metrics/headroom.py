@@ -15,8 +15,8 @@ from placement import __version__, client
 from placement.api.handler import Service
 from placement.api.json_body import Schema, path_of
 from placement.api.operations.headroom import HEADROOM_REQUESTS, MAX_LIMIT, read_headroom
-from placement.candidates import HeadroomQuery, find_headroom
 from placement.errors import ConfigurationError, LargeWorkBusy, PlacementError
+from placement.foresight.headroom import HeadroomQuery, find_headroom
 from placement.metrics.declarations import HEADROOM, HEADROOM_EMPTY, HEADROOM_UPPER
 from placement.metrics.shared_text import SharedText
 from placement.metrics.text import family, labels

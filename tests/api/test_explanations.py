@@ -13,7 +13,7 @@ from oslo_log.formatters import JSONFormatter
 
 from placement.api.operations import candidates
 from placement.api.operations.candidates import MAX_LOGGED_BODY
-from placement.candidates.explanation import explained_hosts
+from placement.foresight.explanation import explained_hosts
 from placement.runtime import events
 from placement.runtime.events import Details, Event
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid

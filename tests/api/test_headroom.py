@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from placement.candidates.headroom import HeadroomQuery
-from placement.candidates.headroom.value import Totals
+from placement.foresight.headroom import HeadroomQuery
+from placement.foresight.headroom.value import Totals
 from tests.kit.cloud import SHARING, building
 from tests.kit.service import Service
 

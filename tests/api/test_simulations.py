@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from placement.api.operations import simulations
-from placement.candidates.simulation import simulate
 from placement.db import tables as t
+from placement.foresight.simulation import simulate
 from placement.runtime import turns
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
 from tests.kit.engines import ENGINE
@@ -309,7 +309,7 @@ def test_a_moved_consumer_fills_its_host_for_its_spread_group(service: Service) 
 
 def test_too_many_consumers_are_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     populate(service, 1, 2)
-    monkeypatch.setattr("placement.candidates.simulation.consumers.MAX_CONSUMERS", 7)
+    monkeypatch.setattr("placement.foresight.simulation.consumers.MAX_CONSUMERS", 7)
     assert simulated(service, drain(1))["fits"] is True
     body = {"changes": [drain(1), drain(2)]}
     answer = service.expect(400, "POST", "/simulations", body, "2.0")

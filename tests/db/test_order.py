@@ -17,6 +17,7 @@ from placement.candidates.order import Order, Rank, rank_by
 from placement.candidates.search.ordered import MAX_HEADS
 from placement.candidates.trees import ranked_roots
 from placement.errors import SearchExhausted
+from placement.foresight.explanation import explain_result
 from placement.objects.claims import Claim
 from tests.kit.cloud import building, consumer_uuid, provider_uuid
 from tests.kit.search import Searcher
@@ -147,7 +148,12 @@ def test_a_claim_begins_at_one_of_the_hosts_that_stand_first(
         demand = ClaimRequest(read_candidates(body), Claim("c", {}, "p", "u"), "request")
         with searcher.database.read_trees() as conn:
             searches = ClaimSearches(
-                conn, searcher.trees, [demand], searcher.settings.candidates, DEFAULT_TUNING
+                conn,
+                searcher.trees,
+                [demand],
+                searcher.settings.candidates,
+                DEFAULT_TUNING,
+                explain_result,
             )
             choices = searches.choices(Budget(10**6), explained=False)
         found = [candidate.providers[0] for (candidate,) in choices.sets]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from placement.candidates import Explanation
+from placement.foresight.explanation import Explanation
 from tests.properties import oracle
 
 CLAUSE = re.compile(r"(?P<hosts>[\d,]+)(?: others?)? (?P<predicate>(?:has|have|is|are) .*)", re.S)

@@ -14,11 +14,12 @@ from falcon_placement_client.query import parse_query
 from placement.api.candidate_requests.query_form import parse_candidates
 from placement.api.history import v
 from placement.api.parameters import pairs
-from placement.candidates import Explanation, TreeCache, explain
+from placement.candidates import TreeCache
 from placement.candidates.request import SubtreeRule
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
 from placement.candidates.trees.scan import Scan
+from placement.foresight.explanation import Explanation, explain
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.explained_texts import check_text

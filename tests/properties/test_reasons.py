@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from placement import candidates
 from placement.api.operations import candidates as resource
-from placement.candidates import Reasons
+from placement.foresight import explanation
+from placement.foresight.explanation import Reasons
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query
@@ -100,7 +100,7 @@ class Logged:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.latest: Reasons | None = None
-        explain_refused = candidates.explain_refused
+        explain_refused = explanation.explain_refused
 
         def recorded(*arguments: Any) -> Reasons:
             self.latest = explain_refused(*arguments)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from placement.candidates.simulation.search import Searches
+from placement.foresight.simulation.search import Searches
 from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.headroom import check_bounds, most_together

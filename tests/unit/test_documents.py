@@ -38,10 +38,10 @@ def test_architecture_lists_the_layers_of_a_package(package: str) -> None:
 
 
 def test_of_the_search_only_the_trees_execute_statements() -> None:
-    candidates = ROOT / "placement" / "candidates"
     packages = {
         path.parent.name
-        for path in candidates.rglob("*.py")
+        for package in ("candidates", "foresight")
+        for path in (ROOT / "placement" / package).rglob("*.py")
         if re.search(r"\.(rows|row|value|execute)\(", path.read_text())
     }
     assert packages == {"trees"}

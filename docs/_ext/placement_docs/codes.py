@@ -13,8 +13,8 @@ from sphinx.util.docutils import SphinxDirective
 from placement import errors
 from placement.api.openapi import REASONS
 from placement.api.problems import STATUS, title
-from placement.candidates.explanation import CODES
 from placement.candidates.trace import Refusal
+from placement.foresight.explanation import CODES
 from placement_docs import text
 
 # The action for each error code. A test compares the keys with the codes of the errors.

@@ -33,13 +33,11 @@ from placement.api.policy import EXPLAIN
 from placement.api.shapes import Array, Custom, Json, Object, Property, Renderer, Table, View, ready
 from placement.candidates import (
     CandidateRequest,
-    Reasons,
     SearchResult,
-    explain,
-    explain_refused,
     find_candidates,
     find_first_available,
 )
+from placement.foresight.explanation import Reasons, explain, explain_refused
 from placement.objects.unset import UNSET, Unset
 from placement.runtime import deadline, events, stopwatch
 from placement.runtime.events import Event

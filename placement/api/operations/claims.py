@@ -28,8 +28,9 @@ from placement.api.shapes import (
     itself,
     ready,
 )
-from placement.candidates import Claimed, ClaimRequest, claim
+from placement.candidates import Claimed, ClaimRequest, Explainer, claim
 from placement.errors import BadBody
+from placement.foresight.explanation import explain_result
 from placement.objects import holds, identifiers
 from placement.objects.claim_records import request_text
 from placement.objects.claims import Claim, SpreadGroup
@@ -212,17 +213,18 @@ def create_claims(call: Call) -> Reply:
     return Reply(201, claimed, location=f"/allocations/{claimed.consumer}")
 
 
-def _claim(call: Call, demands: Sequence[ClaimRequest]) -> list[Claimed]:
+def _claim(call: Call, claim_requests: Sequence[ClaimRequest]) -> list[Claimed]:
     service = call.service
-    for demand in demands:
-        holds.check_age(demand.claim.consumer, demand.expires_in, service.settings.holds.max_age)
+    max_age = service.settings.holds.max_age
+    for claim_request in claim_requests:
+        holds.check_age(claim_request.claim.consumer, claim_request.expires_in, max_age)
     return claim(
         service.database,
         service.trees,
-        demands,
+        claim_requests,
         service.settings,
+        Explainer(explain_result, is_shown=call.rights.allow(EXPLAIN)),
         service.tuning,
-        explained=call.rights.allow(EXPLAIN),
     )
 
 

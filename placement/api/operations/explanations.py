@@ -8,11 +8,11 @@ from placement.api import samples
 from placement.api.json_body import path_of
 from placement.api.members import UUID, UUID_KEY
 from placement.api.shapes import Array, Fragment, Json, Object, Property, Table, ready
-from placement.candidates.explanation import CODES, Explanation
-from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.request import SubtreeRule
 from placement.candidates.stated_terms import StatedTerm
 from placement.candidates.trace import Refusal
+from placement.foresight.explanation import CODES, Explanation
+from placement.foresight.explanation.value import UnservedHost
 
 
 class Explained(NamedTuple):

@@ -12,9 +12,14 @@ from placement.api.json_body import path_of
 from placement.api.members import UUID_KEY
 from placement.api.operations.explanations import CODE, GROUP, MEANING
 from placement.api.shapes import Array, Json, Object, Property, Shape, Table, itself
-from placement.candidates import Headroom, HeadroomQuery, find_headroom
-from placement.candidates.headroom import Figures, LimitedHosts
 from placement.errors import BadQuery
+from placement.foresight.headroom import (
+    Figures,
+    Headroom,
+    HeadroomQuery,
+    LimitedHosts,
+    find_headroom,
+)
 from placement.runtime import deadline
 
 MAX_REQUESTS = 100

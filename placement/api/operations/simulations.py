@@ -23,7 +23,7 @@ from placement.api.operations.claims import SPREAD_GROUP, read_spread_group
 from placement.api.operations.headroom import BY_REQUEST, HEADROOM_REQUESTS, read_headroom
 from placement.api.shapes import Array, Json, Object, Property, ready
 from placement.candidates.search.candidate import Candidate
-from placement.candidates.simulation import (
+from placement.foresight.simulation import (
     MAX_ADDED,
     MAX_CONSUMERS,
     Add,

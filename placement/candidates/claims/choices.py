@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import Budget
-from placement.candidates.explanation import explain, explain_refused
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.candidate import Candidate
@@ -68,6 +67,30 @@ class ClaimRequest:
         return None if self.spread is None else GroupKey(self.claim.project, self.spread.name)
 
 
+class Explain(Protocol):
+    """States in words why a search has found nothing, as `foresight.explain_result` does."""
+
+    def __call__(
+        self,
+        result: SearchResult,
+        cache: TreeCache,
+        settings: CandidateSettings,
+        tuning: SearchTuning,
+        ahead: Mapping[int, Tree],
+        *,
+        of_all_hosts: bool,
+    ) -> str: ...
+
+
+class Explainer(NamedTuple):
+    """How a claim explains that a search has found nothing."""
+
+    explain: Explain
+    # Whether the client sees the text. Otherwise it is only logged, and covers the hosts that the
+    # search has refused.
+    is_shown: bool
+
+
 # One candidate per request of the claim, in the order of the requests.
 CandidateSet = Sequence[Candidate]
 
@@ -93,6 +116,7 @@ class ClaimSearches:
         claim_requests: Sequence[ClaimRequest],
         settings: CandidateSettings,
         tuning: SearchTuning,
+        explain: Explain,
     ) -> None:
         # Kind -> name -> id, for the names in the requests searched so far and for their owners.
         self._ids: dict[str, dict[str, int]] = {"resource_class": {}}
@@ -101,6 +125,7 @@ class ClaimSearches:
         self._claim_requests = claim_requests
         self._settings = settings
         self._tuning = tuning
+        self._explain = explain
         # Request -> its claims.
         self._claims: dict[CandidateRequest, list[Claim]] = {}
         for claim_request in claim_requests:
@@ -236,13 +261,12 @@ class ClaimSearches:
             explained: whether to evaluate all hosts. Otherwise, the explanation is only logged, and
                 it covers the hosts that the search has refused.
         """
-        settings = replace(self._settings, max_search_steps=max(1, budget.steps_left))
-        scan, cache, tuning = result.scan, self._cache, self._tuning
-        if explained:
-            return explain(scan, cache, settings, tuning, pending_trees).text
-        if not LOG.isEnabledFor(logging.INFO):
+        if not (explained or LOG.isEnabledFor(logging.INFO)):
             return ""
-        return explain_refused(scan, result.trace, cache, settings, tuning, pending_trees).text
+        settings = replace(self._settings, max_search_steps=max(1, budget.steps_left))
+        return self._explain(
+            result, self._cache, settings, self._tuning, pending_trees, of_all_hosts=explained
+        )
 
     def _refuse_faulty(self) -> None:
         """Raise the errors of a claim that do not depend on free capacity.

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import Budget
 from placement.candidates.claims.attempts import Attempt, attempts
-from placement.candidates.claims.choices import Choices, ClaimRequest, ClaimSearches
+from placement.candidates.claims.choices import Choices, ClaimRequest, ClaimSearches, Explainer
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import Settings
@@ -78,9 +78,8 @@ def claim(
     cache: TreeCache,
     claim_requests: Sequence[ClaimRequest],
     settings: Settings,
+    explainer: Explainer,
     tuning: SearchTuning = DEFAULT_TUNING,
-    *,
-    explained: bool = False,
 ) -> list[Claimed]:
     """Claim a candidate for every request, in order, or for none of them.
 
@@ -91,8 +90,8 @@ def claim(
         cache: cached trees.
         claim_requests: the requests and their consumers, at least one.
         settings: the settings of the service.
+        explainer: explains why a search finds nothing.
         tuning: sizes of the reads of a search.
-        explained: whether the caller may see why a search finds nothing.
 
     Raises:
         NoCandidatesFound: a search found nothing.
@@ -109,8 +108,8 @@ def claim(
         cache=cache,
         claim_requests=claim_requests,
         settings=settings,
+        explainer=explainer,
         tuning=tuning,
-        explained=explained,
     )
     return holds.retry_with_room(database, claim_once)
 
@@ -120,9 +119,8 @@ def _claim(
     cache: TreeCache,
     claim_requests: Sequence[ClaimRequest],
     settings: Settings,
+    explainer: Explainer,
     tuning: SearchTuning,
-    *,
-    explained: bool,
 ) -> list[Claimed]:
     """Claim as `claim` does, without releasing expired holds."""
     until = time.monotonic() + settings.database.write_timeout
@@ -134,11 +132,12 @@ def _claim(
         claim_requests=claim_requests,
         settings=settings.candidates,
         tuning=tuning,
+        explain=explainer.explain,
     )
     pauses = Pauses()
     tries = 0
     while True:
-        choices = _choose(database, begin, budget, explained=explained)
+        choices = _choose(database, begin, budget, explained=explainer.is_shown)
         for attempt, snapshot in attempts(claim_requests, choices, settings):
             try:
                 revisions, ends = _write(database, attempt.claims, snapshot, exclusive)

@@ -1,0 +1,342 @@
+"""Explain a request by evaluating all hosts, or those that a search has refused.
+
+A search stops as soon as its result is known. An explanation reads every tree, in unfiltered
+windows of roots. It uses the same cache and evaluates the same conditions as a search.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from placement.candidates.budget import COST_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.model import Pool, Roots, Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.search.result import SearchResult
+from placement.candidates.stats import Trace
+from placement.candidates.terms import PlaceTerm, of_kind
+from placement.candidates.trees.inventories import read_names
+from placement.candidates.trees.roots import batches
+from placement.candidates.trees.scan import AnchorReader, Scan
+from placement.candidates.trees.sharing import AnchorPools, roots_of
+from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
+from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.config.frozen import CandidateSettings
+from placement.errors import DeadlineExceeded
+from placement.foresight.explanation.counts import HostCounts
+from placement.foresight.explanation.explained_plan import ExplainedPlan
+from placement.foresight.explanation.fit import Fit
+from placement.foresight.explanation.fits import Fits
+from placement.foresight.explanation.gains import ChangeCounts, SplitGains
+from placement.foresight.explanation.named_hosts import SingleHosts
+from placement.foresight.explanation.smaller_amounts import Key, SmallerAmounts
+from placement.foresight.explanation.value import Explanation, Hosts, Reasons, Relaxed
+from placement.foresight.explanation.words import sentences
+from placement.foresight.explanation.words.facts import Names
+from placement.runtime import deadline
+
+# Maximum number of refused hosts that are evaluated for the log.
+MAX_REFUSED = 500
+
+# Returns the names of providers, given by UUID.
+ReadNames = Callable[[Sequence[str]], Names]
+
+
+class EqualHosts(NamedTuple):
+    """What was found on hosts that are equal except for names."""
+
+    fit: Fit
+    # Smaller amounts with which they would serve the request.
+    amounts: Sequence[tuple[Key, int]]
+    # The classes of which several providers together have enough.
+    short_classes: tuple[str, ...]
+
+
+class ExplainedHosts:
+    """Evaluates hosts, and explains why they cannot serve a request.
+
+    Explanations, the log lines of empty results and simulations supply different hosts.
+    """
+
+    def __init__(
+        self, request: CandidateRequest, budget: Budget, max_steps: int, *, relaxes: bool = True
+    ) -> None:
+        """Prepare a request.
+
+        Args:
+            request: The request, with resolved terms and a root term per taint.
+            budget: The limit on work.
+            max_steps: The work of which each host may use a share, in steps.
+            relaxes: Whether to find the changes of the request that would help as well.
+        """
+        # Whether the limit on work was reached. In this case, other hosts are unknown.
+        self.spent = False
+        self._budget = budget
+        # The plan of the request.
+        self._plan = ExplainedPlan(request, budget.spend, relaxes=relaxes)
+        # The results of the hosts.
+        self._fits = Fits(self._plan, budget, max_steps)
+        solver = self._fits.solver
+        # The hosts that changes of the request would add.
+        self._changes = ChangeCounts(solver)
+        # The numbers of hosts.
+        self._counts = HostCounts(self._plan, self._changes)
+        # The smaller amounts that would help.
+        self._amounts = SmallerAmounts(solver)
+        # The hosts that would serve amounts in parts.
+        self._splits = SplitGains(solver)
+        # Whether to find changes.
+        self._relaxes = relaxes
+
+    def add(
+        self, trees: Iterable[Tree], pools: AnchorPools, single_hosts: SingleHosts | None = None
+    ) -> None:
+        """Evaluate hosts, as far as the limit on work allows.
+
+        Args:
+            trees: The trees of the hosts.
+            pools: Returns their pools. The sharing providers must include those without capacity,
+                because they may be the reason.
+            single_hosts: Collects the explanations of single hosts, or None.
+        """
+        known: dict[Hashable, EqualHosts] = {}
+        try:
+            for tree in trees:
+                pool = pools.pool(tree)
+                if tree.is_pool:
+                    self._counts.add_sharing(self._counts.tally(self._fits.of(pool)))
+                    continue
+                key = self._key(pool)
+                equal = known.get(key)
+                if equal is None:
+                    equal = known[key] = self._evaluate(pool)
+                else:
+                    self._budget.spend(COST_PER_STEP)
+                    self._count(pool, equal.fit)
+                if single_hosts is not None:
+                    single_hosts.add(pool, equal.fit.rejections)
+                if self._relaxes:
+                    self._changes.add_tolerant(tree, pool, equal.fit, pools)
+                    self._amounts.add(equal.amounts)
+                    if equal.short_classes:
+                        self._splits.add(pool, equal.short_classes)
+        except BudgetSpentError:
+            self.spent = True
+
+    def _evaluate(self, pool: Pool) -> EqualHosts:
+        """Evaluate and count the first of equal hosts."""
+        fit = self._fits.of(pool)
+        self._count(pool, fit, is_first=True)
+        if not self._relaxes:
+            return EqualHosts(fit, (), ())
+        amounts = self._amounts.find(pool, fit)
+        return EqualHosts(fit, amounts, self._splits.short_classes(pool, fit))
+
+    def _count(self, pool: Pool, fit: Fit, *, is_first: bool = False) -> None:
+        """Count a host. The inventories of equal hosts are measured once for each tally."""
+        tally = self._counts.tally(fit)
+        if is_first or not tally.hosts:
+            tally.measure(pool)
+        self._counts.add(pool, tally)
+
+    def _key(self, pool: Pool) -> Hashable:
+        """Return a key of hosts that are equal except for names."""
+        plan = self._plan
+        if plan.names_providers or plan.splittable:
+            return pool.root
+        key, full_hosts = pool.profile, plan.request.full_hosts
+        return (key, pool.root in full_hosts) if full_hosts else key
+
+    def explanation(self, total: int, names: ReadNames) -> Explanation:
+        """Return the explanation of the hosts so far. For the arguments, see `reasons`."""
+        reasons, counts = self.reasons(total, names, details=True), self._counts
+        return Explanation(
+            reasons.hosts,
+            reasons.counts,
+            reasons.text,
+            counts.groups(),
+            counts.together(),
+            counts.blocked(),
+            self._relaxations(),
+        )
+
+    def _relaxations(self) -> Sequence[Relaxed]:
+        return [*self._changes.relaxed(self._counts.served), *self._amounts.relaxed()]
+
+    def reasons(self, total: int | None, names: ReadNames, *, details: bool = False) -> Reasons:
+        """Return the reasons for which the hosts so far are rejected.
+
+        Args:
+            total: The number of all trees, or None if it is unknown.
+            names: Returns the names of the providers that the text contains.
+            details: Whether to read the names for the details of an explanation as well.
+        """
+        counts, changes, amounts = self._counts, self._changes, self._amounts
+        uuids = counts.end(details=details)
+        if uuids:
+            counts.name(names(sorted(uuids)))
+        undecided = amounts.undecided and not amounts.served
+        undecided |= self.spent or changes.undecided > 0
+        every = None if total is None else total - counts.sharing_trees
+        complete = counts.looked == every and not undecided
+        hosts = Hosts(
+            every,
+            counts.looked,
+            counts.served,
+            complete,
+            counts.sharing_trees,
+            counts.serving_trees,
+        )
+        suggested = self._relaxations()
+        if complete and not suggested:
+            suggested = changes.relaxed_with_taint(counts.served)
+        conflict = counts.conflict() if complete else ""
+        several = len(self._plan.groups) > 1
+        advice = sentences.relaxations(suggested, several=several, all_terms=bool(conflict))
+        if not self.spent and not hosts.served:
+            advice = [*advice, *changes.suggestions(), *self._splits.sentences()]
+        # If a name does not exist, this is the reason for every host.
+        missing = sentences.nonexistent([*self._plan.root_terms, *self._plan.stated])
+        reasons = missing or counts.reasons(conflict)
+        text = " ".join([sentences.outcome(hosts), *reasons, *advice])
+        return Reasons(hosts, counts.by_code(), text)
+
+
+def explain(
+    scan: Scan,
+    cache: TreeCache,
+    settings: CandidateSettings,
+    tuning: SearchTuning = DEFAULT_TUNING,
+    ahead: Mapping[int, Tree] = NO_TREES,
+) -> Explanation:
+    """Explain which hosts cannot serve a request, and the reasons.
+
+    Args:
+        scan: The request, and the data that its search has read in the same snapshot.
+        cache: The cache of trees.
+        settings: The limit on work.
+        tuning: The sizes of windows and batches.
+        ahead: Root id -> the tree in a future state, as in `RequestSearch.find`.
+
+    Returns:
+        The explanation; it is incomplete if the limit on work or the deadline was reached.
+    """
+    request = scan.resolved.request
+    budget = Budget(settings.max_search_steps)
+    hosts = ExplainedHosts(request, budget, settings.max_search_steps)
+    single_hosts = SingleHosts(request) if request.explain == "providers" else None
+    reader = _reader(scan, cache, budget, ahead)
+    total = 0
+    for roots in _windows(scan, tuning):
+        total += len(roots)
+        if not hosts.spent:  # otherwise, the remaining hosts are only counted
+            _evaluate(hosts, reader, roots, tuning, single_hosts)
+    explanation = hosts.explanation(total, names_from(scan.conn))
+    if single_hosts is None:
+        return explanation
+    with deadline.waiting():
+        return replace(explanation, providers=single_hosts.read(scan.conn))
+
+
+def explain_refused(
+    scan: Scan,
+    trace: Trace,
+    cache: TreeCache,
+    settings: CandidateSettings,
+    tuning: SearchTuning = DEFAULT_TUNING,
+    ahead: Mapping[int, Tree] = NO_TREES,
+) -> Reasons:
+    """Explain an empty result from the hosts that its search has refused, for the log.
+
+    No other hosts are read. Of many hosts, every second, third, … is evaluated, because a search
+    may refuse equal hosts together, and is then several times faster than an evaluation of each
+    host. The text contains no relaxations, because they could help other hosts.
+
+    Args:
+        scan: The request, and the data that its search has read in the same snapshot.
+        trace: The trace of the search.
+        cache: The cache of trees.
+        settings: The limit on work.
+        tuning: The sizes of batches.
+        ahead: Root id -> the tree in a future state, as in `RequestSearch.find`.
+    """
+    budget = Budget(settings.max_search_steps)
+    request = scan.resolved.request
+    hosts = ExplainedHosts(request, budget, settings.max_search_steps, relaxes=False)
+    refused = trace.refused
+    interval = -(-len(refused) // MAX_REFUSED)
+    if refused:
+        roots = dict(list(refused.items())[::interval])
+        _evaluate(hosts, _reader(scan, cache, budget, ahead), roots, tuning)
+    total = len(refused) if interval > 1 else None
+    reasons = hosts.reasons(total, names_from(scan.conn))
+    # If the request names a tree, the text has said that the others are not in it.
+    names_tree = bool(of_kind(request.group_terms, PlaceTerm))
+    is_partial = trace.filtered and not names_tree
+    rest = " Hosts that the database ruled out are not counted." if is_partial else ""
+    return replace(reasons, text=f"{reasons.text}{rest}")
+
+
+def explain_result(
+    result: SearchResult,
+    cache: TreeCache,
+    settings: CandidateSettings,
+    tuning: SearchTuning,
+    ahead: Mapping[int, Tree],
+    *,
+    of_all_hosts: bool,
+) -> str:
+    """Return the text of `explain` or, without all hosts, that of `explain_refused`."""
+    if of_all_hosts:
+        return explain(result.scan, cache, settings, tuning, ahead).text
+    return explain_refused(result.scan, result.trace, cache, settings, tuning, ahead).text
+
+
+def _reader(
+    scan: Scan, cache: TreeCache, budget: Budget, ahead: Mapping[int, Tree]
+) -> AnchorReader:
+    """Return a reader of hosts whose pools include the sharing providers without capacity."""
+    with deadline.waiting():  # the deadline does not apply, because there is always a response
+        sharing = scan.sharing_providers()
+    store = TreeStore(scan.conn, cache, roots_of(sharing), budget.spend, ahead)
+    return AnchorReader(store, sharing, budget.spend, scan.resolved.taints)
+
+
+def _evaluate(
+    hosts: ExplainedHosts,
+    reader: AnchorReader,
+    roots: Roots,
+    tuning: SearchTuning,
+    single_hosts: SingleHosts | None = None,
+) -> None:
+    """Read and evaluate the hosts of roots, until the limit on work or the deadline is reached."""
+    try:
+        for batch in batches(roots, tuning.first_batch, tuning.largest_batch):
+            trees = reader.trees(batch)
+            hosts.add(trees, reader.pools, single_hosts)
+            if hosts.spent:
+                return
+    except (BudgetSpentError, DeadlineExceeded):
+        hosts.spent = True
+
+
+def names_from(conn: Connection) -> ReadNames:
+    """Return a function that reads the names of providers, also after the deadline."""
+
+    def read(uuids: Sequence[str]) -> Names:
+        with deadline.waiting():
+            return read_names(conn, uuids)
+
+    return read
+
+
+def _windows(scan: Scan, tuning: SearchTuning) -> Iterator[Roots]:
+    """Yield all roots in windows, also after the deadline."""
+    windows = scan.roots.windows(tuning.largest_window)
+    while True:
+        with deadline.waiting():
+            roots = next(windows, None)
+        if roots is None:
+            return
+        yield roots

@@ -1,0 +1,252 @@
+"""The sentences of explanations: one function for each code, with the name of the code.
+
+A function returns the detail of the hosts that are rejected at its code, and the predicate of a
+sentence about them: "20 hosts" + "have no provider with 20 VCPU free (the most is 16)".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from placement.candidates.terms import NotMemberOf
+from placement.candidates.trace import Refusal
+from placement.foresight.explanation.causes import SpecialCase
+from placement.foresight.explanation.words import joins
+from placement.foresight.explanation.words.facts import TOO_LITTLE, Facts, Phrase
+from placement.foresight.explanation.words.phrases import (
+    are,
+    each_of,
+    either_of,
+    have,
+    joined,
+    kind_of,
+    value_of,
+)
+
+# -- the root ----------------------------------------------------------------------------------
+
+
+def tainted(facts: Facts) -> Phrase:
+    """Return "are kept out only by the taint T"."""
+    taints = [value_of(term) for term in facts.cause.terms]
+    # The text states a single taint only if it is the one reason.
+    verb = f"{are(facts.hosts)} kept out only by" if len(taints) == 1 else have(facts.hosts)
+    named = each_of([f"the taint {taint}" for taint in taints])
+    return Phrase(joined(taints, ", "), f"{verb} {named}")
+
+
+def root_trait_missing(facts: Facts) -> Phrase:
+    """Return "have a root without trait T"."""
+    return facts.phrase(f"a root without {either_of(facts.nouns)}")
+
+
+def root_trait_forbidden(facts: Facts) -> Phrase:
+    """Return "have a root with the forbidden trait T"."""
+    return facts.phrase(f"a root with {each_of([f'the forbidden {noun}' for noun in facts.nouns])}")
+
+
+def root_aggregate(facts: Facts) -> Phrase:
+    """Return "have a root that is not in aggregate A"."""
+    where = [
+        f"{'in the forbidden' if kind_of(term) is NotMemberOf else 'not in'} {noun}"
+        for term, noun in zip(facts.cause.terms, facts.nouns, strict=True)
+    ]
+    return Phrase(f"a root {each_of(where)}", facts.predicate(f"a root that is {each_of(where)}"))
+
+
+# -- amounts of a group ------------------------------------------------------------------------
+
+
+def no_inventory(facts: Facts) -> Phrase:
+    """Return "have no inventory of VCPU"."""
+    names = [term.resource_class for term in facts.cause.terms]
+    if facts.cause.case is SpecialCase.APART:
+        return facts.only_apart(names, "class")
+    return facts.phrase(f"no inventory of {either_of(names)}")
+
+
+def min_unit(facts: Facts) -> Phrase:
+    """Return "have no provider whose min_unit allows 1 VCPU (the smallest is 2)"."""
+    return _without_room(facts) or _not_allowed(facts, "smallest min_unit")
+
+
+def max_unit(facts: Facts) -> Phrase:
+    """Return "have no provider whose max_unit allows 20 VCPU (the largest is 16)"."""
+    return _without_room(facts) or _not_allowed(facts, "largest max_unit")
+
+
+def step_size(facts: Facts) -> Phrase:
+    """Return "have no provider whose step_size allows 3 VCPU (the smallest is 2)"."""
+    return _without_room(facts) or _not_allowed(facts, "smallest step_size")
+
+
+def capacity(facts: Facts) -> Phrase:
+    """Return "have no provider with 20 VCPU free (the most is 16)"."""
+    without_room = _without_room(facts)
+    if without_room:
+        return without_room
+    asked, free = [], []
+    for term in facts.cause.terms:
+        value, most = value_of(term), facts.extreme(term.resource_class).value
+        if most >= (term.amount or 0):  # no amount that the units allow is free
+            asked.append(f"{value} asked, the most free is {most}, {TOO_LITTLE}")
+            free.append(f"room for {value} (the most free is {most}, {TOO_LITTLE})")
+        else:
+            asked.append(f"{value} asked, the most free is {most}")
+            free.append(f"{value} free (the most is {most})")
+    if facts.cause.case is SpecialCase.APART:
+        return facts.phrase(f"{each_of(free)} only on different providers")
+    no_provider = f"no provider with {joined(free, ' and none with ')}"
+    return Phrase(joined(asked, ", and "), facts.predicate(no_provider))
+
+
+def _not_allowed(facts: Facts, limit: str) -> Phrase:
+    """Return the words about a limit on single amounts, which no inventory meets.
+
+    Args:
+        facts: The facts.
+        limit: "largest" or "smallest", and the field of the inventory.
+    """
+    choice, field = limit.split()
+    asked, allowed = [], []
+    for term in facts.cause.terms:
+        value, extreme = value_of(term), facts.extreme(term.resource_class)
+        following = "" if extreme.next is None else f", so {extreme.next} would fit"
+        stated = f"the {choice} is {extreme.value}{following}"
+        if choice == "largest" and extreme.value != extreme.free < (term.amount or 0):
+            stated = f"the {limit} is {extreme.value}, the most free is {extreme.free}"
+        asked.append(f"{value} asked, the {limit} is {extreme.value}{following}")
+        allowed.append(f"{value} ({stated})")
+    no_provider = f"no provider whose {field} allows "
+    if facts.cause.case is SpecialCase.APART:
+        return facts.phrase(f"{no_provider}{each_of(allowed)} together")
+    each = joined(allowed, f" and none whose {field} allows ")
+    return Phrase(joined(asked, ", and "), facts.predicate(no_provider + each))
+
+
+def _without_room(facts: Facts) -> Phrase | None:
+    """Return the words if providers fail different checks, or None for a single check."""
+    largest, one = facts.largest_room, facts.hosts == 1
+    if facts.cause.case is SpecialCase.ROOM:
+        most = [] if largest is None else [f"the most is {largest}"]
+        stated = ", but ".join([*most, *filter(None, [facts.nearest])])
+        return facts.phrase(f"no provider with {facts.room}", f" ({stated})" * bool(stated))
+    if facts.cause.case is SpecialCase.POOLS:
+        return facts.phrase(f"only {facts.faulty_providers} for {facts.amounts}")
+    if facts.cause.case is SpecialCase.WITH_POOLS:
+        own = f"{'' if one else 'at most '}{largest} of {'its' if one else 'their'} own"
+        if largest is None:
+            own = f"neither on {'its' if one else 'their'} own providers"
+        return facts.phrase(f"no {facts.room}", f": {own}, and {facts.faulty_providers}")
+    return None
+
+
+# -- other terms of a group --------------------------------------------------------------------
+
+
+def trait_missing(facts: Facts) -> Phrase:
+    """Return "have no provider with trait T"."""
+    traits, case = each_of(facts.nouns), facts.cause.case
+    if case is SpecialCase.APART:
+        return facts.only_apart(facts.nouns, "trait")
+    if case is SpecialCase.ELSEWHERE:
+        return facts.phrase(f"{traits} only on providers {facts.unfit}")
+    if case is SpecialCase.ON_ROOT:
+        return facts.phrase(f"{traits} only on the root, which has no {facts.classes}")
+    if case is SpecialCase.POOLS:
+        return facts.phrase(traits, f" only on {facts.faulty_providers}")
+    if case is SpecialCase.SHARED:
+        return _only_shared(facts, f"{have(len(facts.sharing))} no {either_of(facts.nouns)}")
+    return facts.phrase(f"no provider with {either_of(facts.nouns)}")
+
+
+def trait_forbidden(facts: Facts) -> Phrase:
+    """Return "have room for 20 VCPU only on providers with the forbidden trait T"."""
+    return _forbidden(facts, "with", have)
+
+
+def not_in_aggregate(facts: Facts) -> Phrase:
+    """Return "are not in aggregate A"."""
+    return _outside(facts, facts.nouns)
+
+
+def in_forbidden_aggregate(facts: Facts) -> Phrase:
+    """Return "have room for 20 VCPU only on providers in the forbidden aggregate A"."""
+    return _forbidden(facts, "in", lambda number: f"{are(number)} in")
+
+
+def in_tree(facts: Facts) -> Phrase:
+    """Return "are not in the tree of P"."""
+    return _outside(
+        facts,
+        [facts.scope(term) for term in facts.cause.terms],
+    )
+
+
+def subtree(facts: Facts) -> Phrase:
+    """Return "are not in the subtree of P"."""
+    return _outside(facts, [facts.scope(term) for term in facts.cause.terms])
+
+
+def _forbidden(facts: Facts, preposition: str, verb: Callable[[int], str]) -> Phrase:
+    """Return the words about terms that exclude providers.
+
+    Args:
+        facts: The facts.
+        preposition: The word between providers and the terms.
+        verb: Returns the words between a number of sharing providers and the terms.
+    """
+    forbidden = f"the forbidden {either_of(facts.nouns)}"
+    if facts.cause.case is SpecialCase.SHARED:
+        return _only_shared(facts, f"{verb(len(facts.sharing))} {forbidden}")
+    if facts.cause.case is SpecialCase.ELSEWHERE:
+        return facts.phrase(f"otherwise suitable providers only {preposition} {forbidden}")
+    only = f"{facts.room} only on providers" if facts.cause.amounts else "only providers"
+    return facts.phrase(f"{only} {preposition} {forbidden}")
+
+
+def _outside(facts: Facts, places: Sequence[str]) -> Phrase:
+    """Return the words about trees, subtrees or aggregates in which the providers are not."""
+    each, case = f"in {each_of(places)}", facts.cause.case
+    if case is SpecialCase.APART:
+        return facts.phrase(f"no suitable provider that is {each}")
+    if case is SpecialCase.ELSEWHERE:
+        return facts.phrase(f"{each} only providers {facts.unfit}")
+    if case is SpecialCase.POOLS:
+        return facts.phrase(each, f" only {facts.faulty_providers}")
+    nowhere = f"not in {either_of(places)}"
+    if case is SpecialCase.SHARED:
+        return _only_shared(facts, f"{are(len(facts.sharing))} {nowhere}")
+    requires = facts.required_by(facts.cause.terms)
+    return Phrase(nowhere, f"{are(facts.hosts)} {nowhere}{requires}")
+
+
+def _only_shared(facts: Facts, fault: str) -> Phrase:
+    """Return the words if only sharing providers have enough capacity, and their fault."""
+    return facts.phrase(facts.room, f" only on {facts.sharing_providers}, which {fault}")
+
+
+# Code -> its function.
+SENTENCES: Mapping[Refusal, Callable[[Facts], Phrase]] = {
+    Refusal.TAINTED: tainted,
+    Refusal.ROOT_TRAIT_MISSING: root_trait_missing,
+    Refusal.ROOT_TRAIT_FORBIDDEN: root_trait_forbidden,
+    Refusal.ROOT_AGGREGATE: root_aggregate,
+    Refusal.NO_INVENTORY: no_inventory,
+    Refusal.MIN_UNIT: min_unit,
+    Refusal.MAX_UNIT: max_unit,
+    Refusal.STEP_SIZE: step_size,
+    Refusal.CAPACITY: capacity,
+    Refusal.TRAIT_MISSING: trait_missing,
+    Refusal.TRAIT_FORBIDDEN: trait_forbidden,
+    Refusal.NOT_IN_AGGREGATE: not_in_aggregate,
+    Refusal.IN_FORBIDDEN_AGGREGATE: in_forbidden_aggregate,
+    Refusal.IN_TREE: in_tree,
+    Refusal.SUBTREE: subtree,
+    Refusal.COLLECTIVE_TRAITS: joins.collective_traits,
+    Refusal.CAPACITY_SUM: joins.capacity_sum,
+    Refusal.ONE_PER_TREE: joins.one_per_tree,
+    Refusal.ISOLATE: joins.isolate,
+    Refusal.SAME_SUBTREE: joins.same_subtree,
+    Refusal.SPREAD: joins.spread,
+    Refusal.EXCLUSIVE: joins.exclusive,
+    Refusal.BUDGET: joins.budget,
+}

@@ -1,0 +1,211 @@
+"""The facts that the sentence of a code states, and parts of sentences that several codes share."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from placement.candidates.plan import SearchPlan
+from placement.candidates.stated_terms import StatedTerm
+from placement.candidates.terms.amounts import Amount
+from placement.candidates.trace import Refusal
+from placement.foresight.explanation.causes import Extreme, RejectionCause, SharingFault
+from placement.foresight.explanation.words.phrases import (
+    MAX_TERMS,
+    amount_of,
+    each_of,
+    either_of,
+    for_group,
+    group_of,
+    have,
+    joined,
+    listed,
+    noun_of,
+)
+
+Names = Mapping[str, str]  # UUID of a provider -> its name
+
+NO_EXTREME = Extreme(0)
+
+# Free units that are at least the requested ones, if the units allow none of the free amounts.
+TOO_LITTLE = "too little for min_unit or step_size"
+
+
+class Phrase(NamedTuple):
+    """The words about hosts that are rejected at one code."""
+
+    # The requirement, and the property of the providers.
+    detail: str
+    # The same as a predicate of hosts, beginning with the verb.
+    predicate: str
+    # For codes that join groups: what the request requires of the groups together.
+    requirement: str = ""
+
+
+class Facts(NamedTuple):
+    """Hosts that were rejected for one cause."""
+
+    # The plan of the request.
+    plan: SearchPlan
+    # Names of the providers that the explanation mentions.
+    names: Names
+    # Why the hosts were rejected.
+    cause: RejectionCause = RejectionCause()
+    # Class -> the largest or smallest value in the inventories of the hosts.
+    extremes: Mapping[str, Extreme] = {}
+    # UUIDs of the sharing providers that the text names -> their faults.
+    sharing: Mapping[str, SharingFault | None] = {}
+    # The traits of the providers for which a group is missing in a rule about subtrees.
+    parent_traits: Collection[str] = ()
+    # Number of hosts.
+    hosts: int = 0
+    # The terms that name the tree of the host, if the facts are about a single host.
+    own: Collection[StatedTerm] = ()
+
+    def phrase(self, text: str, after: str = "", requirement: str = "") -> Phrase:
+        """Return a text, as it is and as a predicate that names the group before `after`."""
+        return Phrase(text + after, self.predicate(text, after), requirement)
+
+    def predicate(self, text: str, after: str = "") -> str:
+        """Return a text as a predicate that names the group before `after`."""
+        return f"{have(self.hosts)} {text}{for_group(self.cause.terms, self.several)}{after}"
+
+    def only_apart(self, names: Sequence[str], kind: str) -> Phrase:
+        """Return that only different providers have some classes or traits, and the remedy."""
+        detail = f"{each_of(names)} only on different providers"
+        remedy = f" (one group for each {kind} would ask for different providers)"
+        return Phrase(detail, self.predicate(detail, remedy))
+
+    @property
+    def several(self) -> bool:
+        """Whether the request has several groups. In this case, texts have to name the groups."""
+        return len(self.plan.request.groups) > 1
+
+    def required_by(self, terms: Sequence[StatedTerm]) -> str:
+        """Return which group states some terms, if this is not clear."""
+        is_clear = not self.several or not terms or terms[0].suffix is None
+        return "" if is_clear else f", which {group_of(terms[0])} requires"
+
+    # -- terms ---------------------------------------------------------------------------------
+
+    @property
+    def nouns(self) -> Sequence[str]:
+        """The terms of the cause with their nouns."""
+        return [noun_of(term) + _gone(term) for term in self.cause.terms]
+
+    def label(self, uuid: str) -> str:
+        """Return the name of a provider with its UUID, or only the UUID if the name is unknown."""
+        return f"{self.names[uuid]} ({uuid})" if uuid in self.names else uuid
+
+    def scope(self, term: StatedTerm) -> str:
+        """Return the tree, subtree or aggregate of a term."""
+        if term.code is Refusal.NOT_IN_AGGREGATE:
+            return noun_of(term) + _gone(term)
+        if term.code is Refusal.IN_TREE and term in self.own:
+            return "its tree"
+        tree = "subtree" if term.code is Refusal.SUBTREE else "tree"
+        return f"the {tree} of {self.label(str(term.value))}{_gone(term)}"
+
+    # -- amounts -------------------------------------------------------------------------------
+
+    @property
+    def amounts(self) -> str:
+        """The amounts of the group."""
+        return each_of([amount_of(each) for each in self.cause.amounts])
+
+    @property
+    def room(self) -> str:
+        """What providers need to serve the amounts of the group."""
+        return f"room for {self.amounts}"
+
+    def extreme(self, resource_class: str) -> Extreme:
+        """Return the largest or smallest value of a class."""
+        return self.extremes.get(resource_class, NO_EXTREME)
+
+    def is_short(self, amount: Amount) -> bool:
+        """Return whether the hosts have less of a class than an amount."""
+        return self.extreme(amount.resource_class).value < amount.units
+
+    @property
+    def largest_room(self) -> int | None:
+        """The largest amount that fits, or None if the group requests several classes."""
+        amounts = self.cause.amounts
+        return self.extreme(amounts[0].resource_class).value if len(amounts) == 1 else None
+
+    @property
+    def nearest(self) -> str:
+        """The nearest inventories with enough free units, and why they refuse the amounts."""
+        stated = []
+        for name, _units in self.cause.amounts:
+            near = self.extreme(name).near
+            if near is not None:
+                of_class = f" {name}" * (len(self.cause.amounts) > 1)
+                where = "" if near.other is None else f" on a provider {self._failing(near.other)}"
+                would_fit = "" if near.next is None else f", so {near.next} would fit"
+                limit = f"{near.code.value} {near.value}{would_fit}"
+                stated.append(f"{near.free}{of_class} free with {limit}{where}")
+        return ", and ".join(stated)
+
+    # -- providers -----------------------------------------------------------------------------
+
+    @property
+    def unfit(self) -> str:
+        """Why providers that satisfy the terms cannot serve the group."""
+        cause, faults = self.cause, [self._failing(term) for term in self.cause.others]
+        if any(each.units for each in cause.amounts):
+            room = [self._room_for(each) for each in cause.amounts]
+            last = " and " if cause.terms[0].suffix else " or "
+            faults.insert(0, f"without room for {joined(room, last)}")
+        elif cause.amounts:
+            faults.insert(0, f"without {self.classes}")
+        return either_of(faults)
+
+    def _room_for(self, amount: Amount) -> str:
+        """Return an amount that unsuitable providers lack, or a part of it if parts suffice."""
+        splittable = map(self.plan.class_of, self.plan.splittable)
+        in_parts = not self.cause.terms[0].suffix and amount.resource_class in splittable
+        part = "any part of " * in_parts
+        return part + amount_of(amount) if amount.units else amount.resource_class
+
+    @property
+    def classes(self) -> str:
+        """The classes of the amounts."""
+        return either_of([each.resource_class for each in self.cause.amounts])
+
+    def _failing(self, term: StatedTerm) -> str:
+        """Return the property of providers that fail a term, as a phrase that follows a noun."""
+        if term.code is Refusal.TRAIT_MISSING:
+            return f"without {noun_of(term)}"
+        if term.code in (Refusal.TRAIT_FORBIDDEN, Refusal.IN_FORBIDDEN_AGGREGATE):
+            preposition = "with" if term.code is Refusal.TRAIT_FORBIDDEN else "in"
+            return f"{preposition} the forbidden {noun_of(term)}"
+        return f"outside {self.scope(term)}"
+
+    @property
+    def sharing_providers(self) -> str:
+        """The sharing providers that the text names."""
+        names = [self.names.get(uuid, uuid) for uuid in sorted(self.sharing)]
+        return f"the sharing provider{'s' * (len(names) > 1)} {listed(names, most=MAX_TERMS)}"
+
+    @property
+    def faulty_providers(self) -> str:
+        """The sharing providers, each with the reason why it cannot serve the group."""
+        names = [
+            f"{self.names.get(uuid, uuid)} ({self._fault(fault)})" if fault else uuid
+            for uuid, fault in sorted(self.sharing.items())
+        ]
+        return f"the sharing provider{'s' * (len(names) > 1)} {joined(names, ' and ', MAX_TERMS)}"
+
+    def _fault(self, fault: SharingFault) -> str:
+        term, value, following, free, other = fault
+        if value is None:
+            return self._failing(term)
+        failing = "" if other is None else f", {self._failing(other)}"
+        if term.code is Refusal.CAPACITY:
+            too_little = f", {TOO_LITTLE}" * (value >= (term.amount or 0))
+            return f"{value} {term.resource_class} free{too_little}{failing}"
+        would_fit = "" if following is None else f", so {following} would fit"
+        left = "" if free is None else f", {free} free"
+        return f"{term.code.value} {value} {term.resource_class}{would_fit}{left}{failing}"
+
+
+def _gone(term: StatedTerm) -> str:
+    return ", which does not exist" if term.unknown else ""

@@ -1,0 +1,281 @@
+"""The sentences of an explanation's text, and the details of its members."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from operator import attrgetter
+
+from placement.candidates.plan import SearchPlan
+from placement.candidates.stated_terms import StatedTerm
+from placement.candidates.terms import MemberOf, PlaceTerm, Term, Untainted
+from placement.candidates.trace import Refusal
+from placement.foresight.explanation.causes import ORDER, RejectionCause
+from placement.foresight.explanation.features import HostFeature
+from placement.foresight.explanation.rejected_hosts import CauseHosts
+from placement.foresight.explanation.value import Hosts, Relaxed
+from placement.foresight.explanation.words.codes import SENTENCES
+from placement.foresight.explanation.words.facts import Facts, Names, Phrase
+from placement.foresight.explanation.words.phrases import (
+    MAX_TERMS,
+    are,
+    count_of,
+    either_of,
+    for_group,
+    joined,
+    kind_of,
+    noun_of,
+    value_of,
+)
+
+# Maximum number of relaxations in the text.
+MAX_RELAXATIONS = 3
+
+# Maximum number of causes in the text.
+MAX_CLAUSES = 5
+
+# -- the outcome -------------------------------------------------------------------------------
+
+
+def outcome(hosts: Hosts) -> str:
+    """Return how many hosts can serve the request."""
+    if not hosts.sharing_trees:
+        return f"{_served(hosts)}."
+    providers = "provider is" if hosts.sharing_trees == 1 else "providers are"
+    serving = hosts.serving_trees > 0 == hosts.served
+    alone = f"; {hosts.serving_trees:,} of them can serve it" * serving
+    return f"{_served(hosts)} ({hosts.sharing_trees:,} sharing {providers} not counted{alone})."
+
+
+def _served(hosts: Hosts) -> str:
+    looked = count_of(hosts.looked)
+    if hosts.all is None or hosts.looked < hosts.all:
+        of_all = "" if hosts.all is None else f" of {hosts.all:,}"
+        looked = f"the {looked} looked at{of_all}"
+    if hosts.all == 0:
+        return "There is no host"
+    if hosts.all is None and hosts.looked == 0:
+        return "No host can serve the request"
+    if hosts.looked == 0:
+        return f"No host of {hosts.all:,} could be looked at within the limit on work"
+    if hosts.looked == 1 and hosts.served == 0:
+        only = "The only host" if hosts.all == 1 else "The only host looked at"
+        return f"{only} cannot serve the request"
+    return f"{f'{hosts.served:,}' if hosts.served else 'None'} of {looked} can serve the request"
+
+
+# -- reasons of rejected hosts ----------------------------------------------------------------
+
+
+class Words:
+    """States the reasons of the hosts that are rejected for one request."""
+
+    def __init__(self, plan: SearchPlan, names: Names) -> None:
+        """names: UUID -> name of each provider that the explanation mentions."""
+        # The facts without hosts.
+        self.facts = Facts(plan, names)
+
+    def requirement(self, code: Refusal) -> str:
+        """Return the requirement of the request at a code that joins groups."""
+        return SENTENCES[code](self.facts).requirement
+
+    def detail(self, code: Refusal, by_causes: Sequence[CauseHosts]) -> str:
+        """Return the requirement and the property of the hosts that are rejected at one step."""
+        details, hosts = [], sum([cause_hosts.hosts for cause_hosts in by_causes])
+        for cause_hosts in by_causes[:MAX_TERMS]:
+            detail = " and ".join([each.detail for each in self._phrases(code, cause_hosts)])
+            if cause_hosts.stated:
+                stated = replace(cause_hosts, causes=cause_hosts.stated)
+                (other,) = self._phrases(stated.causes[0].terms[0].code, stated)
+                detail += f", and {other.detail}"
+            count = "" if cause_hosts.hosts == hosts else f" ({count_of(cause_hosts.hosts)})"
+            details.append(detail + count)
+        more = len(by_causes) - len(details)
+        return "; ".join(details) + (f"; {more} more" if more else "")
+
+    def clauses(self, stated: Sequence[tuple[Refusal, CauseHosts]]) -> Sequence[str]:
+        """Return the clauses about the most frequent causes, and one about the other hosts.
+
+        The hosts that satisfy all conditions except amounts are always stated, because they come
+        nearest to serving the request.
+
+        Args:
+            stated: The rejected hosts by cause, each with the code of their step.
+        """
+        left: Counter[Refusal] = Counter()
+        for code, cause_hosts in stated:
+            left[code] += cause_hosts.hosts
+        clauses = []
+        causes = sorted(stated, key=lambda each: -each[1].hosts)
+        shown = causes[:MAX_CLAUSES]
+        nearest = next((each for each in causes if _is_near(each[0])), None)
+        if nearest is not None and nearest not in shown:
+            shown[-1] = nearest
+        for code, cause_hosts in shown:
+            hosts = cause_hosts.hosts
+            left[code] -= hosts
+            tainted = f", and {are(hosts)} tainted" * (cause_hosts.tainted == hosts)
+            clauses.append(f"{hosts:,} {self.predicate(code, cause_hosts)}{tainted}")
+        meanings = dict.fromkeys([code.meaning for code in +left])
+        if meanings:
+            clauses.append(f"{left.total():,} more because {' or '.join(meanings)}")
+        return clauses
+
+    def predicate(
+        self, code: Refusal, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
+    ) -> str:
+        """Return the predicate of hosts with equal causes.
+
+        The terms `own` name the tree of the hosts.
+        """
+        return " and ".join([each.predicate for each in self._phrases(code, cause_hosts, own)])
+
+    def scopes(self, terms: Sequence[StatedTerm]) -> str:
+        """Return the trees, subtrees and aggregates of terms."""
+        places = [self.facts.scope(term) for term in terms]
+        return joined(places, " or ", MAX_TERMS) + self.facts.required_by(terms)
+
+    def _phrases(
+        self, code: Refusal, cause_hosts: CauseHosts, own: Collection[StatedTerm] = ()
+    ) -> Iterable[Phrase]:
+        """Return the phrases. Causes that differ only in capacity share a phrase."""
+        parts: dict[object, Facts] = {}
+        for cause in cause_hosts.causes:
+            key = cause.case, cause.terms if cause.amounts else ()
+            part = parts.get(key)
+            if part is None:
+                part = self.facts._replace(cause=cause, hosts=cause_hosts.hosts, own=own)
+            parts[key] = part._replace(
+                cause=_united(part.cause, cause),
+                extremes={**part.extremes, **cause_hosts.extremes.get(cause, {})},
+                sharing={**part.sharing, **cause_hosts.sharing.get(cause, {})},
+                parent_traits=cause_hosts.parent_traits or (),
+            )
+        return [
+            SENTENCES[Refusal.EXCLUSIVE if facts.cause.classes else code](facts)
+            for facts in parts.values()
+        ]
+
+
+def _is_near(code: Refusal) -> bool:
+    """Return whether only amounts, or conditions that join groups, reject hosts at a code."""
+    is_amount = ORDER[Refusal.MIN_UNIT] <= ORDER[code] <= ORDER[Refusal.CAPACITY]
+    return is_amount or ORDER[code] >= ORDER[Refusal.COLLECTIVE_TRAITS]
+
+
+def _united(cause: RejectionCause, other: RejectionCause) -> RejectionCause:
+    """Return a cause with the terms and amounts of both."""
+    terms = dict.fromkeys([*cause.terms, *other.terms])
+    amounts = dict.fromkeys([*cause.amounts, *other.amounts])
+    return cause._replace(terms=tuple(terms), amounts=tuple(amounts))
+
+
+# -- reasons of all hosts ----------------------------------------------------------------------
+
+
+def nonexistent(terms: Iterable[StatedTerm]) -> Sequence[str]:
+    """Return a sentence for each provider or aggregate of the terms that does not exist."""
+    sentences = []
+    for term in terms:
+        kind, value = kind_of(term), term.value
+        if term.unknown and kind is not None:
+            noun = "provider" if issubclass(kind, PlaceTerm) else kind.name_kind
+            names = sorted(value) if isinstance(value, frozenset) else [str(value)]
+            sentences.append(f"There is no {noun} {either_of(names)}.")
+    return list(dict.fromkeys(sentences))
+
+
+def conflict(one: HostFeature, other: HostFeature) -> str:
+    """Return a sentence about two properties that no host has together."""
+    codes = {one.term.code, other.term.code}
+    if codes in ({Refusal.NOT_IN_AGGREGATE}, {Refusal.ROOT_AGGREGATE}):
+        verb, name, either = "is in", noun_of, _either(one.term, other.term)
+    else:
+        verb, name, either = "has", _property, ""
+    first, second = (f"{name(each.term)} ({_having(each)})" for each in (one, other))
+    return f"No host {verb} both {first} and {second}{either}."
+
+
+def _property(term: StatedTerm) -> str:
+    if term.resource_class:
+        return f"inventory of {term.resource_class}"
+    if term.code is Refusal.NOT_IN_AGGREGATE:
+        return f"a provider in {noun_of(term)}"
+    if term.code is Refusal.ROOT_AGGREGATE:
+        return f"a root in {noun_of(term)}"
+    return f"a root with {noun_of(term)}" if term.suffix is None else noun_of(term)
+
+
+def _having(feature: HostFeature) -> str:
+    number = "all" if feature.tainted == feature.hosts > 1 else f"{feature.tainted:,}"
+    tainted = f", {number} tainted" * (feature.tainted > 0)
+    return f"{count_of(feature.hosts)}{tainted}"
+
+
+def _either(one: StatedTerm, other: StatedTerm) -> str:
+    """Return how to request hosts in either of two aggregates, if both terms are of one group."""
+    if one.suffix != other.suffix:
+        return ""
+    names = [
+        name for term in (one, other) if isinstance(term.value, frozenset) for name in term.value
+    ]
+    parameter = "root_member_of" if one.suffix is None else f"member_of{one.suffix}"
+    return f"; {parameter}=in:{','.join(sorted(names))} asks for either"
+
+
+# -- changes of the request --------------------------------------------------------------------
+
+
+def relaxations(relaxed: Sequence[Relaxed], *, several: bool, all_terms: bool) -> Sequence[str]:
+    """Return sentences about the best relaxations.
+
+    Args:
+        relaxed: The relaxations.
+        several: Whether the request has several groups.
+        all_terms: Whether to state each term. Otherwise, the best relaxation of each kind.
+    """
+    best: dict[object, Relaxed] = {}
+    for each in sorted(relaxed, key=attrgetter("hosts"), reverse=True):
+        best.setdefault(each.term if all_terms else _kind(each), each)
+    return [_relaxation(each, several) for each in list(best.values())[:MAX_RELAXATIONS]]
+
+
+def _kind(relaxed: Relaxed) -> object:
+    """Return the kind of a relaxation: an amount, a tree, an aggregate, a rule or another term."""
+    kind = kind_of(relaxed.term)
+    if relaxed.to is not None or kind is None:
+        return relaxed.to is not None
+    return next((each for each in (PlaceTerm, MemberOf, Untainted) if issubclass(kind, each)), Term)
+
+
+def _relaxation(relaxed: Relaxed, several: bool) -> str:
+    term, group = relaxed.term, for_group([relaxed.term], several)
+    if relaxed.to is not None:
+        return _would_serve(f"With {relaxed.to} {term.resource_class}{group}", relaxed.hosts)
+    where = " for the root" if term.keyword.startswith("root.") else group
+    taint = f" and without the taint {value_of(relaxed.taint)}" if relaxed.taint else ""
+    return _would_serve(f"Without {_dropped(term)}{where}{taint}", relaxed.hosts)
+
+
+def _dropped(term: StatedTerm) -> str:
+    kind, value = kind_of(term), value_of(term)
+    if kind is None:
+        return f"isolating {value}" if term.keyword == "isolate" else f"{term.keyword}={value}"
+    if issubclass(kind, PlaceTerm):
+        return f"{kind.keyword} {value}"
+    if kind is Untainted:
+        return f"the taint {value}"
+    return f"{'forbidding' if kind.excludes else 'requiring'} {noun_of(term)}"
+
+
+def root_required(term: StatedTerm, hosts: int) -> str:
+    """Return a sentence about a trait that could be required of the root instead of a group."""
+    return _would_serve(f"With root_required={value_of(term)} instead", hosts)
+
+
+def split(names: Collection[str], hosts: int) -> str:
+    """Return a sentence about classes that several providers could serve in parts."""
+    return _would_serve(f"With can_split={','.join(names)} (placement 2.0)", hosts)
+
+
+def _would_serve(change: str, hosts: int) -> str:
+    return f"{change}, {count_of(hosts)} would serve."
