@@ -34,10 +34,10 @@ def watch(browser: Browser, demo: Demo) -> Iterator[Watch]:
 
 @pytest.fixture
 def open_watch(browser: Browser, demo: Demo) -> Iterator[Open]:
-    """Open a page as a test wishes: its size, another server."""
+    """Open a page of a size."""
     with ExitStack() as exits:
 
-        def begin(size: str = "wide", *, url: str = demo.url) -> Watch:
-            return exits.enter_context(watched(browser, url, size))
+        def begin(size: str = "wide") -> Watch:
+            return exits.enter_context(watched(browser, demo.url, size))
 
         yield begin

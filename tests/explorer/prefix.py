@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PREFIX = "/placement"
@@ -22,19 +22,18 @@ def behind_prefix(port: int) -> Iterator[str]:
                 self.send_error(404)
                 return
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            connection = http.client.HTTPConnection("127.0.0.1", port)
-            connection.request(
-                self.command, self.path.removeprefix(PREFIX), body, dict(self.headers)
-            )
-            answer = connection.getresponse()
-            content = answer.read()
+            with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+                connection.request(
+                    self.command, self.path.removeprefix(PREFIX), body, dict(self.headers)
+                )
+                answer = connection.getresponse()
+                content = answer.read()
             self.send_response(answer.status)
             for name, value in answer.getheaders():
                 if name.lower() not in HOP_BY_HOP:
                     self.send_header(name, value)
             self.end_headers()
             self.wfile.write(content)
-            connection.close()
 
         do_GET = do_POST = _pass  # noqa: N815 - what the library calls
 
