@@ -139,20 +139,15 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         "tests/api",
         [
             "test_dry_run.py::test_no_other_query_is_allowed",
-            "test_equal_verdicts.py",
-            "test_explanation_texts.py",
             "test_gabbits.py::candidates-errors",
             "test_gabbits.py::explain-words",
             "test_gabbits.py::language-json",
-        ],
-        but=[
-            "test_equal_verdicts.py::test_a_ratio_that_a_database_rounds_makes_no_negative_capacity"
         ],
     ),
     Rule(
         "the requests of the gabbits, without HTTP: statements are the same",
         "tests/api",
-        ["test_direct.py", "test_gabbits_direct.py"],
+        ["test_direct.py"],
         but=[
             "test_direct.py::test_a_database_is_migrated_and_served_by_its_url_alone",
             "test_direct.py::test_a_database_that_is_not_migrated_is_refused_and_can_be_migrated",

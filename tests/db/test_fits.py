@@ -1,6 +1,7 @@
 """The rule for fitting amounts is the same in SQL and in Python."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -13,6 +14,7 @@ from placement.db import tables as t
 from placement.db.engine import Database
 from placement.inventory import Stock
 from tests.kit.builders import make_database
+from tests.kit.service import Service
 
 UNIT = st.integers(1, 20)
 
@@ -72,3 +74,15 @@ def test_capacity_is_whole_and_bounded(
     total: int, reserved: int, ratio: float, expected: int
 ) -> None:
     assert inventory.capacity(total, reserved, ratio) == expected
+
+
+def test_a_ratio_that_a_database_rounds_makes_no_negative_capacity(tmp_path: Path) -> None:
+    uuid = "00000000-0000-4000-8000-000000000001"
+    record = {"total": 8, "reserved": 9, "allocation_ratio": 1 - 1e-12}
+    with Service(tmp_path) as service:
+        service.expect(200, "POST", "/resource_providers", {"name": "host", "uuid": uuid})
+        body = {"resource_provider_generation": 0, "inventories": {"VCPU": record}}
+        service.send("PUT", f"/resource_providers/{uuid}/inventories", body)
+        with service.database.read() as conn:
+            capacities = conn.execute(sa.select(t.inventories.c.capacity)).scalars()
+            assert min(capacities, default=0) >= 0
