@@ -18,8 +18,7 @@ from placement.api.operations.headroom import HEADROOM_REQUESTS, MAX_LIMIT, read
 from placement.errors import ConfigurationError, LargeWorkBusy, PlacementError
 from placement.foresight.headroom import HeadroomQuery, find_headroom
 from placement.metrics.declarations import HEADROOM, HEADROOM_EMPTY, HEADROOM_UPPER
-from placement.metrics.shared_text import SharedText
-from placement.metrics.text import family, labels
+from placement.metrics.text import SharedText, family, labels
 from placement.objects import revisions
 
 LOG = logging.getLogger(__name__)

@@ -11,8 +11,7 @@ from pathlib import Path
 from placement.db.engine import Database
 from placement.errors import Unavailable
 from placement.metrics.declarations import ALLOCATIONS, STOCKS, UP
-from placement.metrics.shared_text import SharedText
-from placement.metrics.text import family, labels
+from placement.metrics.text import SharedText, family, labels
 from placement.objects import inventory_list
 from placement.objects.inventory_list import ListedInventory
 

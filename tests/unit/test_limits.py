@@ -14,9 +14,9 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 30012,
+    "placement": 29986,
     "placement/api": 5966,
-    "placement/candidates": 4870,
+    "placement/candidates": 4847,
     "placement/db": 5757,
     "placement/foresight": 4541,
     "placement/objects": 4401,

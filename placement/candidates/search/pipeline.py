@@ -40,15 +40,14 @@ from placement.candidates.search.result import (
 )
 from placement.candidates.search.splits import SplitSearches
 from placement.candidates.stats import Trace
-from placement.candidates.trees.best_roots import BestRoots
 from placement.candidates.trees.conditions import (
     asks_root,
     sharing_root_condition,
     tree_conditions,
 )
 from placement.candidates.trees.open_roots import OpenRoots
-from placement.candidates.trees.resolve import ResolvedRequest, resolve
-from placement.candidates.trees.roots import RootReader, RootSource, Source
+from placement.candidates.trees.resolve import ResolvedRequest, resolve, resolve_all
+from placement.candidates.trees.roots import BestRoots, RootReader, RootSource, Source
 from placement.candidates.trees.scan import AnchorReader, Scan
 from placement.candidates.trees.sharing import (
     SharingProvider,
@@ -104,6 +103,38 @@ def find_candidates(
     budget = Budget(settings.max_search_steps, needs_result=needs_result)
     with stopwatch.SEARCH:
         return RequestSearch(conn, cache, resolved, settings, tuning).find(budget)
+
+
+def find_first_available(
+    conn: Connection,
+    cache: TreeCache,
+    requests: Sequence[CandidateRequest],
+    settings: CandidateSettings,
+    tuning: SearchTuning = DEFAULT_TUNING,
+) -> tuple[int | None, SearchResult]:
+    """Find the candidates of the first request that has any.
+
+    All searches share one limit on work. If a search reaches it, the remaining requests are not
+    tried.
+
+    Returns:
+        The index of the request and its result, or None and the result of the first request if no
+        request has a candidate.
+
+    Raises:
+        Exception: errors of `find_candidates`.
+    """
+    with stopwatch.NAMES:
+        resolved = resolve_all(conn, requests, traits=settings.traits)
+    budget = Budget(settings.max_search_steps)
+    results: list[SearchResult] = []
+    with stopwatch.SEARCH:
+        for place, each in enumerate(resolved):
+            result = RequestSearch(conn, cache, each, settings, tuning).find(budget)
+            if result.candidates:
+                return place, result
+            results.append(result)
+    return None, results[0]
 
 
 class RequestSearch:
