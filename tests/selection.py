@@ -187,10 +187,9 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         but=["test_simulation.py::test_nothing_leaks_with_four_schedulers"],
     ),
     Rule(
-        "the oracle, forms of requests and older forms of answers are Python alone",
+        "older forms of responses are Python alone",
         "tests/properties",
         [
-            "test_oracle.py",
             "test_candidates.py::test_older_versions_answer_as_much_as_they_can_express",
         ],
     ),

@@ -21,7 +21,7 @@ PACKAGES = {
     "placement/foresight": 4541,
     "placement/objects": 4401,
     "falcon_placement_client": 8849,
-    "tests": 55117,
+    "tests": 52136,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)
