@@ -18,7 +18,7 @@ else:
     def __getattr__(name: str) -> Any:
         """Return a public name. The first access imports the client.
 
-        PERF: the service uses only `inventory` and should not import the other modules.
+        PERF: the service loads single modules and should not import the others.
         """
         if name == "__all__":
             return import_module("falcon_placement_client.public").__all__

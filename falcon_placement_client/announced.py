@@ -18,6 +18,7 @@ from falcon_placement_client.responses import (
     ServerResponse,
     candidates,
 )
+from falcon_placement_client.vocabulary import SHARING_TRAIT
 
 PAGE = "docs/reference/compatibility.rst"
 
@@ -26,7 +27,6 @@ ERROR_FORM = frozenset({"type", "code", "title", "members", "phrases", "versions
 # Everything that can differ if one of the responses is an error.
 WHOLE = ERROR_FORM | {"status", "body", "cache", "modified", "vary", "location"}
 
-SHARING = "MISC_SHARES_VIA_AGGREGATE"
 _GROUP_PARAMETERS = ("resources", "required", "member_of", "in_tree")
 
 
@@ -123,7 +123,7 @@ def _more_with_sharing(pair: Exchange) -> bool:
 def _uses_sharing(candidate: Mapping[str, Any], summaries: Mapping[str, Any]) -> bool:
     held = candidate["allocations"]
     used = [each["resource_provider"]["uuid"] for each in held] if isinstance(held, list) else held
-    return any(SHARING in summaries[uuid].get("traits", [SHARING]) for uuid in used)
+    return any(SHARING_TRAIT in summaries[uuid].get("traits", [SHARING_TRAIT]) for uuid in used)
 
 
 READS = (
@@ -176,7 +176,7 @@ READS = (
     Announced(
         "sharing-children", "sharing providers that are no roots serve", WHOLE,
         lambda pair: pair.peer.status == 500
-        and pair.request.path == CANDIDATES and SHARING in pair.ours.raw.decode(),
+        and pair.request.path == CANDIDATES and SHARING_TRAIT in pair.ours.raw.decode(),
     ),
     Announced(
         "without-resources", "constraints of groups without resources apply", {"body"},

@@ -12,13 +12,12 @@ from urllib.parse import quote
 from falcon_placement_client.errors import RefusedError, RestError
 from falcon_placement_client.listing import find_provider
 from falcon_placement_client.rest import V2, RestApi, Version, retry
-from falcon_placement_client.vocabulary import CUSTOM_PREFIX, SHARING_TRAIT
+from falcon_placement_client.vocabulary import CUSTOM_PREFIX, HOST_CLASSES, SHARING_TRAIT
 
 DEFAULT_TRAIT = "CUSTOM_MAINTENANCE"
 PAUSES = (0,) * 4  # seconds before retries of a write that conflicts with other clients
 
 # A tree with inventory of these classes is a host.
-COMPUTE_CLASSES = frozenset({"VCPU", "PCPU", "MEMORY_MB"})
 _TRAITS_OF_LISTS: Version = (1, 39)
 _EXPLAINED: Version = (2, 0)
 
@@ -191,7 +190,7 @@ def find_hosts(api: RestApi, names: Sequence[str] | None) -> list[NamedHost]:
         shares = SHARING_TRAIT in each["traits"]
         if shares:
             with_sharing.add(root)
-        if inventories and not (shares and COMPUTE_CLASSES.isdisjoint(inventories)):
+        if inventories and not (shares and HOST_CLASSES.isdisjoint(inventories)):
             hosts.add(root)
     named = [root for root in roots if root.uuid in hosts or root.uuid not in with_sharing]
     return sorted(named, key=lambda host: (host.name, host.uuid))

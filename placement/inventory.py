@@ -1,13 +1,13 @@
 """Inventories, their capacity, and the allocations that fit into them.
 
-The client has the same rules in a module of its own, and a test compares the two modules.
+The client contains this module, too: its imports from its own package are relative.
 `placement.db.fragments.fits` is the same rule in SQL, and a property test compares it with `fits`.
 """
 
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from placement.vocabulary import MAX_INTEGER
+from .vocabulary import MAX_INTEGER
 
 MAX_CAPACITY = 2**63 - 1  # maximum of the column `capacity`
 

@@ -20,7 +20,7 @@ from placement.api import history
 from placement.api.history import Feature, Microversion
 from placement.runtime import events
 from placement.runtime.events import Event
-from placement.runtime.logs import escaped
+from placement.runtime.messages import escaped
 from placement.runtime.suggestions import did_you_mean, nearest
 
 LOG = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from placement.errors import UsageError
 from placement.objects import online_migrations, repairs
 from placement.objects.checks import REVIEWS, Check
 from placement.objects.findings import WITHOUT_OWNER, Finding, Inspection, Owners, Row
-from placement.runtime.logs import escaped
+from placement.runtime.messages import escaped
 from placement.runtime.progress import progress
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 

@@ -10,7 +10,7 @@ from prettytable import PrettyTable
 from placement.cli.database import connect
 from placement.objects import holds
 from placement.objects.consumer_list import ListedConsumer
-from placement.runtime.logs import escaped
+from placement.runtime.messages import escaped
 
 
 def set_up_list(parser: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from placement.errors import ConfigurationError, PlacementError, UsageError
-from placement.runtime.logs import escaped
+from placement.runtime import messages
 from placement.runtime.suggestions import did_you_mean, nearest
 
 USAGE = 2  # exit code for an invalid command line, as in argparse
@@ -167,8 +167,7 @@ def describe(error: Exception) -> str:
 
 def fail(error: Exception) -> None:
     """Print an error to standard error. An invalid file has a line for each problem."""
-    for line in f"placement: {describe(error)}".split("\n"):
-        print(escaped(line), file=sys.stderr)
+    messages.fail(describe(error))
 
 
 def _is_of_database(error: Exception) -> bool:

@@ -5,6 +5,8 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from placement.runtime.messages import escaped
+
 # Attributes of a record that formatters and handlers set.
 _TRUSTED = frozenset({"color", "exc_text", "stack_info"})
 
@@ -17,15 +19,6 @@ def guard() -> None:
             formatter.formatMessage = _one_line(formatter.formatMessage)
             formatter.formatException = _lines(formatter.formatException)
         handler.setFormatter(formatter)
-
-
-def escaped(text: str) -> str:
-    r"""Return the text with line breaks, control and format characters as `\n` or `\x1b`."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
 
 
 def _handlers() -> Iterator[logging.Handler]:

@@ -27,11 +27,13 @@ def copy_checkout(directory: Path) -> Path:
 
 
 def copy_client(directory: Path) -> Path:
-    """Copy the sources of the client, which are its own directory; returns the directory."""
-    copy = directory / CLIENT.name
+    """Copy the sources of the client, and of the service, which it links; returns the former."""
     ignored = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
-    shutil.copytree(CLIENT, copy, ignore=ignored)
-    return copy
+    for package in (CLIENT, ROOT / "placement"):
+        shutil.copytree(
+            package, directory / package.name, symlinks=True, ignore=ignored, dirs_exist_ok=True
+        )
+    return directory / CLIENT.name
 
 
 def unpack(sdist: Path, directory: Path) -> Path:

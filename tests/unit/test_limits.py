@@ -14,14 +14,14 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 29986,
+    "placement": 29991,
     "placement/api": 5966,
     "placement/candidates": 4847,
     "placement/db": 5757,
     "placement/foresight": 4541,
     "placement/objects": 4401,
-    "falcon_placement_client": 8849,
-    "tests": 52136,
+    "falcon_placement_client": 8717,
+    "tests": 52109,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)
@@ -35,7 +35,8 @@ def sources(folder: str) -> Iterator[tuple[str, str]]:
     """Yield the path and the text of each module of a folder."""
     for path in sorted((ROOT / folder).rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        if "/build/" not in name:
+        # A link is a module of the service that is also part of the client.
+        if "/build/" not in name and not path.is_symlink():
             yield name, path.read_text()
 
 

@@ -41,6 +41,7 @@ ALLOWED = frozenset({"placement.db.tables"})
 MODULES = {
     str(path.relative_to(CLIENT)) for path in [*CLIENT.glob("*.py"), *CLIENT.glob("[a-z]*/*.py")]
 }
+LINKED = {name for name in MODULES if (CLIENT / name).is_symlink()}  # modules of the service, too
 MAX_CLIENT_PACKAGES = 15  # in an empty environment, the client among them
 
 
@@ -52,7 +53,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what the client is built of: its directory alone."""
+    """A copy of what the client is built of: its directory, and the modules that it links."""
     return copy_client(tmp_path_factory.mktemp("client"))
 
 
@@ -137,6 +138,9 @@ def test_sdist_of_the_client_and_the_wheel_of_it_have_its_modules(
     site = tmp_path / "site" / CLIENT.name
     installed = {str(path.relative_to(site)) for path in site.rglob("*.*")}
     assert installed == MODULES | {"py.typed"}
+    for module in LINKED:
+        assert not (source / module).is_symlink()
+        assert (site / module).read_bytes() == (CLIENT / module).read_bytes()
     assert {path.suffix for path in (tmp_path / "site").iterdir()} == {"", ".dist-info"}
 
 
@@ -158,6 +162,29 @@ def test_editable_installation_of_the_client_finds_it_and_not_the_service(
 def required(texts: list[str]) -> dict[str, Requirement]:
     """Requirements by their name."""
     return {each.name: each for each in map(Requirement, texts)}
+
+
+def test_modules_in_both_distributions_are_written_once() -> None:
+    assert {"inventory.py", "vocabulary.py"} <= LINKED
+    for name in LINKED:
+        module = (CLIENT / name).resolve()
+        assert module.is_relative_to(ROOT / "placement")
+        # Each copy finds what it imports in its own package.
+        assert "import placement" not in module.read_text()
+        assert "from placement" not in module.read_text()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("placement.entry.app", "falcon_placement_client"),
+        ("falcon_placement_client.public", "placement"),
+    ],
+)
+def test_neither_is_imported_by_the_other(first: str, second: str) -> None:
+    code = f"import sys, {first}; print({second!r} in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_service_needs_no_client_and_names_it_as_an_extra() -> None:

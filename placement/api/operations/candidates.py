@@ -41,7 +41,7 @@ from placement.foresight.explanation import Reasons, explain, explain_refused
 from placement.objects.unset import UNSET, Unset
 from placement.runtime import deadline, events, stopwatch
 from placement.runtime.events import Event
-from placement.runtime.logs import escaped
+from placement.runtime.messages import escaped
 
 LOG = logging.getLogger(__name__)
 

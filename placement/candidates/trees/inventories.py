@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 from placement.db.statements import providers as statements
 from placement.objects import provider_parts
 from placement.objects.provider_parts import Part
-from placement.runtime.logs import escaped
+from placement.runtime.messages import escaped
 
 
 def read_inventories(
