@@ -11,10 +11,10 @@ from sqlalchemy.exc import DBAPIError
 
 from placement import config
 from placement.cli.database import connect
-from placement.db.dialects.hazards import Hazard
 from placement.db.messages import one_line
-from placement.objects import preflight
-from placement.objects.preflight import CommitLatency, Workers
+from placement.operate import preflight
+from placement.operate.hazards import READ_ONLY, Hazard
+from placement.operate.preflight import CommitLatency, Workers
 
 # Fields of a hazard in JSON.
 MEMBERS = ("name", "wrong", "state", "consequence", "remedy")
@@ -61,7 +61,7 @@ def _preflight(conf: cfg.ConfigOpts) -> int:
     if not options.json:
         # The first COMMIT may wait for a standby that is not connected.
         _print_hazards(found)
-    accepts_commits = preflight.accepts_commits(found)
+    accepts_commits = all(hazard.name != READ_ONLY for hazard in found)
     latency, reason = None, NO_SCHEMA if accepts_commits else NO_WRITES
     if accepts_commits:
         try:

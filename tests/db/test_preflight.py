@@ -14,12 +14,11 @@ import pytest
 import sqlalchemy as sa
 
 from placement import cli
-from placement.db.dialects import dialect_of_url
-from placement.db.dialects.hazards import Hazard
 from placement.db.engine import Database
 from placement.entry import status
-from placement.objects import preflight
-from placement.objects.preflight import Workers
+from placement.operate import preflight
+from placement.operate.hazards import TABLES, Hazard, read_hazards
+from placement.operate.preflight import Workers
 from tests.kit.builders import database_url, make_database, prepare, settings
 from tests.kit.engines import ENGINE, SERVERS, Server, empty_database, server
 from tests.kit.pooler import pooled
@@ -103,14 +102,18 @@ def test_dangers_of_a_server_are_found(
     assert document["commit"]["claims_per_second_on_one_host"] > 0
 
 
-def test_the_values_in_the_texts_exist(tmp_path: Path) -> None:
+def test_the_values_in_the_table_exist(tmp_path: Path) -> None:
     made, database = make_database(tmp_path)
+    table = TABLES[ENGINE]
     with disposing(database):
-        values = preflight.read_all_values(database, made.database, Workers())
-        values |= {"lag": 0, "lag_error": ""}  # only with a replica
-        for hazard in dialect_of_url(database.writer.url).hazard_table.hazards:
-            text = hazard.state + hazard.consequence + hazard.remedy
-            assert set(re.findall(r"{(\w+)}", text)) <= values.keys(), hazard.name
+        values = preflight.read_values(database, table, made.database, Workers())
+    # Values of replicas and clusters, and of the first comparison.
+    others = {"lag", "lag_error", "replica", "wsrep_cluster_size", "variable", "value"}
+    for hazard in read_hazards(table):
+        texts = hazard.state + hazard.consequence + hazard.remedy
+        compared = re.findall(r"([\w/]+) (?:=|!=|<|>) ", hazard.unsafe)
+        assert set(re.findall(r"{(\w+)}", texts)) <= values.keys() | others, hazard.name
+        assert all((values.keys() | others) & {*each.split("/")} for each in compared), hazard.name
 
 
 def test_a_measured_commit_changes_nothing(tmp_path: Path) -> None:
@@ -185,7 +188,7 @@ def test_the_exit_code_depends_on_dangers_and_on_request_on_notes(
     arguments: list[str],
     code: int,
 ) -> None:
-    hazard = Hazard("h", lambda _values: True, "state", "consequence", "remedy", wrong=wrong)
+    hazard = Hazard("h", "", "state", "consequence", "remedy", wrong)
     monkeypatch.setattr(preflight, "inspect", lambda *_arguments: [hazard])
     assert run(database_url(tmp_path), *arguments)[0] == code
 

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine import Database
-from placement.objects import preflight
+from placement.operate import preflight
 from tests.cluster.model import Model
 from tests.cluster.test_histories import check_rounds, disconnect
 from tests.cluster.test_race import CLIENTS, PATIENT, ROOM, Racers, claim

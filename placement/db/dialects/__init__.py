@@ -1,7 +1,8 @@
 """The differences between engines. Each engine has a module, and all modules share a protocol.
 
-Apart from the types of columns in `tables.py` and the modules of drivers, no other code depends on
-the name of an engine. To add an engine, add a module and list it below.
+Apart from the types of columns in `tables.py`, the modules of drivers and the hazards of
+`db preflight`, no other code depends on the name of an engine. To add an engine, add a module and
+list it below.
 """
 
 from collections.abc import Mapping

@@ -11,7 +11,7 @@ from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
-from placement.db.dialects import mysql_hazards, mysqlclient
+from placement.db.dialects import mysqlclient
 from placement.db.dialects.errors import (
     COLLATIONS,
     LOGIN,
@@ -132,7 +132,6 @@ class MySql(Dialect):
     clock = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"
     locks_before_update = False
     generic_plans = False
-    hazard_table = mysql_hazards.TABLE
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
         """Return secure defaults for mysqlclient, or a faster cursor for PyMySQL."""

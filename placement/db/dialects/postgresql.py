@@ -11,7 +11,6 @@ from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
-from placement.db.dialects import postgresql_hazards
 from placement.db.dialects.errors import LOGIN, RIGHT, SETTING, SHAPE, TLS, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
 
@@ -107,7 +106,6 @@ class PostgreSql(Dialect):
     clock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
     locks_before_update = True
     generic_plans = True
-    hazard_table = postgresql_hazards.TABLE
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
         """Keep psycopg from preparing statements, unless the settings request it."""

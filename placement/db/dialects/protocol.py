@@ -11,7 +11,6 @@ from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
 from placement.db.dialects.errors import ErrorCodes
-from placement.db.dialects.hazards import HazardTable
 
 # Execution option of a connection: each of its transactions has a single view of the database.
 ONE_VIEW = "one_view"
@@ -67,8 +66,6 @@ class Dialect(Protocol):
     locks_before_update: bool
     # Whether a prepared statement may get one plan for all values of its parameters.
     generic_plans: bool
-    # Settings with which data may be lost or requests may fail.
-    hazard_table: HazardTable
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
         """Return arguments for the `connect` function of the URL's driver.

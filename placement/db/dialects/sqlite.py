@@ -14,7 +14,6 @@ from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
 from placement.db.dialects.errors import FILE, RIGHT, SHAPE, ErrorCodes
-from placement.db.dialects.hazards import Hazard, HazardTable
 from placement.db.dialects.protocol import Dialect, Role, run
 
 BUSY_TIMEOUT = 5.0  # seconds
@@ -47,29 +46,6 @@ ERRORS = ErrorCodes(
     permanent_patterns={re.compile("^no such (table|column)|has no column named"): SHAPE},
 )
 
-HAZARDS = HazardTable(
-    variables=(
-        "SELECT 'synchronous', synchronous FROM pragma_synchronous",
-        "SELECT 'journal_mode', journal_mode FROM pragma_journal_mode",
-    ),
-    hazards=(
-        Hazard(
-            "synchronous",
-            lambda values: values["synchronous"] == 0,
-            "SQLite does not wait for the disk",
-            "a power failure can destroy the database",
-            "set [placement_database] sqlite_synchronous = true",
-        ),
-        Hazard(
-            "journal",
-            lambda values: values["journal_mode"] != "wal",
-            "the journal mode is {journal_mode}, because the file system does not support WAL",
-            "readers and writers wait for each other, and requests fail with 503",
-            "move the file to a local file system",
-        ),
-    ),
-)
-
 
 class Sqlite(Dialect):
     """SQLite with a write-ahead log (WAL), so that readers do not wait for the writer."""
@@ -93,7 +69,6 @@ class Sqlite(Dialect):
     clock = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
     locks_before_update = False
     generic_plans = False
-    hazard_table = HAZARDS
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
         """Limit the time that a statement waits for the transaction of another process."""

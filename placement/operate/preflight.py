@@ -1,13 +1,12 @@
 """Find hazardous settings of a database, and measure the latency of a COMMIT.
 
-The dialects list the hazards. Their values come from three sources: the server, a connection of the
-service, and the options of the service.
+The values of the tables of hazards have three sources: the server, a connection of the service, and
+the options of the service.
 """
 
 import random
 import statistics
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,14 +16,13 @@ from sqlalchemy.engine import Connection
 
 from placement.config import DatabaseSettings
 from placement.db import schema
-from placement.db.dialects import dialect_of_url
 from placement.db.dialects.errors import RIGHT
-from placement.db.dialects.hazards import READ_ONLY, Hazard, HazardTable, Values, read_values
 from placement.db.engine import Database
 from placement.db.prepared import MAX_PREPARED
 from placement.db.statement import Unchanged, send
 from placement.db.statements import change_numbering as statements
 from placement.errors import DatabaseUnavailable, DatabaseUnusable
+from placement.operate.hazards import TABLES, Hazard, HazardTable, Values, find_hazards
 
 ROUNDS = 8  # new connections, each with two transactions, with which a proxy is detected
 COMMITS = 20  # whose latency is measured
@@ -54,22 +52,28 @@ def inspect(database: Database, settings: DatabaseSettings, workers: Workers) ->
     Raises:
         PlacementError: the database fails.
     """
-    values = read_all_values(database, settings, workers)
-    hazards = dialect_of_url(database.writer.url).hazard_table.hazards
-    return [hazard.describe(values) for hazard in hazards if hazard.is_present(values)]
+    table = TABLES[database.writer.url.get_backend_name()]
+    return find_hazards(table, read_values(database, table, settings, workers))
 
 
-def read_all_values(
-    database: Database, settings: DatabaseSettings, workers: Workers
-) -> defaultdict[str, Any]:
+def read_values(
+    database: Database, table: HazardTable, settings: DatabaseSettings, workers: Workers
+) -> Values:
     """Return all values on which hazards depend."""
-    table = dialect_of_url(database.writer.url).hazard_table
-    values: defaultdict[str, Any] = defaultdict(str, _service_values(settings, workers))
+    connections = workers.connections(settings)
+    values: dict[str, Any] = {
+        "processes": workers.processes,
+        "threads": workers.threads,
+        "connections": connections,
+        "prepared_statements": connections * MAX_PREPARED,
+        "mariadb_prepared_statements": settings.mariadb_prepared_statements,
+        "postgresql_prepared_statements": settings.postgresql_prepared_statements,
+    }
     # The first statements, because a proxy may stop sharing a connection after some statements.
     session_values = _session_values(database, table)
     with database.primary().read() as conn:
         for sql in table.variables:
-            values |= read_values(conn, sql)
+            values |= _select(conn, sql)
         # All other character sets have names that begin with utf8.
         limited = {n: c for n, c in schema.charsets(conn).items() if not c.startswith("utf8")}
     values["charsets"] = ", ".join(f"{name} ({charset})" for name, charset in limited.items())
@@ -78,28 +82,28 @@ def read_all_values(
     return values | session_values  # of writes
 
 
-def _service_values(settings: DatabaseSettings, workers: Workers) -> dict[str, Any]:
-    connections = workers.connections(settings)
-    return {
-        "processes": workers.processes,
-        "threads": workers.threads,
-        "connections": connections,
-        "prepared_statements": connections * MAX_PREPARED,
-        "mariadb_prepared_statements": settings.mariadb_prepared_statements,
-        "postgresql_prepared_statements": settings.postgresql_prepared_statements,
-    }
+def _select(conn: Connection, sql: str) -> Values:
+    """Execute a statement of a table of hazards."""
+    result = conn.exec_driver_sql(sql)
+    if len(result.keys()) == 2:
+        return {str(name): value for name, value in result}
+    row = result.mappings().first()
+    return {} if row is None else dict(row)
 
 
 def _replica_values(database: Database, sql: str, name: str) -> Values:
-    """Return the lag in seconds, None if the replica does not work, or why it cannot be read."""
+    """Return the lag in seconds, that the replica has failed, or why its lag cannot be read."""
     try:
         with database.read() as conn:
-            return {"lag": read_values(conn, sql).get(name, "")}
+            values = _select(conn, sql)
     except DatabaseUnavailable:
-        return {"lag": None}
+        return {"replica": "failed"}
     except DatabaseUnusable as error:
         is_connected = error.reason == RIGHT.reason  # for this statement
-        return {"lag_error": error.reason} if is_connected else {"lag": None}
+        return {"lag_error": error.reason} if is_connected else {"replica": "failed"}
+    if name not in values:
+        return {}
+    return {"replica": "failed"} if values[name] is None else {"lag": values[name]}
 
 
 def _session_values(database: Database, table: HazardTable) -> dict[str, Any]:
@@ -129,17 +133,17 @@ def _transactions(database: Database, sql: str) -> Iterator[tuple[Values, Values
     During the second transaction, another client has an open transaction. It uses the connection
     that a proxy has lent to the first transaction, unless the proxy has further connections.
     """
-    look = partial(_look, sql=sql)
+    look = partial(_select_unchanged, sql=sql)
     for _ in range(ROUNDS):
         database.dispose()
         first = database.write(look)
         with database.primary().read() as conn:
-            read_values(conn, sql)
+            _select(conn, sql)
             yield first, database.write(look)
 
 
-def _look(conn: Connection, sql: str) -> Values:
-    raise Unchanged(read_values(conn, sql))
+def _select_unchanged(conn: Connection, sql: str) -> Values:
+    raise Unchanged(_select(conn, sql))
 
 
 # -- the latency of a commit -----------------------------------------------------------------
@@ -161,11 +165,6 @@ class CommitLatency:
     def claims_per_second(self) -> int:
         """Maximum rate of claims on one host, which hold the lock of its tree one after another."""
         return int(1 / self.with_statement)
-
-
-def accepts_commits(hazards: Sequence[Hazard]) -> bool:
-    """Return whether the server of these hazards accepts writes."""
-    return all(hazard.name != READ_ONLY for hazard in hazards)
 
 
 def measure_commits(database: Database) -> CommitLatency | None:

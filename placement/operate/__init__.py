@@ -1,0 +1,1 @@
+"""What operators run: the checks of a database and of its settings, and their repairs."""
