@@ -27,6 +27,8 @@ CALLER_KEY = "placement.caller"
 
 VALID = "204 No Content"  # status that the inner application returns if the token is valid
 RETRY_AFTER = [("Retry-After", "1")]  # seconds
+UNAUTHENTICATED = "Authentication required: send a token in X-Auth-Token"
+REJECTED = "The identity service does not accept the token: get a new one"
 
 GROUP = "[keystone_authtoken]"
 
@@ -61,8 +63,7 @@ class NoAuth:
         if token is not None:
             environ[CALLER_KEY] = _caller(token, environ)
         elif environ.get("PATH_INFO", "") not in self._public:
-            detail = "Authentication required: send a token in X-Auth-Token"
-            return refuse(environ, start_response, 401, detail)
+            return refuse(environ, start_response, 401, UNAUTHENTICATED)
         return self._application(environ, start_response)
 
 
@@ -125,7 +126,7 @@ class Keystone:
         answers: list[tuple[str, list[tuple[str, str]]]] = []
         try:
             with stopwatch.AUTHENTICATION:
-                body = self._guard(environ, lambda *started: answers.append(started[:2]))
+                self._guard(environ, lambda *started: answers.append(started[:2]))
         except _TooManyValidationsError:
             return _unavailable(environ, start_response)
         except Exception as error:
@@ -138,8 +139,10 @@ class Keystone:
             environ[CALLER_KEY] = RequestContext.from_environ(environ)
             return self._application(environ, start_response)
         if status.startswith("401"):
-            start_response(status, headers)
-            return list(body)
+            # The body of the middleware does not have the format of the API.
+            detail = REJECTED if "HTTP_X_AUTH_TOKEN" in environ else UNAUTHENTICATED
+            challenge = [header for header in headers if header[0].lower() == "www-authenticate"]
+            return refuse(environ, start_response, 401, detail, challenge)
         return _unavailable(environ, start_response)
 
     def _validate(self, validate: Callable[[], Any]) -> Any:

@@ -39,6 +39,7 @@ GENERATION: Fragment = {
 # NUL is excluded because some databases cannot store it.
 TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$", "description": "text without NUL"}
 OWNER: Fragment = {**TEXT, "minLength": 1, "maxLength": 255}
+OFF: Fragment = {"type": "boolean", "default": False, "examples": [False]}
 UUID_LIKE: Fragment = {"type": "string", "format": "uuid", "maxLength": 64}
 
 # Maximum number of inventories, traits or aggregates of a provider, and of the providers of a
@@ -69,6 +70,11 @@ def _by_key(pattern: str, noun: str, example: str, value: Fragment) -> Fragment:
 def sample(fragment: Fragment, example: Any) -> Fragment:
     """Return the schema with an example for the OpenAPI document."""
     return {**fragment, "examples": [example]}
+
+
+def choice(*names: str) -> Fragment:
+    """Return the schema of one of several names."""
+    return {"type": "string", "enum": [*names], "examples": [names[0]]}
 
 
 def closed(

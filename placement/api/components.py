@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from placement.api.bodies import END
 from placement.api.shapes import Fragment
 
 
@@ -33,6 +34,11 @@ class Components:
             return self.add(value)
         if keyword == "oneOf":
             return [self.add(schema) for schema in value]
+        if keyword == "propertyNames":
+            return self.add(value)
+        if keyword == "pattern":
+            # In JavaScript, `$` only matches at the end. Few other languages have lookaheads.
+            return value.replace(END, "$")
         return value
 
 
@@ -44,6 +50,8 @@ def _by_keys(schema: Fragment) -> Fragment:
     # Few generators support patternProperties. With a single pattern, propertyNames is equivalent.
     [(pattern, values)] = patterns.items()
     others = {key: value for key, value in schema.items() if key != "patternProperties"}
+    if schema.get("additionalProperties") is not False:
+        return {**others, "additionalProperties": values}  # other keys are allowed, too
     keys = {**schema.get("propertyNames", {}), "type": "string", "pattern": pattern}
     return {**others, "propertyNames": keys, "additionalProperties": values}
 

@@ -39,7 +39,7 @@ _KEYWORDS: Mapping[str, Collection[str]] = {
         "patternProperties",
     ),
     "array": ("maxItems", "minItems", "items", "uniqueItems"),
-    "string": ("maxLength", "minLength", "format", "pattern"),
+    "string": ("enum", "maxLength", "minLength", "format", "pattern"),
     "integer": ("type", "minimum", "maximum"),  # the float 5.0 is an integer, and 5.5 is not
     "number": ("minimum", "maximum"),
     "boolean": (),
@@ -47,7 +47,7 @@ _KEYWORDS: Mapping[str, Collection[str]] = {
 }  # fmt: skip
 
 # Keywords that a value cannot violate. Descriptions of patterns and of keys are nouns in errors.
-_ANNOTATIONS = frozenset({"title", "description", "examples", "propertyNames"})
+_ANNOTATIONS = frozenset({"title", "description", "default", "examples", "propertyNames"})
 _KNOWN = _ANNOTATIONS.union({"type"}, *_KEYWORDS.values())
 
 # Description of the keys of an object that maps resource classes to values.
@@ -156,6 +156,7 @@ def _has_all(names: Collection[str], _schema: Fragment) -> Predicate:
 # Keyword -> makes the predicate for its argument and schema.
 _PREDICATES: Mapping[str, Callable[[Any, Fragment], Predicate]] = {
     "type": lambda _types, _schema: lambda value: type(value) is int or value.is_integer(),
+    "enum": lambda values, _schema: frozenset(values).__contains__,
     "maxLength": _has_at_most,
     "maxItems": _has_at_most,
     "maxProperties": _has_at_most,
@@ -264,6 +265,9 @@ _PHRASES: Mapping[str, Phrase] = {
     "type": lambda value, schema: (
         f"{quote(value)} is not of type {', '.join(map(repr, _types(schema)))}"
         f"{_right_type(value, schema)}"
+    ),
+    "enum": lambda value, schema: (
+        f"{quote(value)}: expected {schema.get('description') or ' or '.join(schema['enum'])}"
     ),
     "maxLength": _too_long("maxLength"),
     "maxItems": _too_long("maxItems"),

@@ -58,7 +58,12 @@ ETAG = {
         "description": "A weak entity tag, which changes when the returned content changes.",
     }
 }
-LOCATION = {"Location": {"schema": {"type": "string"}, "description": "URL of the created object."}}
+LOCATION = {"Location": {"schema": {"type": "string"}, "description": "URL of the object."}}
+# Status -> headers that errors with this status may have.
+FAILURE_HEADERS = {
+    401: {"WWW-Authenticate": {"schema": {"type": "string"}, "description": "Where tokens are."}},
+    503: {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait."}},
+}
 IF_NONE_MATCH = {
     "name": "If-None-Match",
     "in": "header",
@@ -102,7 +107,7 @@ def describe(version: Microversion, mount: str = "") -> dict[str, Any]:
             "schemas": components.schemas,
             "parameters": {"Microversion": microversion},
             "responses": {
-                _failure_name(status): _failure(status, error)
+                _failure_name(status): _failure(status, error, version)
                 for status in REASONS
                 if status >= 400
             },
@@ -250,7 +255,7 @@ def _success(
     success: dict[str, Any] = {"description": REASONS[status]}
     headers = {
         **(ETAG if _is_tagged(route, version) else {}),
-        **(LOCATION if status == 201 else {}),
+        **(LOCATION if route.response.has_location else {}),
         **(dry_run.RESPONSE_HEADER if route.has_dry_runs and dry_run.exists_at(version) else {}),
     }
     if headers:
@@ -269,7 +274,7 @@ def _failures(route: Route) -> Iterable[int]:
     yield from route.failures
     if route.body_schema is not None:
         yield from (413, 415)
-    if route.method != "GET":
+    if route.method != "GET" and not route.reads:
         yield 409
 
 
@@ -277,9 +282,11 @@ def _failure_name(status: int) -> str:
     return problems.title(status).replace(" ", "").replace("-", "")
 
 
-def _failure(status: int, error: Mapping[str, Any]) -> Mapping[str, Any]:
+def _failure(status: int, error: Mapping[str, Any], version: Microversion) -> Mapping[str, Any]:
     example = problems.envelope(status, "What is wrong.", samples.REQUEST_ID, None)
+    dry_runs = dry_run.RESPONSE_HEADER if dry_run.exists_at(version) else {}
     return {
         "description": REASONS[status],
+        "headers": {**FAILURE_HEADERS.get(status, {}), **dry_runs},
         "content": {JSON: {"schema": error, "example": example}},
     }

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode
 
@@ -51,6 +52,9 @@ class Parameter:
         if v(self.since) not in HISTORY:
             raise ValueError(f"no such microversion: {self.since}")
 
+
+# A project or a user.
+owner = partial(Parameter, schema=matching(".{1,255}"), error="expected 1 to 255 characters")
 
 DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 # Error for a value that is not a UUID. Clients often send a name instead.

@@ -17,6 +17,7 @@ import orjson
 
 from placement import errors
 from placement.api import history
+from placement.api.bodies import closed
 from placement.api.history import Feature, Microversion
 from placement.runtime import events
 from placement.runtime.events import Event
@@ -41,34 +42,30 @@ FAULT = "The server met an unexpected fault; its log has the details under this 
 
 TITLES = {413: "Content Too Large", 414: "URI Too Long"}
 
-ERRORS: Mapping[str, Any] = {
-    "title": "Errors",
-    "type": "object",
-    "properties": {
+ERRORS = closed(
+    {
         "errors": {
             "type": "array",
             "minItems": 1,
             "maxItems": 1,
-            "items": {
-                "title": "Error",
-                "type": "object",
-                "properties": {
+            "items": closed(
+                {
                     "status": {"type": "integer"},
                     "title": {"type": "string"},
                     "detail": {"type": "string", "description": "What is wrong, for people."},
                     "request_id": {"type": "string"},
+                },
+                {
                     "code": {"type": "string", "description": "What is wrong, for programs."},
                     "max_version": {"type": "string"},
                     "min_version": {"type": "string"},
                 },
-                "required": ["status", "title", "detail", "request_id"],
-                "additionalProperties": False,
-            },
+                "Error",
+            ),
         }
     },
-    "required": ["errors"],
-    "additionalProperties": False,
-}
+    title="Errors",
+)
 
 
 class RequestRefused(Exception):

@@ -223,6 +223,8 @@ class Response:
     # Shape of the body; None for responses without a body.
     shape: Shape | None = None
     statuses: tuple[int, ...] = (200,)
+    # Whether the response contains the URL of the object.
+    has_location: bool = False
 
     def render(self, value: Any, view: View) -> Any:
         """Return the body: a serialisable value, or JSON in pieces (a list of bytes)."""
@@ -235,6 +237,6 @@ def _renderer(shape: Shape, view: View) -> Renderer:
     return shape.renderer(view)
 
 
-CREATED = Response(statuses=(201,))
-ENSURED = Response(statuses=(201, 204))
+CREATED = Response(statuses=(201,), has_location=True)
+ENSURED = Response(statuses=(201, 204), has_location=True)
 NO_CONTENT = Response(statuses=(204,))

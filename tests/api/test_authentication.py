@@ -43,7 +43,10 @@ def test_keystone_wants_a_token_and_says_where_to_get_one(guarded: Any) -> None:
         answer = get(guarded, "/resource_providers", token)
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith('Keystone uri="http://127.0.0.1:')
-        assert answer.headers["x-openstack-request-id"].startswith("req-")
+        [error] = answer.json["errors"]
+        assert (error["status"], error["title"]) == (401, "Unauthorized")
+        assert ("send a token" if token is None else "get a new one") in error["detail"]
+        assert answer.headers["x-openstack-request-id"] == error["request_id"]
         assert "openstack-api-version" not in answer.headers
 
 

@@ -3,7 +3,16 @@
 from collections.abc import Iterable
 
 from placement.api import samples
-from placement.api.bodies import CLASS_NAME, END, MAX_ITEMS, UUID_LIKE, by_class, closed, sample
+from placement.api.bodies import (
+    CLASS_NAME,
+    END,
+    MAX_ITEMS,
+    UUID_LIKE,
+    by_class,
+    choice,
+    closed,
+    sample,
+)
 from placement.api.history import Versioned
 from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.shapes import Fragment
@@ -81,24 +90,12 @@ _MEMBERS = {
         )
     ),
     "isolate": _list(SUFFIX),
-    "group_policy": {
-        "type": "string",
-        "pattern": f"^(none|isolate){END}",
-        "description": "none or isolate",
-        "maxLength": 7,
-        "examples": ["none"],
-    },
+    "group_policy": choice("none", "isolate"),
     "root": closed({}, _members(ROOT_TERMS), "RootTerms"),
     "limit": {"type": "integer", "minimum": 1, "examples": [10]},
     "tolerate": _list(sample(CLASS_NAME, "CUSTOM_MAINTENANCE")),
 }
-EXPLAIN = {
-    "type": "string",
-    "pattern": f"^(summary|providers){END}",
-    "description": "summary or providers",
-    "maxLength": 9,
-    "examples": ["summary"],
-}
+EXPLAIN = choice("summary", "providers")
 # A request without limit and order, because its candidates are not listed.
 BARE_REQUEST = closed(
     {"groups": GROUPS},
@@ -113,21 +110,12 @@ ORDER: Fragment = {
     "items": sample(
         closed(
             {
-                "by": {
-                    "type": "string",
-                    "pattern": f"^(free|trait|aggregate){END}",
-                    "description": "free, trait or aggregate",
-                    "maxLength": 9,
-                    "examples": ["free"],
-                },
+                "by": choice("free", "trait", "aggregate"),
                 "first": {
-                    "type": "string",
-                    "pattern": f"^(most|least|with|without){END}",
+                    **choice("most", "least", "with", "without"),
                     "description": (
                         "most or least (of what is free), or with or without (the others)"
                     ),
-                    "maxLength": 7,
-                    "examples": ["most"],
                 },
             },
             {

@@ -25,7 +25,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "limit": Parameter(
         "2.0",
         f"Maximum number of changes, {MAX_CHANGES} by default.",
-        {"type": "integer", "minimum": 1, "maximum": MAX_CHANGES},
+        {"type": "integer", "minimum": 1, "maximum": MAX_CHANGES, "default": MAX_CHANGES},
     ),
 }
 

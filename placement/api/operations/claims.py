@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 from placement.api import samples
-from placement.api.bodies import CLASS_NAME, END, UUID_LIKE, closed, sample
+from placement.api.bodies import CLASS_NAME, END, OFF, UUID_LIKE, closed, sample
 from placement.api.candidate_requests.json_form import read_alternatives
 from placement.api.candidate_requests.schema import FIRST_AVAILABLE, REQUEST
 from placement.api.handler import Call, Reply
@@ -69,7 +69,7 @@ def _claim_schema(request: Fragment, title: str) -> Fragment:
         {"request": request, **_NEW_CONSUMER},
         {
             **_GENERATION,
-            "remember": {"type": "boolean", "examples": [True]},
+            "remember": sample(OFF, example=True),
             "spread_group": SPREAD_GROUP,
             "expires_in": EXPIRES_IN,
         },
@@ -102,24 +102,17 @@ _PROPERTIES = (
     Property("consumer_generation", Json.of("integer", 1), attrgetter("generation")),
 )
 _END = Property("expires_at", UTC_TIME)
-_CLAIM: Object[Claimed] = Object("Claim", *_PROPERTIES, _END, optional=["expires_at"])
-_FIRST_AVAILABLE: Object[Claimed] = Object(
-    "FirstAvailableClaim",
-    *_PROPERTIES,
-    Property("alternative", ALTERNATIVE),
-    _END,
-    optional=["expires_at"],
-)
+_ALTERNATIVE = Property("alternative", ALTERNATIVE)
+
+
+def _claimed(title: str, *more: Property, optional: Sequence[str] = ()) -> Object[Claimed]:
+    return Object(title, *_PROPERTIES, *more, _END, optional=["expires_at", *optional])
+
+
+_CLAIM = _claimed("Claim")
+_FIRST_AVAILABLE = _claimed("FirstAvailableClaim", _ALTERNATIVE)
 _CLAIMS: Object[list[Claimed]] = Object("Claims", Property("claims", Array(_CLAIM), itself))
-
-
-_ONE: Object[Claimed] = Object(
-    "",
-    *_PROPERTIES,
-    Property("alternative", ALTERNATIVE),
-    _END,
-    optional=["alternative", "expires_at"],
-)
+_ONE = _claimed("", _ALTERNATIVE, optional=["alternative"])
 
 
 def _one_or_many(view: View) -> Renderer:

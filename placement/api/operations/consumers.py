@@ -21,6 +21,7 @@ from placement.api.parameters import (
     include_parameter,
     last_values,
     matching,
+    owner,
     pairs,
     parse_include,
     parse_show,
@@ -45,12 +46,11 @@ JOIN = body_since_2(SPREAD_GROUP)
 
 MAX_CONSUMERS = 1_000  # in one response
 
-_owner = partial(Parameter, schema=matching(".{1,255}"), error="expected 1 to 255 characters")
 _INCLUDE = include_parameter("consumer", ConsumerPart)
 SHOW_PARAMETERS: Mapping[str, Parameter] = {"include": _INCLUDE}
 PARAMETERS: Mapping[str, Parameter] = {
-    "project_id": _owner("2.0", "A project; only its consumers are listed."),
-    "user_id": _owner("2.0", "A user of the project; only its consumers are listed."),
+    "project_id": owner("2.0", "A project; only its consumers are listed."),
+    "user_id": owner("2.0", "A user of the project; only its consumers are listed."),
     "consumer_type": Parameter(
         "2.0",
         "A type of consumers, or `unknown` for consumers without a type.",
@@ -68,7 +68,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         "2.0",
         "Maximum number of consumers, in the order of their UUIDs; "
         f"{MAX_CONSUMERS:,} is the default. `consumers_links` has a link to the next page.",
-        {"type": "integer", "minimum": 1, "maximum": MAX_CONSUMERS},
+        {"type": "integer", "minimum": 1, "maximum": MAX_CONSUMERS, "default": MAX_CONSUMERS},
     ),
     "marker": Parameter(
         "2.0",

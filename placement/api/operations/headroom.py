@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from placement.api.bodies import END, body_since_2, closed
+from placement.api.bodies import END, OFF, body_since_2, closed, sample
 from placement.api.candidate_requests.json_form import read_candidates
 from placement.api.candidate_requests.schema import AGGREGATE, BARE_REQUEST
 from placement.api.handler import NOW, Call, Reply
@@ -25,6 +25,7 @@ from placement.runtime import deadline
 MAX_REQUESTS = 100
 MAX_BY = 100
 MAX_LIMIT = 1_000_000
+DEFAULT_LIMIT = 10_000
 
 # The reader of the requests refuses all other characters that are not printable.
 REQUEST_NAME = rf"^[^\x00-\x1f\x7f-\x9f]{{1,255}}{END}"
@@ -43,9 +44,11 @@ HEADROOM_REQUESTS = closed(
         }
     },
     {
-        "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "examples": [1000]},
+        "limit": sample(
+            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}, 1000
+        ),
         "by": {"type": "array", "items": AGGREGATE, "maxItems": MAX_BY},
-        "empty": {"type": "boolean", "examples": [False]},
+        "empty": OFF,
     },
     "HeadroomRequests",
 )
@@ -53,7 +56,6 @@ MEASURE = body_since_2(HEADROOM_REQUESTS)
 
 # Maximum of `requests × (aggregates + 1)`.
 MAX_FIGURES = 1000
-DEFAULT_LIMIT = 10_000
 
 
 def read_headroom(body: Mapping[str, Any], within: Sequence[str | int] = ()) -> HeadroomQuery:

@@ -19,11 +19,13 @@ from placement.vocabulary import INVENTORY_AMOUNTS, MAX_INTEGER
 AMOUNT = {"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}
 TOTAL = {"total": sample(AMOUNT, 64)}
 OPTIONAL = {
-    "reserved": sample({**AMOUNT, "minimum": 0}, 0),
-    "min_unit": sample(AMOUNT, 1),
-    "max_unit": sample(AMOUNT, 64),
-    "step_size": sample(AMOUNT, 1),
-    "allocation_ratio": sample({"type": "number", "minimum": 0, "maximum": 3.40282e38}, 16.0),
+    "reserved": sample({**AMOUNT, "minimum": 0, "default": 0}, 0),
+    "min_unit": sample({**AMOUNT, "default": 1}, 1),
+    "max_unit": sample({**AMOUNT, "default": MAX_INTEGER}, 64),
+    "step_size": sample({**AMOUNT, "default": 1}, 1),
+    "allocation_ratio": sample(
+        {"type": "number", "minimum": 0, "maximum": 3.40282e38, "default": 1.0}, 16.0
+    ),
 }
 STATED = {"resource_provider_generation": GENERATION}
 
@@ -37,12 +39,8 @@ UPDATE = Versioned({"1.0": Schema(closed({**TOTAL, **STATED}, OPTIONAL))})
 REPLACE = Versioned({"1.0": Schema(NEW_INVENTORIES)})
 
 _RECORD = {
-    "total": Json.of("integer", 64),
-    "reserved": Json.of("integer", 0),
-    "min_unit": Json.of("integer", 1),
-    "max_unit": Json.of("integer", 64),
-    "step_size": Json.of("integer", 1),
-    "allocation_ratio": Json.of("number", 16.0),
+    name: Json.of(schema["type"], schema["examples"][0])
+    for name, schema in {**TOTAL, **OPTIONAL}.items()
 }
 
 RECORD: Object[InventoryRecord] = Object(

@@ -4,7 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from placement.api import samples
-from placement.api.bodies import GENERATION, body_since_2, by_class, canonical_uuid, closed, sample
+from placement.api.bodies import (
+    GENERATION,
+    OFF,
+    body_since_2,
+    by_class,
+    canonical_uuid,
+    closed,
+    sample,
+)
 from placement.api.handler import NOW, Call, Reply
 from placement.api.members import CHANGING, UUID_KEY
 from placement.api.operations import aggregates, inventories, providers, traits
@@ -61,9 +69,9 @@ PUT = body_since_2(
             }
         },
         {
-            "prune": sample({"type": "boolean"}, example=False),
+            "prune": OFF,
             "create_names": {
-                **sample({"type": "boolean"}, example=False),
+                **OFF,
                 "description": "With true, the body may contain "
                 f"{MAX_NEW_NAMES:,} different custom names.",
             },

@@ -54,7 +54,7 @@ _ROOT = sample(
     samples.ROOT,
 )
 _CHANGED_ROOTS = {"type": "array", "minItems": 1, "maxItems": MAX_ITEMS, "items": _ROOT}
-_COUNT = sample({"type": "integer", "minimum": 1, "maximum": MAX_ADDED}, 10)
+_COUNT = sample({"type": "integer", "minimum": 1, "maximum": MAX_ADDED, "default": 1}, 10)
 CHANGE = {
     **closed(
         {},

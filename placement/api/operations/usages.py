@@ -1,26 +1,23 @@
 """`/usages`."""
 
-import re
 from collections.abc import Mapping
 
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Microversion
 from placement.api.members import AMOUNTS
-from placement.api.parameters import Pairs, Parameter, bad, last_values, matching, pairs
+from placement.api.parameters import Pairs, Parameter, last_values, matching, owner, pairs
 from placement.api.shapes import Json, Object, Property, Table
 from placement.objects import usages
 from placement.objects.usages import Usage
 
-CONSUMER_TYPE = "([A-Z0-9_]+|all|unknown)"
-_CONSUMER_TYPE = re.compile(rf"{CONSUMER_TYPE}\Z", re.ASCII)
-
 PARAMETERS: Mapping[str, Parameter] = {
-    "project_id": Parameter("1.9", "The project.", matching(".{1,255}"), required=True),
-    "user_id": Parameter("1.9", "A user; only its usage is shown.", matching(".{1,255}")),
+    "project_id": owner("1.9", "The project.", required=True),
+    "user_id": owner("1.9", "A user; only its usage is shown."),
     "consumer_type": Parameter(
         "1.38",
         "A type of consumers, `unknown` for consumers without a type, or `all` for one sum.",
-        matching(CONSUMER_TYPE),
+        matching("([A-Z0-9_]{1,255}|all|unknown)"),
+        error="expected a type in capital letters, or all, or unknown",
     ),
 }
 
@@ -31,15 +28,7 @@ def parse_usage_query(query: Pairs, version: Microversion) -> tuple[str, str | N
     None means all users, and one sum over all types (below 1.38). Raises BadQuery.
     """
     values = last_values(query, PARAMETERS, version)
-    for key, value in values.items():
-        if not 1 <= len(value) <= 255:
-            raise bad(key, value, "expected 1 to 255 characters")
-    consumer_type = values.get("consumer_type")
-    if consumer_type is not None and not _CONSUMER_TYPE.match(consumer_type):
-        raise bad(
-            "consumer_type", consumer_type, "expected a type in capital letters, or all, or unknown"
-        )
-    return values["project_id"], values.get("user_id"), consumer_type
+    return values["project_id"], values.get("user_id"), values.get("consumer_type")
 
 
 _BY_TYPE = Table(
