@@ -84,6 +84,8 @@ CHAIN = Cloud("chain", _chain)
 MANY = Cloud("many_conditions", _many)
 UNLIKE = Cloud("unlike", _unlike)
 
+TREE_PATH = f"/provider_trees/{provider_uuid(1)}"
+
 
 def _joined(groups: int, join: Callable[[list[str]], Iterator[tuple[str, str]]]) -> str:
     names = [f"_{number}" for number in range(groups)]
@@ -151,13 +153,34 @@ def _copies() -> dict[str, Any]:
     return {"changes": [add, {"claim": {"request": {"groups": _suffixed([101])}}}]}
 
 
+def _tree(part: str, value: Callable[[int], object]) -> dict[str, Any]:
+    """Return the tree of CHAIN as a flat one, with a different part and different names."""
+    providers = [
+        {
+            "uuid": provider_uuid(number + 1),
+            "name": f"renamed{number}",
+            "parent_provider_uuid": provider_uuid(1) if number else None,
+            part: value(number),
+        }
+        for number in range(1000)
+    ]
+    return {"providers": providers}
+
+
 @dataclass(frozen=True)
 class Attack:
     name: str
     cloud: Cloud
     path: str
-    # Body of a POST, or None for a GET.
+    # Body, or None for a GET.
     body: Mapping[str, Any] | None = None
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        if self.body is None:
+            return "GET"
+        return "PUT" if self.path.startswith("/provider_trees/") else "POST"
 
 
 def _candidates(name: str, cloud: Cloud, groups: Mapping[str, Any], **more: object) -> Attack:
@@ -265,5 +288,14 @@ ATTACKS = (
     Attack("100 claims of 24 amounts on copies of unlike trees", UNLIKE_TREES, "/simulations", {
         "changes": [{"claim": {"request": {"groups": _suffixed(range(1, 25))}}}] * 100,
     }),
+    Attack("a tree of 20,000 other inventories", CHAIN, TREE_PATH, _tree(
+        "inventories", lambda number: {name: {"total": number + 1} for name in CLASSES},
+    )),
+    Attack("a tree of 20,000 new traits", CHAIN, TREE_PATH, _tree(
+        "traits", lambda number: TRAITS[number % 80 : number % 80 + 20],
+    )),
+    Attack("a tree of 20,000 new aggregates", CHAIN, TREE_PATH, _tree(
+        "aggregates", lambda number: [aggregate_uuid(20 * number + each) for each in range(20)],
+    )),
     Attack("10,000 flat hosts, no limit (not hostile)", flat(10_000), FLAT),
 )  # fmt: skip

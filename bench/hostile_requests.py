@@ -30,16 +30,18 @@ PATIENCE = 100  # maximum time that a client waits, in seconds
 COLUMNS = ("status", "s", "CPU s", "CPU s of the database", "worker MiB", "response MiB")
 
 
-def attack(port: int, path: str, body: Mapping[str, Any] | None = None) -> tuple[int | None, int]:
+def attack(
+    port: int, path: str, body: Mapping[str, Any] | None = None, method: str = "GET"
+) -> tuple[int | None, int]:
     """Return the status and the size of the response. The status is None after a timeout."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         headers = headers_at("2.0" if body or "explain=" in path else NEWEST)
         if body is None:
-            connection.request("GET", path, headers=headers)
+            connection.request(method, path, headers=headers)
         else:
             headers["Content-Type"] = "application/json"
-            connection.request("POST", path, json.dumps(body), headers)
+            connection.request(method, path, json.dumps(body), headers)
         answer = connection.getresponse()
         size = 0
         while piece := answer.read(2**20):
@@ -57,7 +59,7 @@ def measure(databases: Databases, each: Attack, home: Path) -> list[Cell]:
     with serving("ours", url, home, databases.server, checkout=REPOSITORY, workers=1) as server:
         attack(server.port, "/resource_providers?name=nobody")
         before, started = server.spent(), time.monotonic()
-        status, size = attack(server.port, each.path, each.body)
+        status, size = attack(server.port, each.path, each.body, each.method)
         wall, spent = time.monotonic() - started, server.spent() - before
         times = [round(seconds, 2) for seconds in (wall, spent.server, spent.database)]
         return [status, *times, round(server.peak_memory()), figure(size / 2**20)]
