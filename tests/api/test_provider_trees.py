@@ -165,11 +165,11 @@ def test_the_number_of_statements_does_not_depend_on_the_number_of_new_names(
     ("names", "members", "text"),
     [
         (
-            101,
+            20_001,
             {},
-            "providers: all together may have 100 inventories, traits and aggregates, not 101",
+            "providers: all together may have 20000 inventories, traits and aggregates, not 20001",
         ),
-        (100, {}, None),
+        (20_000, {}, None),
         (11, {"create_names": True}, "create_names: the request may contain 10 different custom"),
         (10, {"create_names": True}, None),
     ],
@@ -181,11 +181,13 @@ def test_a_tree_that_is_too_large_is_refused_before_the_first_statement(
     members: Body,
     text: str | None,
 ) -> None:
-    monkeypatch.setattr("placement.api.operations.provider_trees.MAX_PARTS", 100)
     monkeypatch.setattr("placement.api.operations.provider_trees.MAX_NEW_NAMES", 10)
     traits = [f"CUSTOM_{number}" for number in range(names)]
-    half = names // 2
-    listed = [root(traits=traits[:half]), provider(CHILD, "child", traits=traits[half:])]
+    listed = [
+        root(traits=traits[::3]),
+        provider(CHILD, "child", traits=traits[1::3]),
+        provider(OTHER, "other", traits=traits[2::3]),
+    ]
     with counted(service.database) as statements:
         answer = put(service, *listed, **members)
     if text is None:

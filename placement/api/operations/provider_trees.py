@@ -29,8 +29,8 @@ from placement.vocabulary import is_custom_name
 
 MAX_PROVIDERS = 1000
 # Maximum number of inventories, traits and aggregates of all providers of a tree. A write of so
-# many takes about one second of CPU time.
-MAX_PARTS = 50_000
+# many takes at most two seconds of CPU time, for new aggregates.
+MAX_PARTS = 20_000
 # Maximum number of different custom names in a request that may create them. The creation of so
 # many takes about one second of CPU time.
 MAX_NEW_NAMES = 10_000
