@@ -1,6 +1,6 @@
 """The requirements of a request, which are computed once for all anchors."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from placement.candidates.budget import COST_PER_PROVIDER, COST_PER_STEP, Charge, uncharged
 from placement.candidates.model import Options, Pool, Tree
@@ -70,6 +70,13 @@ class SearchPlan:
     def combined_amounts(self) -> Mapping[str, int]:
         """Class -> units requested by all slots together."""
         return {name: sum(amounts.values()) for name, amounts in self._amounts.items()}
+
+    def host_key(self, pool: Pool) -> Hashable:
+        """Return a key of pools that are equal for the request, except for names."""
+        if self.names_providers:
+            return pool.root, pool.reached
+        is_full = pool.root in self.request.full_hosts
+        return (pool.profile, is_full) if is_full else pool.profile
 
     def _collective_terms(self) -> tuple[RequiredTraits, ...]:
         """Return the collective terms. Empty if one provider serves the whole group."""

@@ -13,7 +13,7 @@ from placement.candidates.constraints.collective_traits import CollectiveTraits
 from placement.candidates.constraints.exclusive import Exclusive
 from placement.candidates.constraints.isolation import Isolation, OnePerTree
 from placement.candidates.constraints.spread import Spread
-from placement.candidates.constraints.subtree import OutsideSubtree, SameSubtree
+from placement.candidates.constraints.subtree import SameSubtree
 from placement.candidates.model import OptionList, Options, Pool
 from placement.candidates.plan import SearchPlan
 
@@ -90,7 +90,6 @@ __all__ = [
     "Isolation",
     "Kinds",
     "OnePerTree",
-    "OutsideSubtree",
     "SameSubtree",
     "Spread",
     "Undo",

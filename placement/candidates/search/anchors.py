@@ -79,18 +79,13 @@ class AnchorSearches:
         self.searched = 0
         # Number of pools with a candidate.
         self.served = 0
-        # Number of pools that equal an earlier pool, except for names.
-        self.duplicates = 0
         self._plan = plan
         self._budget = budget
         self._trace = trace
         # The constraints that apply to the plan.
         self._kinds = kinds_of(plan)
-        # UUIDs of the roots of hosts from which no candidate may use providers.
-        self._full_hosts = plan.request.full_hosts
-        # Profile or shape of pools -> the result of the first of these pools. Pools have equal
-        # profiles if they are equal except for names, and equal shapes if they have the same
-        # assignments.
+        # Host key or shape of pools -> the result of the first of these pools. Pools have equal
+        # shapes if they have the same assignments.
         self.known: dict[Hashable, FirstResult] = {}
         # Number of members and slots of the pools in `known`, and its maximum.
         self._size, self._max_size = 0, max_cached
@@ -101,15 +96,11 @@ class AnchorSearches:
         Raises:
             BudgetSpentError: the search reached a limit.
         """
-        full_hosts = self._full_hosts
-        if self._plan.names_providers or (full_hosts and pool.root in full_hosts):
-            return self._search(pool, self._first_result(pool))
-        profile = pool.profile
-        result = self.known.get(profile)
+        key = self._plan.host_key(pool)
+        result = self.known.get(key)
         if result is None:
-            result = self._keep(profile, pool, self._first_result(pool))
+            result = self._keep(key, pool, self._first_result(pool))
         else:
-            self.duplicates += 1
             # The first assignment is a step, as in the first pool.
             charge = self._budget.spend if result.assignments is None else self._budget.step
             charge(cost=COST_PER_STEP + len(pool.members))
@@ -163,11 +154,10 @@ class AnchorSearches:
         if known is not None:
             self._budget.step()
             return known
-        refuse = self._trace.refuse_placement
-        found = solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
+        found = solutions(self._kinds, self._plan, pool, options, self._budget)
         assignments = Assignments(found, self._budget)
         if assignments.end == 0:
-            outcome = Outcome(unmet_traits=self._plan.unmet_traits(pool))
+            outcome = Outcome(unmet_traits=self._plan.unmet_traits(pool), with_capacity=True)
             result = FirstResult(outcome, None, (assignments.refusal or Refusal.ELSEWHERE, ""))
         else:
             result = FirstResult(SERVED, assignments)
@@ -178,7 +168,7 @@ class AnchorSearches:
         outcome, assignments, refusal = result
         self.searched += not outcome.wrong_root
         if assignments is None:
-            self._trace.refuse_tree(*refusal)
+            self._trace.codes[refusal] += 1
             if pool.anchor is not None:
                 self._trace.refused[pool.anchor.id] = pool.anchor.revision
             return Search(outcome)

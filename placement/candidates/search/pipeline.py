@@ -326,8 +326,7 @@ class RequestSearch:
 
 def _refused(scan: Scan, trace: Trace) -> SearchResult:
     """Return the result of a request that no tree can satisfy."""
-    for code, suffix in scan.resolved.unsatisfiable:
-        trace.refuse_request(code, suffix)
+    trace.codes.update(scan.resolved.unsatisfiable)
     LOG.debug("no candidates: %s", trace)
     _emit(0, None, SearchStats())
     return SearchResult((), (), trace, scan)

@@ -5,7 +5,7 @@ refuses. Each candidate costs only a few steps for each slot, because the search
 product and filter it.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import Constraint, Kinds, Undo, build_constraints
@@ -18,40 +18,27 @@ from placement.candidates.trace import Refusal
 Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
 
 
-def ignore(_code: Refusal) -> None:
-    """Count no refused placement."""
-
-
 def solutions(
     kinds: Kinds,
     plan: SearchPlan,
     pool: Pool,
     options: Options,
     budget: Budget,
-    refuse: Callable[[Refusal], None] = ignore,
 ) -> Solutions:
     """Build the constraints of these kinds, and yield the assignments that satisfy them."""
     constraints: Sequence[Constraint] = ()
     if kinds:
         constraints, options = build_constraints(kinds, plan, pool, options, budget.spend)
-    return (yield from assignments(options, constraints, budget, refuse))
+    return (yield from assignments(options, constraints, budget))
 
 
-def assignments(
-    options: Options,
-    constraints: Sequence[Constraint],
-    budget: Budget,
-    refuse: Callable[[Refusal], None],
-) -> Solutions:
+def assignments(options: Options, constraints: Sequence[Constraint], budget: Budget) -> Solutions:
     """Yield each assignment that all constraints accept, and whether it is known to be the last.
 
     Slots without options are left out. Their providers are -1 in each assignment.
 
     An assignment is known to be the last one if no option is left to try. Otherwise, the search may
     still end without another assignment.
-
-    Args:
-        refuse: receives the code of each refused placement.
 
     Returns:
         The code of the latest refusal, or None.
@@ -61,7 +48,6 @@ def assignments(
     """
     for constraint in constraints:
         if not constraint.feasible():
-            refuse(constraint.code)
             return constraint.code
     choices = _choices(options, constraints)
     providers = [-1] * len(options)  # by slot
@@ -73,7 +59,7 @@ def assignments(
     depth = 0
     while depth >= 0:
         choice = choices[depth]
-        if not choice.advance(budget, refuse):
+        if not choice.advance(budget):
             # No provider is left for this slot. Change the placement of an earlier slot.
             refusal = choice.refusal or refusal
             depth -= 1
@@ -122,7 +108,7 @@ class _Choice:
         """Whether no placement follows the current placement."""
         return self._tried == len(self._options)
 
-    def advance(self, budget: Budget, refuse: Callable[[Refusal], None]) -> bool:
+    def advance(self, budget: Budget) -> bool:
         """Replace the current placement with the next placement that the constraints accept.
 
         Returns:
@@ -138,7 +124,6 @@ class _Choice:
                 self.provider = provider
                 return True
             self.refusal = code
-            refuse(code)
         self._tried = 0
         return False
 

@@ -3,14 +3,14 @@
 The conditions may accept trees that have no candidate, but never reject a tree that has one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TypeVar
+from operator import attrgetter
 
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, Slot
-from placement.candidates.stats import RootStats, TraitSet
+from placement.candidates.stats import Outcome, RootStats, TraitSet
 from placement.candidates.terms import RootRole, Term, Untainted
 from placement.candidates.trees.resolve import ResolvedRequest
 from placement.candidates.trees.sharing import Sharing
@@ -24,8 +24,6 @@ from placement.db.conditions import (
 )
 from placement.vocabulary import IdCondition
 
-Key = TypeVar("Key")
-
 
 @dataclass(frozen=True, slots=True)
 class TreeCondition:
@@ -37,18 +35,10 @@ class TreeCondition:
     # Collective trait sets that the condition implements.
     trait_sets: set[TraitSet] = field(default_factory=set)
 
-    def unmet(self, stats: RootStats) -> int:
-        """Return the number of trees without a provider that satisfies the condition."""
-        return _total(stats.unmet_slots, self.slots) + _total(stats.unmet_traits, self.trait_sets)
-
-    def unmet_with_capacity(self, stats: RootStats) -> int:
-        """Return the number of these trees that have the capacity that the condition requires."""
-        with_capacity = _total(stats.unmet_with_capacity, self.slots)
-        return with_capacity + _total(stats.unmet_traits, self.trait_sets)
-
-
-def _total(counter: Mapping[Key, int], keys: Iterable[Key]) -> int:
-    return sum(counter.get(key, 0) for key in keys)
+    def is_unmet(self, outcome: Outcome) -> bool:
+        """Return whether no provider of a tree satisfies the condition."""
+        is_of_traits = not self.trait_sets.isdisjoint(outcome.unmet_traits)
+        return is_of_traits or outcome.unmet_slot in self.slots
 
 
 def tree_conditions(
@@ -167,7 +157,7 @@ def choose_drivers(
     most_unmet = -1
     of_root = MemberCondition(root.terms)
     if drivers := _drivers(of_root):
-        most_unmet = stats.wrong_root
+        most_unmet = stats.number(attrgetter("wrong_root"))
         driving = (DrivingCondition(of_root, drivers[0]),)
     if all(condition.member.reach and condition.member.resources for condition in conditions):
         own = tuple(DrivingCondition(each.member, Driver.RESOURCES) for each in conditions)
@@ -175,7 +165,7 @@ def choose_drivers(
     for condition in conditions:
         member = condition.member
         drivers = _drivers(member)
-        unmet = condition.unmet(stats)
+        unmet = stats.number(condition.is_unmet)
         if member.reach or not drivers:
             continue
         if drivers[0] is Driver.TREE:
@@ -184,7 +174,8 @@ def choose_drivers(
             continue
         most_unmet = unmet
         # If few of the failed trees have the capacity, the capacity is what is rare.
-        short_of_room = 2 * condition.unmet_with_capacity(stats) <= unmet
+        with_capacity = RootStats({each: stats[each] for each in stats if each.with_capacity})
+        short_of_room = 2 * with_capacity.number(condition.is_unmet) <= unmet
         is_of_room = short_of_room and Driver.RESOURCES in drivers
         driving = (DrivingCondition(member, Driver.RESOURCES if is_of_room else drivers[0]),)
     return driving

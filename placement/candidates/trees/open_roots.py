@@ -63,7 +63,7 @@ class OpenRoots:
             spend: charges the work.
         """
         self._add_outcomes()
-        if self._stats.trees and not self._resumed:
+        if self._stats and not self._resumed:
             self._source, self._stats = self._make_source(), RootStats()
             self._open.clear()
         known = iter(tuple(self._open.items()))
@@ -92,15 +92,13 @@ class OpenRoots:
     def _add_outcomes(self) -> None:
         """Record the outcomes of the roots that were searched since the last call."""
         if self._repeated:
-            first = []
             for root_id, outcome in self.outcomes.items():
                 if root_id in self._uncounted:
                     self._uncounted.discard(root_id)
-                    first.append(outcome)
+                    self._stats[outcome] += 1
                 if not outcome.served:
                     self._open.pop(root_id, None)
                     self._refused.add(root_id)
-            self._stats = self._stats.plus(first)
         else:
-            self._stats = self._stats.plus(list(self.outcomes.values()))
+            self._stats.update(self.outcomes.values())
         self.outcomes.clear()

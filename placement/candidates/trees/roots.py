@@ -240,7 +240,7 @@ class RootReader:
         if not driving:
             return None
         roots = sound_roots(statements.driven_roots(after, driving).rows(self.conn))
-        self._trace.filter_trees(len(roots))
+        self._trace.filtered.append(len(roots))
         return roots
 
 
@@ -287,8 +287,9 @@ class BestRoots:
             stats: outcomes of all roots returned so far.
         """
         tuning = self._tuning
-        is_known = stats.trees >= tuning.first_window
-        if not self._is_filtered and is_known and is_rare(stats.trees, stats.served, tuning):
+        trees = stats.total()
+        is_known = trees >= tuning.first_window
+        if not self._is_filtered and is_known and is_rare(trees, stats.served, tuning):
             self._is_filtered = True
             matching = self._reader.matching(0, stats)
             if matching is not None:

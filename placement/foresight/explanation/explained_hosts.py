@@ -107,7 +107,8 @@ class ExplainedHosts:
                 if tree.is_pool:
                     self._counts.add_sharing(self._counts.tally(self._fits.of(pool)))
                     continue
-                key = self._key(pool)
+                # A split depends on the order of the UUIDs.
+                key = pool.root if self._plan.splittable else self._plan.host_key(pool)
                 equal = known.get(key)
                 if equal is None:
                     equal = known[key] = self._evaluate(pool)
@@ -139,14 +140,6 @@ class ExplainedHosts:
         if is_first or not tally.hosts:
             tally.measure(pool)
         self._counts.add(pool, tally)
-
-    def _key(self, pool: Pool) -> Hashable:
-        """Return a key of hosts that are equal except for names."""
-        plan = self._plan
-        if plan.names_providers or plan.splittable:
-            return pool.root
-        key, full_hosts = pool.profile, plan.request.full_hosts
-        return (key, pool.root in full_hosts) if full_hosts else key
 
     def explanation(self, total: int, names: ReadNames) -> Explanation:
         """Return the explanation of the hosts so far. For the arguments, see `reasons`."""

@@ -194,19 +194,19 @@ class _Measurement:
     def _add_tree(self, tree: Tree) -> None:
         """Measure one host."""
         pool = self._pools.pool(tree)
-        key = None if self._plan.names_providers else pool.profile
+        key = self._plan.host_key(pool)
         self._budget.spend(COST_PER_STEP + len(pool.members))
-        known = None if key is None else self._known.get(key)
+        known = self._known.get(key)
         if known is None:
             known = self._measure(pool)
-            if key is not None and len(self._known) < MAX_DISTINCT:
+            if len(self._known) < MAX_DISTINCT:
                 self._known[key] = known
         own, by_itself, limit = known
         aggregates = tree.root.aggregates
         assert self._shared is not None
         if self._shared.concerns(pool):
             # The consumers of these hosts are counted together.
-            self._shared.add(pool, tree.id if key is None else key, own)
+            self._shared.add(pool, key, own)
             self._add_limited(0, 0, by_itself, limit, aggregates)
         else:
             self._add_limited(own.lower, own.upper, own.lower, limit, aggregates)

@@ -50,19 +50,18 @@ def suffixes(groups: Iterable[RequestGroup]) -> frozenset[str]:
 
 
 def search(
-    request: CandidateRequest, trees: Sequence[Tree], max_steps: int = 10**6
+    request: CandidateRequest, trees: Sequence[Tree], max_steps: int = 10**6, *, split: bool = False
 ) -> tuple[list[Candidate], Budget]:
-    """The candidates up to the request's limit, and the work that it took."""
+    """The candidates up to the request's limit, and the work that it took.
+
+    split: whether to search for candidates with a split.
+    """
     budget = Budget(max_steps)
-    anchors = AnchorSearches(SearchPlan(request), budget, Trace())
+    plan = SearchPlan(request)
+    anchors = SplitSearches(plan, budget) if split else AnchorSearches(plan, budget, Trace())
     searches = (anchors.start(alone(each)) for each in trees)
     candidates = list(islice(interleave(searches, breadth_first=True), request.limit))
     return candidates, budget
-
-
-def results(anchors: AnchorSearches) -> int:
-    """The number of different results. Pools of one shape share theirs."""
-    return len(set(anchors.known.values()))
 
 
 def test_isolated_groups_on_wide_trees_cost_a_few_steps_a_candidate() -> None:
@@ -125,12 +124,6 @@ def test_one_subtree_too_small_for_all_groups_is_left_out_before_the_search() ->
     found, budget = search(request, [Tree(1, "host", 1, tuple(members), frozenset())])
     assert len(found) == 1
     assert budget.steps <= 200
-
-
-def test_spent_steps_end_the_search() -> None:
-    request = CandidateRequest(like_groups(8), isolate=suffixes(like_groups(8)), limit=10**6)
-    with pytest.raises(BudgetSpentError):
-        search(request, [tree("host", [1] * 16)], max_steps=500)
 
 
 def chain(levels: int) -> Tree:
@@ -215,17 +208,6 @@ def test_groups_outside_a_subtree_cost_a_few_steps_a_candidate() -> None:
         assert steps[limit] <= steps[1] + 3 * limit
 
 
-def split_search(
-    request: CandidateRequest, trees: Sequence[Tree], max_steps: int = 10**6
-) -> tuple[list[Candidate], Budget]:
-    """The candidates with a split up to the request's limit, and the work that it took."""
-    budget = Budget(max_steps)
-    anchors = SplitSearches(SearchPlan(request), budget)
-    searches = (anchors.start(alone(each)) for each in trees)
-    candidates = list(islice(interleave(searches, breadth_first=True), request.limit))
-    return candidates, budget
-
-
 def split_group(amount: int, *terms: Term) -> RequestGroup:
     return RequestGroup("", (("VGPU", amount),), terms, frozenset(["VGPU"]))
 
@@ -247,7 +229,7 @@ def test_a_split_over_64_providers_costs_a_few_steps(
 ) -> None:
     """There is one split for each assignment of the other groups."""
     request = CandidateRequest(groups, limit=100)
-    candidates, budget = split_search(request, [tree("host", [8] * 64, traits)])
+    candidates, budget = search(request, [tree("host", [8] * 64, traits)], split=True)
     assert len(candidates) == (1 if len(groups) == 1 else 100)
     assert budget.steps <= 10 * len(candidates)
     assert budget.cost <= 3000 * (1 + len(candidates))
@@ -258,8 +240,8 @@ def test_an_amount_that_fits_nowhere_in_parts_is_refused_before_the_first_step(o
     """64 providers with 8 units each have 512, for all groups together."""
     trees = [tree("host", [8] * 64)]
     request = CandidateRequest((split_group(512 - others), *like_groups(others)), limit=1)
-    assert split_search(request, trees)[0]
+    assert search(request, trees, split=True)[0]
     request = CandidateRequest((split_group(513 - others), *like_groups(others)))
-    candidates, budget = split_search(request, trees)
+    candidates, budget = search(request, trees, split=True)
     assert not candidates
     assert budget.steps == 0
