@@ -137,6 +137,19 @@ def test_hosts_are_not_searched_in_vain_for_candidates_of_their_own(
         assert "complete" not in found
 
 
+def test_full_hosts_are_not_searched_for_each_claim(tmp_path: Path) -> None:
+    """A search of a full host takes at least a step, and there are 50 claims of 500 hosts."""
+    full = [{"VCPU": 2, "MEMORY_MB": 8}, {"VCPU": 1, "MEMORY_MB": 900}, {"MEMORY_MB": 900}]
+    with Service(tmp_path, placement={"max_simulation_steps": 12_000}) as service:
+        with building(service.database.writer) as cloud:
+            for number in range(500):
+                cloud.add(f"full{number}", full[number % 3])
+            cloud.add("free", {"VCPU": 4096, "MEMORY_MB": 8192})
+        groups = [{"": {"resources": {"VCPU": 2, "MEMORY_MB": 9 + each}}} for each in range(50)]
+        answer = simulated(service, *[{"claim": {"request": {"groups": each}}} for each in groups])
+        assert (answer["fits"], answer["complete"]) == (True, True)
+
+
 def test_a_process_works_on_one_simulation_at_a_time(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

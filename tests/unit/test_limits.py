@@ -14,15 +14,15 @@ MAX_LINES = 300
 # Folder -> maximum number of lines of code. A change that raises one of these lowers another by as
 # much.
 PACKAGES = {
-    "placement": 29754,
+    "placement": 29740,
     "placement/api": 5966,
-    "placement/candidates": 4847,
+    "placement/candidates": 4795,
     "placement/db": 5289,
-    "placement/foresight": 4541,
+    "placement/foresight": 4579,
     "placement/objects": 4281,
     "placement/operate": 350,
     "falcon_placement_client": 8717,
-    "tests": 52103,
+    "tests": 52102,
 }
 
 DOCUMENTED = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Module)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from placement.candidates.budget import COST_PER_PROVIDER, Charge
 from placement.candidates.model import SharingMember, Tree
 from placement.candidates.order import Order, Rank, rank_by
 from placement.candidates.trees.sharing import sharing_in
@@ -22,10 +23,14 @@ from placement.foresight.simulation.value import (
     Remove,
 )
 from placement.objects import identifiers
+from placement.runtime.bounded import SizeLimitedDict
 from placement.vocabulary import SHARING_TRAIT
 
 # Maximum number of hosts that all changes together add.
 MAX_ADDED = 10_000
+
+# Maximum number of classes for which the free units of each host are cached.
+MAX_CLASSES = 16
 
 # The prefix of the UUIDs of added hosts. A number, starting with 1, follows.
 NEW = "new:"
@@ -41,8 +46,6 @@ class CopiedHosts:
             trees: all trees, in the order of their ids. They are not modified.
             order: the sort keys of hosts. Hosts with equal keys are sorted by the UUID of the root.
         """
-        # Number of changes to trees.
-        self.changes = 0
         # Number of changes that may have increased the capacity of a host.
         self.gains = 0
         # Number of changes to trees with sharing providers.
@@ -59,18 +62,60 @@ class CopiedHosts:
         self._sorted = sorted((rank, uuid) for uuid, rank in self._keys.items())
         # UUIDs of roots of trees with sharing providers, in the order of their ids.
         self._sharing = dict.fromkeys(filter(self._shares, self._trees))
+        # UUIDs of the roots of all trees, and of each tree that has changed, in order.
+        self._changed = list(self._trees)
+        # Class -> UUID of a root -> the most that a provider of the tree has free for one
+        # allocation, and the length of `_changed` when these amounts were read.
+        self._free: SizeLimitedDict[tuple[dict[str, int], int]] = SizeLimitedDict(
+            MAX_CLASSES, lambda _: 1
+        )
         # Number of hosts that were added.
         self._added = 0
 
+    @property
+    def changes(self) -> int:
+        """A number that each change to a tree increases."""
+        return len(self._changed)
+
     def __iter__(self) -> Iterator[Tree]:
         """Yield the trees that are not drained, in order."""
-        return self.without(())
+        return (self._trees[uuid] for _rank, uuid in self._sorted)
 
-    def without(self, roots: Collection[str]) -> Iterator[Tree]:
-        """Yield the trees that are neither drained nor have one of these roots, in order."""
+    def with_free(
+        self, demands: Mapping[str, int], refused: Collection[str], spend: Charge
+    ) -> Iterator[Tree]:
+        """Yield the trees that are not drained and may serve a request, in order.
+
+        Args:
+            demands: class -> units that a provider of the tree must have free.
+            refused: UUIDs of the roots of other trees that cannot serve it.
+            spend: charges the work.
+        """
+        free = [(self._free_of(name, spend), units) for name, units in demands.items()]
+        skipped = 0
         for _rank, uuid in self._sorted:
-            if uuid not in roots:
-                yield self._trees[uuid]
+            # PERF: most hosts of a cloud may be full, so this loop does not call anything.
+            for free_of_host, units in free:
+                if free_of_host[uuid] < units:
+                    skipped += 1
+                    break
+            else:
+                if uuid not in refused:
+                    spend(skipped)
+                    skipped = 0
+                    yield self._trees[uuid]
+        spend(skipped)
+
+    def _free_of(self, name: str, spend: Charge) -> Mapping[str, int]:
+        """Return UUID of a root -> the most that one of its providers has free of a class."""
+        free, read = self._free.get(name) or ({}, 0)
+        for root in self._changed[read:]:
+            members = self._trees[root].members if root in self._keys else ()
+            spend(COST_PER_PROVIDER * len(members))
+            stocks = [each.stocks[name] for each in members if name in each.stocks]
+            free[root] = max([stock.room for stock in stocks], default=0)
+        self._free[name] = free, len(self._changed)
+        return free
 
     def batches(self) -> Iterator[Sequence[Tree]]:
         """Yield the trees that are not drained in batches."""
@@ -153,7 +198,7 @@ class CopiedHosts:
         return any(SHARING_TRAIT in member.traits for member in self._trees[root].members)
 
     def _note_change(self, root: str) -> None:
-        self.changes += 1
+        self._changed.append(root)
         self.sharing_changes += root in self._sharing
 
     def _insert_key(self, root: str) -> None:

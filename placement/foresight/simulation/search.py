@@ -106,7 +106,8 @@ class _EqualSearches:
         self._to_reach = _to_reach(hosts, rest)
         # Traits of roots whose sharing providers the request cannot use.
         self._taints = request.taints
-        # Roots of hosts without a candidate, except for candidates with a split.
+        # Roots of hosts with enough free units but without a candidate, except for candidates with
+        # a split.
         self._refused: set[str] = set()
         # The reason why the latest search found nothing, and the value of `hosts.changes` at this
         # search. None if no search has found nothing.
@@ -120,7 +121,10 @@ class _EqualSearches:
         self._plan = SearchPlan(self._request)
         self._anchors = AnchorSearches(self._plan, self._budget, Trace(), MAX_CACHED)
         # An explanation also needs sharing providers without capacity.
-        self._pools = AnchorPools(self._hosts.sharing(), self._budget.spend, self._taints)
+        sharing = self._hosts.sharing()
+        self._pools = AnchorPools(sharing, self._budget.spend, self._taints)
+        # The classes of sharing providers.
+        self._shared_classes = {name for each in sharing for name in each.member.stocks}
 
     def find(self) -> Candidate | Unplaced:
         """Return the first candidate, or the reason why there is none.
@@ -144,15 +148,35 @@ class _EqualSearches:
 
     def _candidates(self) -> Iterator[Candidate]:
         hosts = OrderedHosts((), breadth_first=True, randomize=False, spend=self._budget.spend)
-        whole = hosts.in_turn(self._search_hosts(self._anchors, self._refused), self._alone())
+        searches = self._search_hosts(self._anchors, self._refused, self._demands())
+        whole = hosts.in_turn(searches, self._alone())
         if not self._plan.splittable:
             return whole
-        split_searches = self._search_hosts(SplitSearches(self._plan, self._budget), set())
+        anchors = SplitSearches(self._plan, self._budget)
+        split_searches = self._search_hosts(anchors, set(), self._demands(in_parts=True))
         return chain(whole, hosts.in_turn(split_searches, ()))
 
-    def _search_hosts(self, anchors: AnchorSearches, refused: set[str]) -> Iterator[Search]:
-        """Yield the searches of hosts that have a candidate, and add other hosts to `refused`."""
-        for tree in self._hosts.without(refused):
+    def _demands(self, *, in_parts: bool = False) -> Mapping[str, int]:
+        """Return class -> units that a provider of the host must have free.
+
+        Classes of sharing providers are left out. Several providers may serve an amount `in_parts`.
+        """
+        demands: dict[str, int] = {}
+        for number, slot in enumerate(self._plan.slots):
+            is_split = in_parts and number in self._plan.splittable
+            for name, units in slot.resources:
+                if name not in self._shared_classes:
+                    demands[name] = max(1 if is_split else units, demands.get(name, 1))
+        return demands
+
+    def _search_hosts(
+        self, anchors: AnchorSearches, refused: set[str], demands: Mapping[str, int]
+    ) -> Iterator[Search]:
+        """Yield the searches of hosts that have a candidate, and add other hosts to `refused`.
+
+        Hosts that do not meet the demands are skipped.
+        """
+        for tree in self._hosts.with_free(demands, refused, self._budget.spend):
             if self._may_anchor(tree):
                 search = anchors.start(self._pools.pool(tree))
                 if search.first is not None:
